@@ -82,6 +82,8 @@ const keptByParameter: Readonly<Record<string, string>> = {
   ragJobListLimitDefault: 'listRagIngestionJobs limit default',
   retrievalJobListLimitMax: 'listRetrievalEvaluationJobs limit maximum',
   retrievalJobListLimitDefault: 'listRetrievalEvaluationJobs limit default',
+  providerJobListLimitMax: 'listProviderRunJobs limit maximum',
+  providerJobListLimitDefault: 'listProviderRunJobs limit default',
   anomaliesMax: 'inspectCollection anomalyLimit maximum',
   anomaliesDefault: 'inspectCollection anomalyLimit default',
   executionHistoryLimitDefault: 'getExecutionRunHistory limit default',
@@ -138,6 +140,7 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
     'startRagIngestionTextJob',
     'startRagIngestionBatchJob',
   ],
+  providerRunBodyBytesMax: ['runProviderCapability', 'startProviderRunJob'],
 };
 
 /** Limits that the catalog enforces: the body limit of these operations only. */

@@ -29,6 +29,13 @@ const recordGrants: Readonly<Record<string, readonly string[]>> = {
   'writer@local.example': ['read', 'write', 'delete'],
   'operator@local.example': ['read', 'maintain'],
 };
+
+/** The identities for providers, in the space of those for records. */
+const providerGrants: typeof recordGrants = {
+  'reader@local.example': ['read'],
+  'writer@local.example': ['read', 'run'],
+  'operator@local.example': ['read', 'qualify'],
+};
 const localSpace = 'local';
 const localProduct = 'local';
 const localWorker = 'local-worker';
@@ -57,13 +64,15 @@ export function localIdentity(given: Given): Record<string, string> {
     SVC_ENVIRONMENT: 'LocalCloud',
     ...(says(given, canonicalAccess) ? {} : canonicalSettings()),
     ...(says(given, executionAccess) || says(given, productPolicies) ? {} : executionSettings()),
-    ...(says(given, recordAccess) ? {} : recordSettings(given)),
+    ...(says(given, recordAccess) ? {} : spaceSettings(recordAccess, recordGrants, given)),
+    ...(says(given, providerAccess) ? {} : spaceSettings(providerAccess, providerGrants, given)),
   };
 }
 
 const canonicalAccess = 'Server__CanonicalAccess__';
 const executionAccess = 'Server__ExecutionAccess__';
 const recordAccess = 'Server__RecordAccess__';
+const providerAccess = 'Server__ProviderAccess__';
 const productPolicies = 'ExecutionRuntime__ProductPolicies__';
 
 function says(given: Given, prefix: string): boolean {
@@ -81,10 +90,10 @@ function executionSettings(): Record<string, string> {
   };
 }
 
-function recordSettings(given: Given): Record<string, string> {
+function spaceSettings(access: string, grants: typeof recordGrants, given: Given): Record<string, string> {
   // A product of the user may be another than the local one.
   const product = says(given, productPolicies) ? {} : { ProductId: localProduct };
-  return grantSettings(recordAccess, recordGrants, { Space: localSpace, ...product });
+  return grantSettings(access, grants, { Space: localSpace, ...product });
 }
 
 function grantSettings(

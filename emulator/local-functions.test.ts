@@ -44,6 +44,18 @@ test('collections and records share a first segment, and each path still has its
   expect(nameOf('/collections/papers/nothing')).toBe('server');
 });
 
+test('the function of providers starts where the settings serve it', () => {
+  const isNamed = (given: Record<string, string>, oidc = false) =>
+    functionsOf(settings(given, oidc)).includes('providers');
+  const policies = (section: string) => ({ [`Server__${section}__IdentityPolicies__0__Principal`]: 'a@b.c' });
+  expect(isNamed({})).toBe(true);
+  expect(isNamed({ Records__Enabled: 'false' })).toBe(true);
+  expect(isNamed(policies('RecordAccess'))).toBe(false);
+  expect(isNamed({ ...policies('RecordAccess'), ...policies('ProviderAccess') })).toBe(true);
+  expect(isNamed(policies('CanonicalAccess'), true)).toBe(true);
+  expect(isNamed({ executionruntime__enabled: 'false' })).toBe(false);
+});
+
 test('the functions of records start where the settings serve them', () => {
   const named = (given: Record<string, string>, oidc = false) =>
     functionsOf(settings(given, oidc)).filter((name) =>
@@ -89,6 +101,7 @@ test('the worker is there where the queue is not in the process, at the path tha
     'graph',
     'rag',
     'retrieval',
+    'providers',
     'traces',
     'worker',
     'reconcile',

@@ -21,7 +21,10 @@ const scheduledFunctions: Readonly<Record<string, string>> = {
 
 /** The functions that the settings need: an in-process queue delivers nothing over HTTP. */
 export function functionsOf(variables: Variables): string[] {
-  const served = groups.filter((group) => servesRecords(variables) || !recordGroups.has(group));
+  const served = groups.filter((group) => {
+    if (recordGroups.has(group)) return servesRecords(variables);
+    return group !== 'providers' || serves(variables, 'Provider');
+  });
   const delivers = !/^local/i.test(settingOf(variables, 'ExecutionRuntime__Adapter') ?? '');
   return [
     ...served,
@@ -45,9 +48,16 @@ const recordGroups: ReadonlySet<string> = new Set([
 
 /** Their functions do not start where the settings switch them off. */
 function servesRecords(variables: Variables): boolean {
-  if (/^false$/i.test(settingOf(variables, 'Records__Enabled') ?? '')) return false;
+  return !/^false$/i.test(settingOf(variables, 'Records__Enabled') ?? '') && serves(variables, 'Record');
+}
+
+/** A part whose jobs need the runtime, and that policies of another part must not leave open. */
+function serves(variables: Variables, part: 'Record' | 'Provider'): boolean {
   if (/^false$/i.test(settingOf(variables, 'ExecutionRuntime__Enabled') ?? '')) return false;
-  return namesPolicies(variables, 'RecordAccess') || !namesPolicies(variables, '(Canonical|Execution)Access');
+  return (
+    namesPolicies(variables, `${part}Access`) ||
+    !namesPolicies(variables, '(Canonical|Execution|Record|Provider)Access')
+  );
 }
 
 function namesPolicies(variables: Variables, section: string): boolean {

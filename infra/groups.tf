@@ -15,6 +15,7 @@ locals {
     graph       = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     rag         = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     retrieval   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    providers   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     traces      = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
   }
 

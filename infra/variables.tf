@@ -36,6 +36,11 @@ variable "settings_json" {
     condition     = can(jsondecode(var.settings_json).Server.RecordAccess.IdentityPolicies[0].Principal)
     error_message = "The settings need Server:RecordAccess:IdentityPolicies with an entry: without it the functions of collections and records do not start."
   }
+
+  validation {
+    condition     = can(jsondecode(var.settings_json).Server.ProviderAccess.IdentityPolicies[0].Principal)
+    error_message = "The settings need Server:ProviderAccess:IdentityPolicies with an entry: without it the function of providers does not start."
+  }
 }
 
 variable "name" {

@@ -6,6 +6,7 @@ import { machine } from '../functions/compose/machine.ts';
 import type { RecordStore } from '../functions/store/port.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
 import { graphAsDone } from './said-defaults-graph.ts';
+import { providersAsDone } from './said-defaults-providers.ts';
 import { type Call, recordsAsDone } from './said-defaults-records.ts';
 import { retrievalsAsDone } from './said-defaults-retrievals.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
@@ -67,6 +68,7 @@ const asLimit: Readonly<Record<string, number>> = {
   'SvcGraphDoctorRequest.maxTargetRecords': limits.graphTargetRecordsDefault,
   'GET /retrieval/evaluate/jobs limit': limits.retrievalJobListLimitDefault,
   'RetrievalRequest.limit': limits.retrievalLimitDefault,
+  'GET /provider-jobs limit': limits.providerJobListLimitDefault,
   'GET /traces limit': limits.traceListLimitDefault,
   'TracePruneRequest.limit': limits.traceListLimitDefault,
   'TraceExportRequest.limit': limits.traceListLimitDefault,
@@ -139,6 +141,16 @@ const room: Readonly<Record<string, number>> = {
   'ExecutionRuntimeAdapterStatus.details': 65_536,
   'ProviderDoctorResult.metadata': 65_536,
   'ProviderDoctorCheck.details': 65_536,
+  'ProviderCapabilityDescriptor.inputLimits': 65_536,
+  'ProviderCapabilityDescriptor.outputLimits': 65_536,
+  'ProviderCapabilityMatrix.operationalLimits': 65_536,
+  'ProviderCapabilityReadiness.operationalLimits': 65_536,
+  'ProviderQuotaBucket.credits': 65_536,
+  'ProviderQuotaBucket.metadata': 65_536,
+  'ProviderQuotaResult.metadata': 65_536,
+  'ProviderModelDescriptor.metadata': 65_536,
+  'ProviderRunRequest.payload': limits.executionPayloadBytesMax,
+  'ProviderRunResult.output': limits.executionResultBytesMax,
   'ServerEmbeddingStatus.runtime': 65_536,
   'ServerSecurityStatus.providerRunLimits': 65_536,
   'ServerReadinessReport.embedding': 65_536,
@@ -157,6 +169,7 @@ const collectionsAsDone = {
   ...embeddingsAsDone,
   ...graphAsDone,
   ...retrievalsAsDone,
+  ...providersAsDone,
 };
 
 /** How long lease calls asked to wait. */

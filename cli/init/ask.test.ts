@@ -109,6 +109,7 @@ test('the settings of the cloud leave to its environment what a deployment decid
     'CanonicalAccess',
     'ExecutionAccess',
     'RecordAccess',
+    'ProviderAccess',
   ]);
   expect(JSON.stringify(settings)).not.toMatch(/Google|ApiKeyFile|TrustedProxyHops/);
 });

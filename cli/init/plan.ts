@@ -22,6 +22,10 @@ export function settingsOf(answers: InitAnswers): Members {
         AllowedAudiences: [answers.audience],
         IdentityPolicies: recordPolicies(answers),
       },
+      ProviderAccess: {
+        AllowedAudiences: [answers.audience],
+        IdentityPolicies: providerPolicies(answers),
+      },
     },
     CanonicalStore: { Provider: answers.database, DeliveredEventRetentionDays: 30 },
     ExecutionRuntime: {
@@ -90,8 +94,20 @@ function executionPolicies(answers: InitAnswers): Members[] {
   ];
 }
 
-/** A principal has one space. Its name is the tenant of the jobs of records, which the product must allow. */
-function recordPolicies({ principals, tenants, product }: InitAnswers): Members[] {
+function recordPolicies(answers: InitAnswers): Members[] {
+  return spacePolicies(answers, ['read', 'write', 'delete'], ['read', 'maintain']);
+}
+
+function providerPolicies(answers: InitAnswers): Members[] {
+  return spacePolicies(answers, ['read', 'run'], ['read', 'qualify']);
+}
+
+/** A principal has one space. Its name is the tenant of its jobs, which the product must allow. */
+function spacePolicies(
+  { principals, tenants, product }: InitAnswers,
+  ofApp: readonly string[],
+  ofOperator: readonly string[],
+): Members[] {
   const Space = tenants.includes('*') ? 'default' : tenants[0];
   const grant = (Principal: string, AllowedOperations: readonly string[]) => ({
     Principal,
@@ -100,10 +116,7 @@ function recordPolicies({ principals, tenants, product }: InitAnswers): Members[
     AllowedOperations,
   });
   const { app, operator } = principals;
-  return [
-    grant(app, ['read', 'write', 'delete']),
-    ...(operator === null ? [] : [grant(operator, ['read', 'maintain'])]),
-  ];
+  return [grant(app, ofApp), ...(operator === null ? [] : [grant(operator, ofOperator)])];
 }
 
 /** An empty list means all tenants there; `*` would be the name of one. */

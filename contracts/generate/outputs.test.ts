@@ -72,7 +72,7 @@ same<ListParcelsParameters, { readonly limit?: number | undefined; readonly afte
 same<Client.ParcelManifest, { readonly manifest: Client.ParcelQuery; readonly artifact: FilePart }>(true);
 same<Awaited<ReturnType<SvcClient['ingestParcel']>>, Client.Parcel | null>(true);
 same<Awaited<ReturnType<SvcClient['putBytes']>>, ReadableStream<Uint8Array>>(true);
-same<Exclude<keyof SvcClient, 'getExecutionRun' | 'getRecordImportJob' | 'getEmbeddingJob' | 'getGraphJob' | 'getRagIngestionJob'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'waitForExecutionRun' | 'waitForRecordImportJob' | 'waitForEmbeddingJob' | 'waitForGraphJob' | 'waitForRagIngestionJob' | 'toJSON'>(true);
+same<Exclude<keyof SvcClient, 'getExecutionRun' | 'getRecordImportJob' | 'getEmbeddingJob' | 'getGraphJob' | 'getRagIngestionJob' | 'getProviderJob' | 'getRetrievalEvaluationJob'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'waitForExecutionRun' | 'waitForRecordImportJob' | 'waitForEmbeddingJob' | 'waitForGraphJob' | 'waitForRagIngestionJob' | 'waitForProviderJob' | 'waitForRetrievalEvaluationJob' | 'toJSON'>(true);
 // The methods of the runtime that need operations of the published contract, which the fixture lacks.
 declare module './sdk/typescript/src/generated/models.ts' {
   export interface ExecutionRun { readonly completedAtUtc: string | null }
@@ -80,6 +80,8 @@ declare module './sdk/typescript/src/generated/models.ts' {
   export interface EmbeddingJob { readonly status: string }
   export interface GraphJob { readonly status: string }
   export interface RagIngestionJob { readonly status: string }
+  export interface ProviderRunJob { readonly status: string }
+  export interface RetrievalEvaluationJob { readonly status: string }
 }
 declare module './sdk/typescript/src/generated/client.ts' {
   interface Operations {
@@ -88,6 +90,8 @@ declare module './sdk/typescript/src/generated/client.ts' {
     getEmbeddingJob(jobId: string, options: object): Promise<Client.EmbeddingJob | null>;
     getGraphJob(jobId: string, options: object): Promise<Client.GraphJob | null>;
     getRagIngestionJob(jobId: string, options: object): Promise<Client.RagIngestionJob | null>;
+    getProviderJob(jobId: string, options: object): Promise<Client.ProviderRunJob | null>;
+    getRetrievalEvaluationJob(jobId: string, options: object): Promise<Client.RetrievalEvaluationJob | null>;
   }
 }
 export const used = [query, parcel, operations.peek.routes, problems.not_found.status, limits.parcelsMax, loadValidators];

@@ -9,6 +9,7 @@ export type Group =
   | 'objects'
   | 'artifacts'
   | 'embeddings'
+  | 'providers'
   | 'retrieval'
   | 'rag'
   | 'graph'
@@ -24,6 +25,7 @@ export const groupClasses = {
   objects: ['server-authenticated'],
   artifacts: ['server-authenticated'],
   embeddings: ['server-authenticated'],
+  providers: ['provider-policy'],
   retrieval: ['server-authenticated'],
   rag: ['server-authenticated'],
   graph: ['server-authenticated'],
@@ -65,6 +67,12 @@ export const authorizationClasses = {
     policy: 'records',
     rateClass: 'records',
     accessOperations: ['read', 'write', 'delete', 'maintain'],
+  },
+  'provider-policy': {
+    settings: 'Server:ProviderAccess',
+    policy: 'providers',
+    rateClass: 'records',
+    accessOperations: ['read', 'run', 'qualify'],
   },
 } as const;
 

@@ -132,6 +132,10 @@ export const limits = {
   searchTermBytesPerRecordMax: 65_536,
   /** Request body of texts to embed, as sent. Unit: bytes. */
   embeddingBodyBytesMax: 33_554_432,
+  /**
+   * Request body that starts a run of a provider: 1 MiB of payload and the surrounding members. Unit: bytes.
+   */
+  providerRunBodyBytesMax: 1_310_720,
   /** Texts of one request for embeddings. Unit: items. */
   embeddingTextsMax: 128,
   /** Longest text of a request for embeddings. Unit: UTF-16 code units. */
@@ -155,6 +159,10 @@ export const limits = {
   graphJobListLimitMax: 200,
   /** List of graph jobs that names no limit. Unit: items. */
   graphJobListLimitDefault: 50,
+  /** Largest list of provider jobs. Unit: items. */
+  providerJobListLimitMax: 200,
+  /** List of provider jobs that names no limit. Unit: items. */
+  providerJobListLimitDefault: 50,
   /** Collections of one retrieval. Unit: items. */
   retrievalCollectionsMax: 16,
   /** Vectors that one retrieval compares. Unit: items. */

@@ -10,6 +10,7 @@ import { type RecordsOperationTypes, operations as records } from './operations/
 import { type ObjectsOperationTypes, operations as objects } from './operations/objects.ts';
 import { type ArtifactsOperationTypes, operations as artifacts } from './operations/artifacts.ts';
 import { type EmbeddingsOperationTypes, operations as embeddings } from './operations/embeddings.ts';
+import { type ProvidersOperationTypes, operations as providers } from './operations/providers.ts';
 import { type RetrievalOperationTypes, operations as retrieval } from './operations/retrieval.ts';
 import { type RagOperationTypes, operations as rag } from './operations/rag.ts';
 import { type GraphOperationTypes, operations as graph } from './operations/graph.ts';
@@ -27,6 +28,7 @@ export interface GroupOperations {
   readonly objects: keyof ObjectsOperationTypes;
   readonly artifacts: keyof ArtifactsOperationTypes;
   readonly embeddings: keyof EmbeddingsOperationTypes;
+  readonly providers: keyof ProvidersOperationTypes;
   readonly retrieval: keyof RetrievalOperationTypes;
   readonly rag: keyof RagOperationTypes;
   readonly graph: keyof GraphOperationTypes;
@@ -45,6 +47,7 @@ export interface OperationTypes
     ObjectsOperationTypes,
     ArtifactsOperationTypes,
     EmbeddingsOperationTypes,
+    ProvidersOperationTypes,
     RetrievalOperationTypes,
     RagOperationTypes,
     GraphOperationTypes,
@@ -60,6 +63,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
   ...objects,
   ...artifacts,
   ...embeddings,
+  ...providers,
   ...retrieval,
   ...rag,
   ...graph,

@@ -26,6 +26,7 @@ import {
 import { withSpaceRights } from '../identity/job-run-access.ts';
 import type { KeySet } from '../identity/oidc/key-set.ts';
 import { createOidcIdentity } from '../identity/oidc/oidc-identity.ts';
+import { createProviderPolicy, type ProviderAccess } from '../identity/provider-access.ts';
 import { createRecordPolicy, type RecordAccess } from '../identity/record-access.ts';
 import type { WorkloadIdentity } from '../identity/workload.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -33,11 +34,7 @@ import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import { keySetOf } from './key-set.ts';
 import { CompositionFault, loadExport } from './module.ts';
-import {
-  recordAccessOf as recordAccessFrom,
-  withRecordIdentity,
-  withRecordRights,
-} from './record-identity.ts';
+import { spaceAccessOf, withRecordIdentity, withRecordRights } from './record-identity.ts';
 
 /** Authentication and authorization of callers, composed from the settings. */
 export interface Identity {
@@ -217,7 +214,12 @@ export function runAccessOf(settings: Settings): ExecutionAccess | null {
 
 /** Decides about the spaces of records; without policies all callers share the space `default`. */
 export function recordAccessOf(settings: Settings): RecordAccess {
-  return recordAccessFrom(settings, namesMailboxes(settings, 'recordAccess'));
+  return spaceAccessOf(settings.recordAccess, namesMailboxes(settings, 'recordAccess'));
+}
+
+/** Decides about the spaces of those who run capabilities of providers; without policies all callers share the space `default`. */
+export function providerAccessOf(settings: Settings): ProviderAccess {
+  return spaceAccessOf(settings.providerAccess, namesMailboxes(settings, 'providerAccess'));
 }
 
 function executionGrants({ executionAccess }: Settings): readonly ExecutionGrant[] {
@@ -251,6 +253,7 @@ function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
     }),
     execution: executionPolicy,
     records: createRecordPolicy(recordAccessOf(settings)),
+    providers: createProviderPolicy(providerAccessOf(settings)),
   };
   return Object.fromEntries(
     Object.entries(authorizationClasses).flatMap(([name, { policy }]) =>

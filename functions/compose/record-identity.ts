@@ -3,7 +3,6 @@ import { isRecordGroup } from '../config/rules.ts';
 import type { Settings } from '../config/table.ts';
 import type { AuthenticatedOperation, Authenticator } from '../identity/authenticator.ts';
 import type { Authorizer } from '../identity/authorizer.ts';
-import type { RecordAccessOperation } from '../identity/record-access.ts';
 import { createRecordAccess, type RecordAccess, recordRightOf } from '../identity/record-access.ts';
 import type { WorkloadIdentity } from '../identity/workload.ts';
 
@@ -12,13 +11,16 @@ import type { WorkloadIdentity } from '../identity/workload.ts';
 const RECORD_CLASS = 'server-authenticated';
 
 /** Decides about spaces; without policies, in an open Development service, all callers share one. */
-export function recordAccessOf({ recordAccess }: Settings, caseInsensitive: boolean): RecordAccess {
+export function spaceAccessOf<Operation extends string>(
+  { identityPolicies }: Pick<Settings['recordAccess'], 'identityPolicies'>,
+  caseInsensitive: boolean,
+): RecordAccess<Operation> {
   // The rules of the configuration have refused every policy with missing or unknown values.
-  const grants = recordAccess.identityPolicies.map((policy) => ({
+  const grants = identityPolicies.map((policy) => ({
     principal: policy.Principal ?? '',
     space: policy.Space ?? '',
     productId: policy.ProductId ?? null,
-    operations: (policy.AllowedOperations ?? []) as readonly RecordAccessOperation[],
+    operations: (policy.AllowedOperations ?? []) as readonly string[] as readonly Operation[],
   }));
   return createRecordAccess({ grants, caseInsensitive });
 }

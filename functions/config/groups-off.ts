@@ -1,9 +1,9 @@
-import { isRecordGroup, isServed, recordsOff } from './rules.ts';
+import { isRecordGroup, isServed, providersOff, recordsOff } from './rules.ts';
 import { type Settings, table } from './table.ts';
 
 /** A part of the service that the settings switch off. */
 export interface GroupOff {
-  readonly group: 'canonical' | 'execution' | 'records' | 'docs';
+  readonly group: 'canonical' | 'execution' | 'records' | 'providers' | 'docs';
   readonly reason: string;
   readonly remedy: string;
 }
@@ -20,6 +20,9 @@ export function groupsOff(settings: Settings): readonly GroupOff[] {
   }
   const records = recordPlaneOff(settings);
   if (records !== null) off.push(records);
+  const providers = providersOff(settings);
+  if (providers === 'no-runtime') off.push(disabled('providers', table.execution.enabled.key));
+  if (providers === 'no-policies') off.push(withoutPolicies('providers'));
   if (!docs.enabled) off.push(disabled('docs', table.docs.enabled.key));
   return off;
 }
@@ -30,8 +33,16 @@ function recordPlaneOff(settings: Settings): GroupOff | null {
   if (why === null) return null;
   if (why === 'disabled') return disabled('records', table.records.enabled.key);
   if (why === 'no-runtime') return disabled('records', table.execution.enabled.key);
-  const { key } = table.recordAccess.identityPolicies;
-  return { group: 'records', reason: `no policies in ${key}`, remedy: 'svc init writes them' };
+  return withoutPolicies('records');
+}
+
+function withoutPolicies(group: 'records' | 'providers'): GroupOff {
+  const part = group === 'records' ? 'recordAccess' : 'providerAccess';
+  return {
+    group,
+    reason: `no policies in ${table[part].identityPolicies.key}`,
+    remedy: 'svc init writes them',
+  };
 }
 
 /** Why the group of the catalog is off; `undefined` where it is served or unknown. */

@@ -7,6 +7,7 @@ import type { Fault } from './fault.ts';
 import { identityParts } from './identity-parts.ts';
 import { isLoopback } from './loopback.ts';
 import { mcpRules } from './mcp-rules.ts';
+import { providerRules } from './provider-rules.ts';
 import { recordRules } from './record-rules.ts';
 import type { Rule } from './rule.ts';
 import type { Host } from './setting.ts';
@@ -37,6 +38,7 @@ export function isServed(settings: Settings, group: string): boolean {
   const { service, canonicalStore, execution, executionAccess } = settings;
   if (group === 'canonical') return canonicalStore.enabled;
   if (isRecordGroup(group)) return recordsOff(settings) === null;
+  if (group === 'providers') return providersOff(settings) === null;
   if (group !== 'execution') return true;
   // Outside Development no operation is open to every caller; a deployment without execution policies has not asked for the
   // runtime.
@@ -56,12 +58,21 @@ export function isRecordGroup(group: string): boolean {
  * and only if no other part has policies: policies of one part must not leave another open.
  */
 export function recordsOff(settings: Settings): 'disabled' | 'no-runtime' | 'no-policies' | null {
-  const { service, execution, records, recordAccess, canonicalAccess, executionAccess } = settings;
-  if (!records.enabled) return 'disabled';
-  if (!execution.enabled) return 'no-runtime';
-  if (recordAccess.identityPolicies.length > 0) return null;
-  const others = canonicalAccess.identityPolicies.length + executionAccess.identityPolicies.length;
-  return service.environment === 'Development' && others === 0 ? null : 'no-policies';
+  if (!settings.records.enabled) return 'disabled';
+  if (!settings.execution.enabled) return 'no-runtime';
+  return isOpenOrGranted(settings, 'recordAccess') ? null : 'no-policies';
+}
+
+/** Why the operations on providers do not exist; `null` if they exist. The same holds for their policies as for those of records. */
+export function providersOff(settings: Settings): 'no-runtime' | 'no-policies' | null {
+  if (!settings.execution.enabled) return 'no-runtime';
+  return isOpenOrGranted(settings, 'providerAccess') ? null : 'no-policies';
+}
+
+function isOpenOrGranted(settings: Settings, part: 'recordAccess' | 'providerAccess'): boolean {
+  if (settings[part].identityPolicies.length > 0) return true;
+  const isGuarded = identityParts.some((each) => settings[each].identityPolicies.length > 0);
+  return settings.service.environment === 'Development' && !isGuarded;
 }
 
 /** Why the operations on runs do not exist although the runtime is enabled; `null` if they exist. */
@@ -217,6 +228,7 @@ const rules: readonly Rule[] = [
   ...accessRules,
   ...executionRules,
   ...recordRules,
+  ...providerRules,
   ...artifactRules,
   ...embeddingRules,
   ...mcpRules,

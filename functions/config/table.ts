@@ -1,5 +1,5 @@
 import type { Setting } from './setting.ts';
-import { canonicalAccess, executionAccess, oidc, recordAccess } from './settings/access.ts';
+import { canonicalAccess, executionAccess, oidc, providerAccess, recordAccess } from './settings/access.ts';
 import { artifacts } from './settings/artifacts.ts';
 import { embeddings } from './settings/embeddings.ts';
 import { cloudTasks, execution, hostedWorker } from './settings/execution.ts';
@@ -36,6 +36,7 @@ export const table = {
   canonicalAccess,
   executionAccess,
   recordAccess,
+  providerAccess,
   execution,
   cloudTasks,
   hostedWorker,

@@ -1,3 +1,5 @@
+import type { ClassPolicy } from './authorizer.ts';
+import { permissionDenied } from './grants.ts';
 import type { RecordAccess } from './record-access.ts';
 
 /**
@@ -7,3 +9,17 @@ import type { RecordAccess } from './record-access.ts';
 export type ProviderAccessOperation = 'read' | 'run' | 'qualify';
 
 export type ProviderAccess = RecordAccess<ProviderAccessOperation>;
+
+/** The policy of the class `provider-policy`, before the query is read. */
+export function createProviderPolicy(access: ProviderAccess): ClassPolicy {
+  return (caller, { accessOperation }) => {
+    if (!isProviderOperation(accessOperation)) throw permissionDenied();
+    access.spaceOf(caller, accessOperation);
+  };
+}
+
+const providerOperations: ReadonlySet<unknown> = new Set<ProviderAccessOperation>(['read', 'run', 'qualify']);
+
+function isProviderOperation(operation: string | null): operation is ProviderAccessOperation {
+  return providerOperations.has(operation);
+}

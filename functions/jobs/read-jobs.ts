@@ -63,7 +63,7 @@ const ANSWER_CHARACTERS_MAX = 8 * 1024 * 1024;
 export async function listJobs(jobs: Jobs, request: JobListRequest): Promise<JobPage> {
   const page = await jobPage(jobs, request, request.limit);
   if (!request.includeResult) return page;
-  const fitting = fittingCount(page.jobs, request.sizeOf ?? resultCharacters);
+  const fitting = fittingCount(page.jobs, request.sizeOf ?? resultLengthOf);
   // The store knows only where a page of its own ends, so a shorter page is read once more.
   return fitting === page.jobs.length ? page : jobPage(jobs, request, fitting);
 }
@@ -93,8 +93,8 @@ function fittingCount(jobs: readonly Run[], sizeOf: (job: Run) => number): numbe
   return end === -1 ? jobs.length : end;
 }
 
-/** Of what the run itself holds. */
-export function resultCharacters({ result }: Run): number {
+/** Characters of the result as JSON, wherever it is kept. */
+export function resultLengthOf({ result }: Run): number {
   return 'json' in result ? JSON.stringify(result.json).length : (result.characters ?? 0);
 }
 

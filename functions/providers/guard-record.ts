@@ -12,6 +12,8 @@ export const PROVIDER_GUARDS: OwnedCollection = {
   ...SERVICE_DATA,
 };
 
+export const GUARD_SCOPE = { kind: 'system', name: 'provider-guards' } as const;
+
 export function guardKey(provider: string): RecordKey {
   return { collection: PROVIDER_GUARDS.name, id: recordId('provider-guard', provider) };
 }

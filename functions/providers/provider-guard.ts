@@ -1,10 +1,8 @@
 import type { Clock } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
 import { type FailureClass, ProviderFailure } from './failure.ts';
-import { guardKey, headOf, spaceTag, stateIn } from './guard-record.ts';
+import { GUARD_SCOPE, guardKey, headOf, spaceTag, stateIn } from './guard-record.ts';
 import { admitCall, callEnded, type GuardLimits, type GuardRefusal, hasFailed } from './rules/guard.ts';
-
-const SCOPE = { kind: 'system', name: 'provider-guards' } as const;
 
 export interface GuardParts {
   readonly store: () => Promise<RecordStore>;
@@ -66,7 +64,7 @@ async function enterCall(
 ): Promise<boolean> {
   const key = guardKey(provider);
   const now = clock.now();
-  const { state, refusal } = await (await store()).transact(SCOPE, { keys: [{ key }] }, (found) => {
+  const { state, refusal } = await (await store()).transact(GUARD_SCOPE, { keys: [{ key }] }, (found) => {
     const before = stateIn(found.get(key)?.head);
     const answer = admitCall(before, limits, { ...request, now });
     const isWritten = answer.state !== before;
@@ -82,7 +80,7 @@ async function leaveCall(
 ): Promise<void> {
   const key = guardKey(provider);
   const now = clock.now();
-  await (await store()).transact(SCOPE, { keys: [{ key }] }, (found) => {
+  await (await store()).transact(GUARD_SCOPE, { keys: [{ key }] }, (found) => {
     const before = stateIn(found.get(key)?.head);
     const after = callEnded(before, { ...end, now });
     return { writes: after === before ? [] : [{ put: { key, head: headOf(after) } }], result: null };

@@ -136,152 +136,144 @@ const post = (name: string, path: string, body: unknown, more: Partial<ScenarioS
   ...more,
 });
 const get = (name: string, path: string): ScenarioStep => ({ name, method: 'GET', path, status: 200 });
-const has = (s: ScenarioStep) => !/rag|graph|provider|retrieval|^\/search/.test(s.path);
 const started = (name: string, path: string, body: unknown, job: string): ScenarioStep =>
   post(name, path, body, { status: 202, job });
 
 /** Everything that changes data comes with an idempotency key of its own, or may be sent again as it is. */
-export const STEPS: readonly ScenarioStep[] = (
-  [
-    post('commit', '/canonical/tenants/acme/transactions', {
-      idempotencyKey: 'first',
-      mutations: [
-        {
-          document: {
-            tenantId: 'acme',
-            documentType: 'claim',
-            id: '1',
-            schemaVersion: '1',
-            data: { cents: 7 },
-            indexes: { state: 'open' },
-          },
-          precondition: { mustNotExist: true },
+export const STEPS: readonly ScenarioStep[] = [
+  post('commit', '/canonical/tenants/acme/transactions', {
+    idempotencyKey: 'first',
+    mutations: [
+      {
+        document: {
+          tenantId: 'acme',
+          documentType: 'claim',
+          id: '1',
+          schemaVersion: '1',
+          data: { cents: 7 },
+          indexes: { state: 'open' },
         },
-      ],
-      outbox: [{ topic: 'claims', key: '1', payload: { id: '1' } }],
-    }),
-    started('create notes', '/collections', { name: 'notes', ...textPolicy }, RUNS),
-    started('create papers', '/collections', { name: 'papers', ...textPolicy }, RUNS),
-    started(
-      'batch',
-      '/collections/notes/records/batch/jobs',
-      { records: Array.from({ length: 20 }, (_, n) => note(n)) },
-      '/record-import/jobs/{id}',
-    ),
+        precondition: { mustNotExist: true },
+      },
+    ],
+    outbox: [{ topic: 'claims', key: '1', payload: { id: '1' } }],
+  }),
+  started('create notes', '/collections', { name: 'notes', ...textPolicy }, RUNS),
+  started('create papers', '/collections', { name: 'papers', ...textPolicy }, RUNS),
+  started(
+    'batch',
+    '/collections/notes/records/batch/jobs',
+    { records: Array.from({ length: 20 }, (_, n) => note(n)) },
+    '/record-import/jobs/{id}',
+  ),
+  {
+    ...started('ingest artifact', '/ingest/record-artifact', form.body, RUNS),
+    headers: form.headers,
+  },
+  get('object', '/objects/scans/paper.txt'),
+  started(
+    'embed',
+    '/embeddings/jobs',
+    { texts: topics.slice(0, 3), purpose: 'passage' },
+    '/embeddings/jobs/{id}',
+  ),
+  post('query', '/collections/notes/query', {
+    filter: { path: '/metadata/year', op: 'gte', value: 2022 },
+    orderBy: [{ path: '/metadata/year', direction: 'desc' }],
+    limit: 7,
+  }),
+  post('search by words', '/collections/notes/search', { lexical: { query: 'river flood night' } }),
+  post('search by a vector', '/collections/notes/search', {
+    vector: { field: 'contentEmbedding', value: note(3).vectors.contentEmbedding.values, top: 5 },
+  }),
+  started('ingest a text', '/collections/papers/rag/ingest-text', ingest(paper), '/rag/ingestion/jobs/{id}'),
+  started(
+    'ingest its second edition',
+    '/collections/papers/rag/ingest-text/jobs',
+    ingest(`${paper.slice(0, 150)} And it froze. ${paper.slice(150)}`),
+    '/rag/ingestion/jobs/{id}',
+  ),
+  post('a dry run', '/collections/papers/rag/ingest-text', {
+    ...ingest(paper),
+    options: { ...ingest(paper).options, dryRun: true, includeTrace: false },
+  }),
+  started(
+    'ingest a batch',
+    '/collections/papers/rag/ingest-text/batch',
     {
-      ...started('ingest artifact', '/ingest/record-artifact', form.body, RUNS),
-      headers: form.headers,
+      items: topics.map((topic, n) => ({ ...ingest(`Of ${topic}. ${paper}`), documentId: `essay-${n}` })),
     },
-    get('object', '/objects/scans/paper.txt'),
-    started(
-      'embed',
-      '/embeddings/jobs',
-      { texts: topics.slice(0, 3), purpose: 'passage' },
-      '/embeddings/jobs/{id}',
-    ),
-    post('query', '/collections/notes/query', {
-      filter: { path: '/metadata/year', op: 'gte', value: 2022 },
-      orderBy: [{ path: '/metadata/year', direction: 'desc' }],
-      limit: 7,
+    '/rag/ingestion/jobs/{id}',
+  ),
+  get('profiles', '/retrieval/profiles'),
+  post('retrieve', '/search', retrieval('river flood in spring', { includeTrace: true })),
+  post('rerank', '/search', retrieval('foxes at night', { rerank: { enabled: true, candidateLimit: 8 } })),
+  post('evaluate', '/retrieval/evaluate', evaluation),
+  started('evaluate by a job', '/retrieval/evaluate/jobs', evaluation, '/retrieval/evaluate/jobs/{id}'),
+  started(
+    'compare',
+    '/retrieval/evaluate/compare/jobs',
+    {
+      ...evaluation,
+      variants: [
+        { id: 'words', searchMode: 'lexical' },
+        { id: 'both', searchMode: 'hybrid' },
+      ],
+    },
+    '/retrieval/evaluate/jobs/{id}',
+  ),
+  post('preflight of a graph', '/collections/topics/graph/import/preflight', { envelope: graph }),
+  started('import a graph', '/collections/topics/graph/import', { envelope: graph }, '/graph/jobs/{id}'),
+  post('traverse', '/collections/topics/graph/traverse', {
+    graphId: 'topics',
+    startNodeIds: ['topic-0'],
+    profile: { maxDepth: 2, direction: 'both' },
+  }),
+  post('inspect a graph', '/collections/topics/graph/inspect', { graphId: 'topics' }),
+  started(
+    'look for the seeds of a graph',
+    '/collections/topics/graph/doctor/jobs',
+    { graphId: 'topics', targetCollection: 'notes', seedJsonPointers: ['/metadata/graphNodeId'] },
+    '/graph/jobs/{id}',
+  ),
+  post('context', '/rag/context', context('river flood')),
+  post('prompt', '/rag/prompt', context('what holds the flood')),
+  post('evaluate contexts', '/rag/context/evaluate', {
+    cases: [{ request: context('river'), expectedGraph: { nodeIds: ['topic-0', 'topic-1'] } }],
+  }),
+  started(
+    'run a capability',
+    '/providers/local-deterministic-ai/run',
+    { capability: 'ai.chat', payload: { messages: [{ role: 'user', content: 'hello' }] } },
+    '/provider-jobs/{id}',
+  ),
+  get('export of a collection', '/collections/papers/export'),
+  get('inspection of a collection', '/collections/papers/inspect'),
+  post('export of a graph', '/collections/topics/graph/export', { graphId: 'topics' }),
+  started(
+    'import elsewhere',
+    '/collections/copies/import',
+    (answers: Answers) => ({
+      snapshot: answers.get('export of a collection'),
+      allowCollectionRename: true,
     }),
-    post('search by words', '/collections/notes/search', { lexical: { query: 'river flood night' } }),
-    post('search by a vector', '/collections/notes/search', {
-      vector: { field: 'contentEmbedding', value: note(3).vectors.contentEmbedding.values, top: 5 },
+    '/record-import/jobs/{id}',
+  ),
+  get('export of the copy', '/collections/copies/export'),
+  started(
+    'import a graph elsewhere',
+    '/collections/topics-copy/graph/import/jobs',
+    (answers: Answers) => ({
+      envelope: (answers.get('export of a graph') as { readonly envelope: unknown }).envelope,
     }),
-    started(
-      'ingest a text',
-      '/collections/papers/rag/ingest-text',
-      ingest(paper),
-      '/rag/ingestion/jobs/{id}',
-    ),
-    started(
-      'ingest its second edition',
-      '/collections/papers/rag/ingest-text/jobs',
-      ingest(`${paper.slice(0, 150)} And it froze. ${paper.slice(150)}`),
-      '/rag/ingestion/jobs/{id}',
-    ),
-    post('a dry run', '/collections/papers/rag/ingest-text', {
-      ...ingest(paper),
-      options: { ...ingest(paper).options, dryRun: true, includeTrace: false },
-    }),
-    started(
-      'ingest a batch',
-      '/collections/papers/rag/ingest-text/batch',
-      {
-        items: topics.map((topic, n) => ({ ...ingest(`Of ${topic}. ${paper}`), documentId: `essay-${n}` })),
-      },
-      '/rag/ingestion/jobs/{id}',
-    ),
-    get('profiles', '/retrieval/profiles'),
-    post('retrieve', '/search', retrieval('river flood in spring', { includeTrace: true })),
-    post('rerank', '/search', retrieval('foxes at night', { rerank: { enabled: true, candidateLimit: 8 } })),
-    post('evaluate', '/retrieval/evaluate', evaluation),
-    started('evaluate by a job', '/retrieval/evaluate/jobs', evaluation, '/retrieval/evaluate/jobs/{id}'),
-    started(
-      'compare',
-      '/retrieval/evaluate/compare/jobs',
-      {
-        ...evaluation,
-        variants: [
-          { id: 'words', searchMode: 'lexical' },
-          { id: 'both', searchMode: 'hybrid' },
-        ],
-      },
-      '/retrieval/evaluate/jobs/{id}',
-    ),
-    post('preflight of a graph', '/collections/topics/graph/import/preflight', { envelope: graph }),
-    started('import a graph', '/collections/topics/graph/import', { envelope: graph }, '/graph/jobs/{id}'),
-    post('traverse', '/collections/topics/graph/traverse', {
-      graphId: 'topics',
-      startNodeIds: ['topic-0'],
-      profile: { maxDepth: 2, direction: 'both' },
-    }),
-    post('inspect a graph', '/collections/topics/graph/inspect', { graphId: 'topics' }),
-    started(
-      'look for the seeds of a graph',
-      '/collections/topics/graph/doctor/jobs',
-      { graphId: 'topics', targetCollection: 'notes', seedJsonPointers: ['/metadata/graphNodeId'] },
-      '/graph/jobs/{id}',
-    ),
-    post('context', '/rag/context', context('river flood')),
-    post('prompt', '/rag/prompt', context('what holds the flood')),
-    post('evaluate contexts', '/rag/context/evaluate', {
-      cases: [{ request: context('river'), expectedGraph: { nodeIds: ['topic-0', 'topic-1'] } }],
-    }),
-    started(
-      'run a capability',
-      '/providers/local-deterministic-ai/run',
-      { capability: 'ai.chat', payload: { messages: [{ role: 'user', content: 'hello' }] } },
-      '/provider-jobs/{id}',
-    ),
-    get('export of a collection', '/collections/papers/export'),
-    get('inspection of a collection', '/collections/papers/inspect'),
-    post('export of a graph', '/collections/topics/graph/export', { graphId: 'topics' }),
-    started(
-      'import elsewhere',
-      '/collections/copies/import',
-      (answers: Answers) => ({
-        snapshot: answers.get('export of a collection'),
-        allowCollectionRename: true,
-      }),
-      '/record-import/jobs/{id}',
-    ),
-    get('export of the copy', '/collections/copies/export'),
-    started(
-      'import a graph elsewhere',
-      '/collections/topics-copy/graph/import/jobs',
-      (answers: Answers) => ({
-        envelope: (answers.get('export of a graph') as { readonly envelope: unknown }).envelope,
-      }),
-      '/graph/jobs/{id}',
-    ),
-    post('export of the copied graph', '/collections/topics-copy/graph/export', { graphId: 'topics' }),
-    get('traces', '/traces?limit=100'),
-    get('counts of traces', '/traces/summary'),
-    get('collections', '/collections'),
-    get('export of a tenant', '/canonical/tenants/acme/export'),
-  ] as readonly ScenarioStep[]
-).filter(has);
+    '/graph/jobs/{id}',
+  ),
+  post('export of the copied graph', '/collections/topics-copy/graph/export', { graphId: 'topics' }),
+  get('traces', '/traces?limit=100'),
+  get('counts of traces', '/traces/summary'),
+  get('collections', '/collections'),
+  get('export of a tenant', '/canonical/tenants/acme/export'),
+];
 
 /** What a killed step must have left as if it had not been killed. */
 export const PROBES: readonly ScenarioStep[] = [

@@ -52,7 +52,7 @@ describe('the map of functions', () => {
   });
 
   test('lets exactly the groups that use runs create tasks', () => {
-    // The jobs of artifacts, collections, records, embeddings, retrieval, graphs and rag are runs.
+    // The jobs of artifacts, collections, records, embeddings, providers, retrieval, graphs and rag are runs.
     const groups = locals['groups'] as Readonly<Record<string, { readonly queues: boolean }>>;
     const creating = Object.entries(groups).flatMap(([name, { queues }]) => (queues ? [name] : []));
     expect(creating.sort()).toEqual([
@@ -61,6 +61,7 @@ describe('the map of functions', () => {
       'embeddings',
       'execution',
       'graph',
+      'providers',
       'rag',
       'records',
       'retrieval',

@@ -161,10 +161,11 @@ describe.each(withBody)('$name', ({ entry, route }) => {
         const { body, ...request } = example();
         const foreign = changedAt(JSON.parse(body) as Json, place, other);
         const verdict = await judged(entry, () => service.call({ ...request, body: foreign }));
-        // An import of another collection is a request that lacks `allowCollectionRename`.
+        // An import of another collection lacks `allowCollectionRename`, and no name of another provider is taken.
         const codes: Readonly<Record<string, string>> = {
           runId: 'run_mismatch',
           collection: 'validation_failed',
+          provider: 'validation_failed',
         };
         const mismatch = codes[name] ?? 'tenant_mismatch';
         const code = set.fault(model, foreign) === null ? mismatch : 'validation_failed';

@@ -9,6 +9,7 @@ import { startService } from '../support/service.ts';
 import { Canaries, type SearchPlace } from './canary.ts';
 import { type CanarySubject, canaryScope, exercise, filesIn, placesOf, type Spoken } from './canary-run.ts';
 import { executionGrantSettings, executionOperations } from './matrix-execution.ts';
+import { providerOperations } from './matrix-providers.ts';
 import { recordGrantSettings, recordOperations } from './matrix-records.ts';
 import { freshTenant } from './target.ts';
 
@@ -44,6 +45,11 @@ async function withTokens(): Promise<CanarySubject> {
     ...recordGrantSettings(
       [[everyone.principal, { space: canaryScope.tenantId, operations: recordOperations }]],
       serviceAudience,
+    ),
+    ...recordGrantSettings(
+      [[everyone.principal, { space: canaryScope.tenantId, operations: providerOperations }]],
+      serviceAudience,
+      'Server:ProviderAccess',
     ),
     'Server:ApiKeys:0': key,
   });

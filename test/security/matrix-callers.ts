@@ -32,6 +32,11 @@ export const executionSettings: Readonly<Record<string, string>> = {
     callerKinds.flatMap((kind) => (kind.records ?? []).map((grant) => [principalOf(kind), grant] as const)),
     serviceAudience,
   ),
+  ...recordGrantSettings(
+    callerKinds.flatMap((kind) => (kind.providers ?? []).map((grant) => [principalOf(kind), grant] as const)),
+    serviceAudience,
+    'Server:ProviderAccess',
+  ),
   'ExecutionRuntime:ExternalHandlers:0:HandlerId': own.handler,
   'ExecutionRuntime:ExternalHandlers:1:HandlerId': 'matrix.other',
 };

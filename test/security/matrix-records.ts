@@ -111,10 +111,11 @@ export function expectedOfRecords(entry: Entry, { records, runs = [] }: RecordKi
 export function recordGrantSettings(
   granted: readonly (readonly [principal: string, grant: RecordGrantOf])[],
   audience: string,
+  section = 'Server:RecordAccess',
 ): Record<string, string> {
-  const settings: Record<string, string> = { 'Server:RecordAccess:AllowedAudiences:0': audience };
+  const settings: Record<string, string> = { [`${section}:AllowedAudiences:0`]: audience };
   for (const [index, [principal, { space, operations }]] of granted.entries()) {
-    const policy = `Server:RecordAccess:IdentityPolicies:${index}`;
+    const policy = `${section}:IdentityPolicies:${index}`;
     settings[`${policy}:Principal`] = principal;
     settings[`${policy}:Space`] = space;
     for (const [at, operation] of operations.entries())

@@ -10,6 +10,7 @@ import {
   own,
   runParams,
 } from './matrix-execution.ts';
+import { expectedOfProviders, PROVIDER_CLASS, providerAll, providerKinds } from './matrix-providers.ts';
 import {
   expectedOfRecords,
   type RecordGrantOf,
@@ -56,6 +57,8 @@ export interface CallerKind {
   readonly runs?: readonly ExecutionGrantOf[];
   /** What is granted of collections and records. */
   readonly records?: readonly RecordGrantOf[];
+  /** What is granted of providers. */
+  readonly providers?: readonly RecordGrantOf[];
 }
 
 export const ownTenant = own.tenant;
@@ -72,13 +75,14 @@ const withToken = (name: string, ...grants: readonly CallerGrant[]): CallerKind 
 const refused = (credential: Credential): CallerKind => ({ name: credential, credential, grants: [] });
 const runs = [executionAll];
 const records = [recordAll];
+const providers = [providerAll];
 
 export const callerKinds: readonly CallerKind[] = [
   refused('none'),
   // These name a principal who may do everything: only the credential is wrong.
-  { name: 'expired token', credential: 'expired', grants: [all], runs, records },
-  { name: 'wrong audience', credential: 'wrong audience', grants: [all], runs, records },
-  { name: 'forged token', credential: 'forged', grants: [all], runs, records },
+  { name: 'expired token', credential: 'expired', grants: [all], runs, records, providers },
+  { name: 'wrong audience', credential: 'wrong audience', grants: [all], runs, records, providers },
+  { name: 'forged token', credential: 'forged', grants: [all], runs, records, providers },
   refused('known API key alone'),
   refused('unknown API key alone'),
   {
@@ -87,8 +91,9 @@ export const callerKinds: readonly CallerKind[] = [
     grants: [all],
     runs,
     records,
+    providers,
   },
-  { name: 'headers of a proxy', credential: 'proxy headers', grants: [all], runs, records },
+  { name: 'headers of a proxy', credential: 'proxy headers', grants: [all], runs, records, providers },
   refused('token of a stranger'),
   ...allOperations.slice(0, -1).map((operation) => withToken(`${operation} only`, onOwn(operation))),
   withToken('admin without restore', { tenants: ['*'], operations: ['admin'] }),
@@ -108,9 +113,10 @@ export const callerKinds: readonly CallerKind[] = [
     operations: ['read', 'write', 'dispatch'],
   }),
   withToken('all tenants, reading', { tenants: ['*'], operations: ['read'] }),
-  { ...withToken('all tenants', all), runs, records },
+  { ...withToken('all tenants', all), runs, records, providers },
   ...Object.entries(executionKinds).map(([name, each]) => ({ ...withToken(name), runs: each })),
   ...Object.entries(recordKinds).map(([name, each]) => ({ ...withToken(name), ...each })),
+  ...Object.entries(providerKinds).map(([name, each]) => ({ ...withToken(name), providers: each })),
 ];
 
 /** `through`: admitted, with any answer of the operation. `open`: the same, without a check of the caller. */
@@ -124,11 +130,13 @@ export function expected(entry: Entry, kind: CallerKind): Expectation {
   const { authorizationClass } = entry;
   const isOfRuns = executionClasses.has(authorizationClass);
   const isOfRecords = recordGroups.has(entry.group);
-  if (authorizationClass !== 'canonical-policy' && !isOfRuns && !isOfRecords) {
+  const isOfProviders = authorizationClass === PROVIDER_CLASS;
+  if (authorizationClass !== 'canonical-policy' && !isOfRuns && !isOfRecords && !isOfProviders) {
     throw new Error(`no rule of the matrix covers the class ${authorizationClass} of ${entry.id}`);
   }
   if (unaccepted.has(kind.credential)) return 401;
   if (kind.credential !== 'token') return 403;
+  if (isOfProviders) return expectedOfProviders(entry, kind.providers ?? []);
   if (isOfRecords) return expectedOfRecords(entry, { records: kind.records ?? [], runs: kind.runs ?? [] });
   if (isOfRuns) return expectedOfRuns(entry, kind.runs ?? []);
   return granted(entry, kind.grants) ? 'through' : 403;
@@ -239,7 +247,8 @@ function matches({ authorizationClass, group }: Entry, wanted: Expectation, stat
  */
 function requestFor(entry: OperationEntry): ReturnType<typeof executionRequest> {
   // The service decides about the tenant of the query once it knows that the body is one of the operation.
-  if (recordGroups.has(entry.group)) return { query: queryOfOwner(entry), body: exampleOf(entry) };
+  if (recordGroups.has(entry.group) || entry.authorizationClass === PROVIDER_CLASS)
+    return { query: queryOfOwner(entry), body: exampleOf(entry) };
   if (!executionClasses.has(entry.authorizationClass)) return { query: queryOfOwner(entry), body: undefined };
   const { query, body } = executionRequest(entry);
   if (body === undefined || entry.requestSchema === null) return { query, body };

@@ -164,7 +164,7 @@ export class ProvidersInstance {
   }
 
   cancel(id: string, as = 'ada'): Promise<ProviderJobView> {
-    return cancelProviderJob(this.#own, this.#space(as, 'run'), id, this.#stage.time.now);
+    return cancelProviderJob(this.#own, this.#space(as, 'run'), id, { now: this.#stage.time.now });
   }
 
   #space(as: string, operation: ProviderAccessOperation): string {

@@ -141,6 +141,7 @@ const firstRequests: Readonly<Record<string, readonly [method: string, path: str
   graph: ['GET', '/graph/provider-shapes', 200],
   rag: ['GET', '/rag/ingestion/jobs', 200],
   retrieval: ['GET', '/retrieval/profiles', 200],
+  providers: ['GET', '/providers', 200],
   traces: ['GET', '/traces', 200],
   worker: ['GET', '/health', 200],
   reconcile: ['POST', '/', 200],

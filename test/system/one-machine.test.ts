@@ -236,7 +236,11 @@ async function writeSettings(machine: Machine, issuer: OidcIssuer): Promise<void
   const path = machine.at('/etc/svc/svcsettings.json');
   const written = JSON.parse(readFileSync(path, 'utf8')) as { ExecutionRuntime: object; Server: object };
   const { MinRetainedHours: _, ...runtime } = written.ExecutionRuntime as { MinRetainedHours: number };
-  const { RecordAccess: __, ...server } = written.Server as { RecordAccess: object };
+  const {
+    RecordAccess: __,
+    ProviderAccess: ___,
+    ...server
+  } = written.Server as { RecordAccess: object; ProviderAccess: object };
   writeFileSync(path, JSON.stringify({ ...written, ExecutionRuntime: runtime, Server: server }));
   writeFileSync(machine.at('/etc/svc/app.token'), await issuer.mint({ audience, email }));
 }

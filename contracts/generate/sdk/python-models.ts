@@ -74,9 +74,19 @@ function classText(model: SdkModel): string {
   }
   if (model.keepsMembers && place === 'request') return openText(model, members, doc);
   const fields = members.map(
-    (member) => `    ${member.name}: ${memberType(member, place)}\n${docstring([memberDoc(member)], '    ')}`,
+    (member) =>
+      `${wrapped(`    ${member.name}: ${memberType(member, place)}`)}\n${docstring([memberDoc(member)], '    ')}`,
   );
   return `\n\nclass ${name}(TypedDict):\n${docstring(doc, '    ')}\n${fields.join('') || '    pass\n'}`;
+}
+
+/** A line that is too long has each word of its literal on a line of its own. */
+function wrapped(line: string): string {
+  if (line.length <= PYTHON_WIDTH) return line;
+  return line.replace(/Literal\[([^\]]*)\]/, (_, words: string) => {
+    const each = words.split(', ').map((word) => `        ${word},\n`);
+    return `Literal[\n${each.join('')}    ]`;
+  });
 }
 
 /** A TypedDict allows no further members, so callers may as well send any mapping. */

@@ -61,6 +61,24 @@ const WRITTEN_BY_HAND = [
 `,
   },
   {
+    operation: 'getProviderRunJob',
+    imports: [
+      "import { waitForJob } from '../../wait-job.ts';",
+      "import type { RunWaitOptions } from '../../wait-run.ts';",
+      "import type { ProviderRunJob } from '../models.ts';",
+    ],
+    method: `
+  /**
+   * Waits until the provider job has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
+   */
+  waitForProviderJob(jobId: string, options: RunWaitOptions = {}): Promise<ProviderRunJob | null> {
+    const reader = { operation: 'getProviderRunJob', read: this.getProviderJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
+  }
+`,
+  },
+  {
     operation: 'getRetrievalEvaluationJob',
     imports: [
       "import { waitForJob } from '../../wait-job.ts';",

@@ -15,6 +15,7 @@ const TAKEN = new Set([
   'waitForGraphJob',
   'waitForRagIngestionJob',
   'waitForRetrievalEvaluationJob',
+  'waitForProviderJob',
   'toJSON',
   'toString',
   'valueOf',

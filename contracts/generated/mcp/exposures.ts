@@ -34,6 +34,7 @@ export const mcpExposures: Readonly<Record<string, { readonly exposure: 'tool' |
   queryRecords: { exposure: 'tool', name: 'svc_records_query_v1', defaultEnabled: true },
   searchRecords: { exposure: 'tool', name: 'svc_records_search_v1', defaultEnabled: true },
   startEmbeddingJob: { exposure: 'task', name: 'svc_embeddings_start_job_v1', defaultEnabled: false },
+  startProviderRunJob: { exposure: 'task', name: 'svc_providers_start_run_job_v1', defaultEnabled: false },
   listRetrievalProfiles: { exposure: 'tool', name: 'svc_retrieval_list_profiles_v1', defaultEnabled: true },
   retrieve: { exposure: 'tool', name: 'svc_retrieval_retrieve_v1', defaultEnabled: true },
   startRetrievalEvaluationComparisonJob: {

@@ -15,6 +15,7 @@ export const loadOperations: Readonly<
   objects: async () => (await import('./objects.ts')).operations,
   artifacts: async () => (await import('./artifacts.ts')).operations,
   embeddings: async () => (await import('./embeddings.ts')).operations,
+  providers: async () => (await import('./providers.ts')).operations,
   retrieval: async () => (await import('./retrieval.ts')).operations,
   rag: async () => (await import('./rag.ts')).operations,
   graph: async () => (await import('./graph.ts')).operations,

@@ -20,6 +20,7 @@ export const loadValidators: Readonly<Record<Group, () => Promise<GroupValidator
   objects: () => import('./objects.js'),
   artifacts: () => import('./artifacts.js'),
   embeddings: () => import('./embeddings.js'),
+  providers: () => import('./providers.js'),
   retrieval: () => import('./retrieval.js'),
   rag: () => import('./rag.js'),
   graph: () => import('./graph.js'),

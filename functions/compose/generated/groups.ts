@@ -12,6 +12,7 @@ export const loadGroupModule: Readonly<Record<Group, () => Promise<GroupModule>>
   objects: async () => (await import('../groups/objects.ts')).group,
   artifacts: async () => (await import('../groups/artifacts.ts')).group,
   embeddings: async () => (await import('../groups/embeddings.ts')).group,
+  providers: async () => (await import('../groups/providers.ts')).group,
   retrieval: async () => (await import('../groups/retrieval.ts')).group,
   rag: async () => (await import('../groups/rag.ts')).group,
   graph: async () => (await import('../groups/graph.ts')).group,

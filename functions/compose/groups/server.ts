@@ -1,13 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { limits } from '../../../contracts/generated/limits.ts';
 import { groupOff } from '../../config/groups-off.ts';
-import { isOpen, needsApiKey, unservedRuns } from '../../config/rules.ts';
+import { isOpen, isServed, needsApiKey, unservedRuns } from '../../config/rules.ts';
 import type { Settings } from '../../config/table.ts';
 import type { ServerDependencies } from '../../groups/server/dependencies.ts';
+import { qualificationsOf } from '../../providers/qualifications.ts';
+import { limitsWithJobs, RUN_LIMITS } from '../../providers/rules/run-limits.ts';
 import { release } from '../../release.ts';
 import { countedProvidersOf } from '../counted-providers.ts';
 import { embeddingProvidersOf } from '../embedding-providers.ts';
 import type { GroupModule, GroupParts } from '../group.ts';
+import { providerTargetsOf } from '../provider-targets.ts';
 
 export const group: GroupModule = {
   bytesMax: 60_000,
@@ -49,6 +53,23 @@ async function loadDocs(settings: Settings) {
   });
 }
 
+function providersOf({
+  settings,
+  store,
+}: Pick<GroupParts, 'settings' | 'store'>): NonNullable<ServerDependencies['providers']> {
+  const ids = providerTargetsOf(settings).map(({ id }) => id);
+  const jobs = {
+    maxActiveJobs: settings.execution.maxActiveJobs,
+    maxRetainedTerminalJobs: settings.execution.maxRetainedTerminalRuns,
+    defaultJobListLimit: limits.providerJobListLimitDefault,
+    maxJobListLimit: limits.providerJobListLimitMax,
+  };
+  return {
+    limits: limitsWithJobs(RUN_LIMITS, needsApiKey(settings), jobs),
+    counted: async () => countedProvidersOf(settings, await qualificationsOf(store.get, ids)),
+  };
+}
+
 function dependenciesOf({ settings, world, store }: GroupParts): ServerDependencies {
   const { service, security, canonicalStore, execution, rateLimit } = settings;
   const off = groupOff(settings, 'records');
@@ -66,7 +87,7 @@ function dependenciesOf({ settings, world, store }: GroupParts): ServerDependenc
     },
     records: { off: off?.reason ?? null, provider: canonicalStore.provider, store: store.get },
     embedding: off === undefined ? embeddingProvidersOf(settings).active : null,
-    ...(off === undefined ? { providers: countedProvidersOf(settings) } : {}),
+    ...(isServed(settings, 'providers') ? { providers: providersOf({ settings, store }) } : {}),
     apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },
     documents: {
       openApi: async () =>

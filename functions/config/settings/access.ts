@@ -19,8 +19,8 @@ export interface ExecutionIdentityPolicy {
   readonly AllowedOperations: readonly string[];
 }
 
-/** One grant of the record plane: the operations of a principal in its space. */
-export interface RecordIdentityPolicy {
+/** One grant in a space: the operations of a principal in it. */
+export interface SpaceIdentityPolicy {
   readonly Principal: string;
   readonly Space: string;
   readonly ProductId: string;
@@ -87,7 +87,16 @@ export const executionAccess = {
 // biome-ignore format: a table reads better with one setting a line or two
 export const recordAccess = {
   ...accessSettings('Server:RecordAccess'),
-  identityPolicies: setting<readonly Partial<RecordIdentityPolicy>[]>('Server:RecordAccess:IdentityPolicies',
-    list(members<RecordIdentityPolicy>({ Principal: anyText, Space: identifier, ProductId: identifier, AllowedOperations: list(anyText) })), [],
+  identityPolicies: setting<readonly Partial<SpaceIdentityPolicy>[]>('Server:RecordAccess:IdentityPolicies',
+    list(members<SpaceIdentityPolicy>({ Principal: anyText, Space: identifier, ProductId: identifier, AllowedOperations: list(anyText) })), [],
     'Grants of principals for collections and records: read, write, delete, maintain. Each principal has one Space; ProductId owns its jobs where the query names no product. Outside Development, and where other identity policies exist, the service serves records only where this list has an entry.'),
+} as const;
+
+/** Who may run the capabilities of providers. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const providerAccess = {
+  ...accessSettings('Server:ProviderAccess'),
+  identityPolicies: setting<readonly Partial<SpaceIdentityPolicy>[]>('Server:ProviderAccess:IdentityPolicies',
+    list(members<SpaceIdentityPolicy>({ Principal: anyText, Space: identifier, ProductId: identifier, AllowedOperations: list(anyText) })), [],
+    'Grants of principals for providers: read, run, qualify. Each principal has one Space, the same as in Server:RecordAccess: its jobs, its share of the limits and its traces are there. Outside Development, and where other identity policies exist, the service serves providers only where this list has an entry.'),
 } as const;

@@ -162,10 +162,10 @@ test('is counted by readiness and named by its hash, and strangers learn no addr
     embedding: { provider: 'mine' },
     providers: {
       providerCount: 3,
-      capabilityCount: 3,
-      callableCapabilityCount: 3,
+      capabilityCount: 8,
+      callableCapabilityCount: 8,
       readyCapabilityCount: 0,
-      unvalidatedCapabilityCount: 3,
+      unvalidatedCapabilityCount: 8,
       networkProviderCount: 1,
       authProviderCount: 1,
     },

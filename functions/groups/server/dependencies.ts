@@ -1,5 +1,6 @@
 import type { OpenApiDocument, PublicSchemaBundle } from '../../../contracts/generated/models.ts';
 import type { EmbeddingProvider } from '../../embeddings/provider.ts';
+import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { World } from '../../kernel/world.ts';
 import type { CountedProvider } from '../../providers/rules/provider-counts.ts';
 import type { RecordStore } from '../../store/port.ts';
@@ -18,8 +19,8 @@ export interface ServerDependencies {
   readonly records?: RecordsConfiguration;
   /** The active provider of embeddings; `null` where the service serves none. */
   readonly embedding?: EmbeddingProvider | null;
-  /** The providers that the settings name; none where the service calls none. */
-  readonly providers?: readonly CountedProvider[];
+  /** Absent where the service runs no capabilities of providers. */
+  readonly providers?: ProvidersConfiguration;
   readonly apiKey: { readonly required: boolean; readonly header: string };
   readonly documents: ContractDocuments;
 }
@@ -55,6 +56,13 @@ export interface RecordsConfiguration {
   readonly off: string | null;
   readonly provider: string;
   readonly store: () => Promise<RecordStore>;
+}
+
+export interface ProvidersConfiguration {
+  /** What one provider may be asked to do for one space, and what is kept of its jobs. */
+  readonly limits: JsonObject;
+  /** The providers with what was proven of them. */
+  readonly counted: () => Promise<readonly CountedProvider[]>;
 }
 
 /** The generated documents, each loaded by the first request that asks for it. */

@@ -12,7 +12,7 @@ export function getHealth(dependencies: ServerDependencies): Handler<'getHealth'
 }
 
 export function healthStatus(
-  { release, canonical, records, embedding, apiKey }: ServerDependencies,
+  { release, canonical, records, embedding, providers, apiKey }: ServerDependencies,
   now: number,
 ): ServerHealthStatus {
   // One database holds records, objects and traces.
@@ -30,7 +30,11 @@ export function healthStatus(
       canonicalStore: canonical?.provider ?? DISABLED,
     },
     embedding: embeddingStatus(embedding ?? null),
-    security: { apiKeyRequired: apiKey.required, apiKeyHeader: apiKey.header, providerRunLimits: {} },
+    security: {
+      apiKeyRequired: apiKey.required,
+      apiKeyHeader: apiKey.header,
+      providerRunLimits: providers?.limits ?? {},
+    },
     checkedAt: formatUtc(now),
   };
 }

@@ -2,9 +2,10 @@ import type { ServerReadinessCheck, ServerReadinessReport } from '../../../contr
 import { checksOf, examine } from '../../embeddings/rules/doctor.ts';
 import type { Handler } from '../../http/handler.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
-import { countsOf, limitsCheckOf } from '../../providers/rules/provider-counts.ts';
+import { countsOf } from '../../providers/rules/provider-counts.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { healthStatus } from './health.ts';
+import { type ProvidersChecked, providersCheck } from './providers-check.ts';
 import { recordsCheck } from './records-check.ts';
 import { failureWithin } from './store-ping.ts';
 
@@ -12,16 +13,17 @@ import { failureWithin } from './store-ping.ts';
 export function getReadiness(dependencies: ServerDependencies): Handler<'getReadiness'> {
   const storage = sharedCheck(() => storageCheck(dependencies));
   const records = recordsCheck(dependencies);
+  const providers = providersCheck(dependencies);
   return async (_, { now }) => {
-    const stores = await Promise.all([storage(), records(now)]);
+    const [stores, checked] = await Promise.all([Promise.all([storage(), records(now)]), providers(now)]);
     const checks = [
       ...stores.flat(),
       ...executionChecks(dependencies),
       ...embeddingChecks(dependencies),
-      ...providerChecks(dependencies),
+      ...checked.checks,
       ...securityChecks(dependencies),
     ];
-    return { status: 200, body: readinessReport(dependencies, checks, now) };
+    return { status: 200, body: readinessReport(dependencies, checks, checked.providers, now) };
   };
 }
 
@@ -29,9 +31,10 @@ export function getReadiness(dependencies: ServerDependencies): Handler<'getRead
 function readinessReport(
   dependencies: ServerDependencies,
   checks: readonly ServerReadinessCheck[],
+  providers: ProvidersChecked['providers'],
   now: number,
 ): ServerReadinessReport {
-  const { embedding = null, providers = [] } = dependencies;
+  const { embedding = null } = dependencies;
   const messagesOf = (status: string) =>
     checks.filter((check) => check.status === status).map((check) => check.message);
   const blockers = messagesOf('failed');
@@ -48,8 +51,12 @@ function readinessReport(
     warnings,
     embedding: embedding === null ? null : { ...examine(embedding, now) },
     providers: countsOf(providers),
-    operationalLimits:
-      dependencies.canonical === null ? {} : { canonicalRateLimit: { ...dependencies.canonical.rateLimit } },
+    operationalLimits: {
+      ...dependencies.providers?.limits,
+      ...(dependencies.canonical === null
+        ? {}
+        : { canonicalRateLimit: { ...dependencies.canonical.rateLimit } }),
+    },
   };
 }
 
@@ -97,10 +104,6 @@ function executionChecks({ execution }: ServerDependencies): ServerReadinessChec
 
 function embeddingChecks({ embedding = null }: ServerDependencies): readonly ServerReadinessCheck[] {
   return embedding === null ? [] : checksOf(embedding);
-}
-
-function providerChecks({ providers }: ServerDependencies): readonly ServerReadinessCheck[] {
-  return providers === undefined ? [] : [limitsCheckOf(providers)];
 }
 
 function securityChecks({ apiKey, canonical }: ServerDependencies): ServerReadinessCheck[] {

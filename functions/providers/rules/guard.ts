@@ -119,7 +119,8 @@ function restOf(restsUntil: number | null, now: number): number {
   return rest > REST_MS ? 0 : Math.max(0, rest);
 }
 
-interface CurrentState {
+/** What is stored in the periods of a moment. */
+export interface CurrentState {
   readonly state: GuardState;
   /** Another clock or period than those that are stored. */
   readonly isChanged: boolean;
@@ -127,7 +128,7 @@ interface CurrentState {
   readonly dayEndsAfterMs: number;
 }
 
-function inPeriods(state: GuardState, now: number): CurrentState {
+export function inPeriods(state: GuardState, now: number): CurrentState {
   const minute = periodOf(state.minutes, now, MINUTE_MS);
   const day = periodOf(state.days, now, DAY_MS);
   const begun = { ...(minute.isNew ? { calls: 0 } : {}), ...(day.isNew ? { tokens: 0 } : {}) };
@@ -154,7 +155,7 @@ function refusalOf(
 ): GuardRefusal | null {
   const own = space === null ? { calls: 0, tokens: 0 } : countOf(state.spaces, space);
   const percent = space === null ? 100 : spaceSharePercent;
-  const shareOf = (limit: number) => Math.ceil((limit * percent) / 100);
+  const shareOf = (limit: number) => shareIn(limit, percent);
   if (callsPerMinute !== null) {
     const after = { retryAfterMs: minuteEndsAfterMs };
     if (state.calls >= callsPerMinute) return { reason: 'rate_limited', ...after };
@@ -166,6 +167,11 @@ function refusalOf(
     if (own.tokens + tokens > shareOf(tokensPerDayMax)) return { reason: 'space_budget_spent', ...after };
   }
   return null;
+}
+
+/** The part of a limit that one space may have: never nothing. */
+export function shareIn(limit: number, percent: number): number {
+  return Math.ceil((limit * percent) / 100);
 }
 
 /** Whether a success of a call for this space is news. */

@@ -30,6 +30,21 @@ export function countsOf(providers: readonly CountedProvider[]) {
   };
 }
 
+/** The check `providers.readiness`: a warning while a capability that may be called is not proven to work. */
+export function readinessCheckOf(providers: readonly CountedProvider[]) {
+  const { callableCapabilityCount, readyCapabilityCount, unvalidatedCapabilityCount } = countsOf(providers);
+  const details = { callableCapabilityCount, readyCapabilityCount, unvalidatedCapabilityCount };
+  const id = 'providers.readiness';
+  return unvalidatedCapabilityCount === 0
+    ? { id, status: 'ok' as const, message: 'Each capability of the providers was proven to work.', details }
+    : {
+        id,
+        status: 'warning' as const,
+        message: 'Capabilities of providers were not proven to work with these settings.',
+        details,
+      };
+}
+
 /** The check `providers.limits` of readiness. */
 export function limitsCheckOf(providers: readonly CountedProvider[]) {
   const unlimited = providers.filter(({ isEnabled, isLimited }) => isEnabled && !isLimited).length;

@@ -1,22 +1,9 @@
+import type { ProviderRunRejectionDiagnostic } from '../../../contracts/generated/models.ts';
 import type { RunFailureClass } from './capabilities.ts';
 import type { RunOutcome } from './outcome.ts';
 
-/** What a caller can do about a run without a success. Its members and words are those of the contract. */
-export interface Rejection {
-  readonly source: string;
-  readonly category: string;
-  readonly message: string;
-  readonly contentUsable: false;
-  readonly parsedOutputPresent: boolean;
-  readonly structuredOutputAccepted: boolean;
-  readonly structuredOutputValidationStatus: string | null;
-  readonly parsedOutputDisposition: 'none' | 'not_capability_output' | 'quarantine_for_operator_review';
-  readonly decisionAuthority: string;
-  readonly processOutcome: string;
-  readonly retryable: boolean;
-  readonly retryRecommendation: string;
-  readonly operatorReviewRecommended: boolean;
-}
+/** What a caller can do about a run without a success. */
+type Rejection = ProviderRunRejectionDiagnostic;
 
 /** `null` for a success. */
 export function rejectionOf(outcome: RunOutcome): Rejection | null {
@@ -51,7 +38,10 @@ const passing: ReadonlySet<RunFailureClass> = new Set([
   'provider_unavailable',
 ]);
 
-function recommendationOf(failureClass: RunFailureClass, providerStatus: string): string {
+function recommendationOf(
+  failureClass: RunFailureClass,
+  providerStatus: string,
+): Rejection['retryRecommendation'] {
   if (failureClass === 'unsupported') return 'use_supported_capability';
   if (failureClass === 'configuration') return 'fix_configuration';
   if (sizes.has(providerStatus) || times.has(providerStatus)) return 'retry_with_smaller_input';
@@ -61,7 +51,7 @@ function recommendationOf(failureClass: RunFailureClass, providerStatus: string)
   return failureClass === 'trust' ? 'operator_review' : 'do_not_retry';
 }
 
-function sourceOf({ reached, status }: RunOutcome, failureClass: RunFailureClass): string {
+function sourceOf({ reached, status }: RunOutcome, failureClass: RunFailureClass): Rejection['source'] {
   if (failureClass === 'unsupported') return 'unsupported';
   if (failureClass === 'configuration') return 'configuration';
   if (failureClass === 'schema') return 'svc_classification';
@@ -71,14 +61,19 @@ function sourceOf({ reached, status }: RunOutcome, failureClass: RunFailureClass
   return failureClass === 'unknown' && reached === 'nothing' ? 'unknown' : 'provider_runtime';
 }
 
-function authorityOf(outcome: RunOutcome): string {
+function authorityOf(outcome: RunOutcome): Rejection['decisionAuthority'] {
   const { reached, status } = outcome;
   if (reached === 'guard' || status === 'TimedOut') return 'server_guardrail';
   if (reached === 'nothing') return status === 'Failed' ? 'unknown' : 'svc_preflight';
   return isWrongAnswer(outcome) ? 'svc_structured_output_validation' : 'provider_response_status';
 }
 
-function processOutcomeOf({ reached, status, failureClass, providerStatus }: RunOutcome): string {
+function processOutcomeOf({
+  reached,
+  status,
+  failureClass,
+  providerStatus,
+}: RunOutcome): Rejection['processOutcome'] {
   if (status === 'Cancelled') return 'cancelled';
   if (reached === 'nothing' || reached === 'guard') return 'not_started';
   if (status === 'TimedOut') return 'timed_out';

@@ -76,6 +76,19 @@ def test_a_wait_reads_an_embedding_job_until_it_has_its_vectors(sdk: Flavour) ->
     assert clock.slept == [0.25]
 
 
+def test_a_wait_reads_a_provider_job_until_it_has_a_result(sdk: Flavour) -> None:
+    clock = Clock()
+    with Stage(at("Queued"), at("Running"), at("NotConfigured"), at("Running")) as stage:
+        client = sdk.client(stage, clock)
+        assert sdk.call(client, "wait_for_provider_job", "a/b")["status"] == "NotConfigured"
+        with pytest.raises(APITimeoutError) as over:
+            sdk.call(client, "wait_for_provider_job", "7", wait_timeout=0)
+        targets = [seen.target for seen in stage.seen]
+    assert targets[:3] == ["/provider-jobs/a%2Fb"] * 3
+    assert over.value.operation == "getProviderRunJob"
+    assert clock.slept == [0.25, 0.5]
+
+
 def test_a_wait_reads_an_evaluation_job_until_it_has_its_result(sdk: Flavour) -> None:
     clock = Clock()
     with Stage(at("running"), at("succeeded"), at("running")) as stage:

@@ -4,6 +4,7 @@ import type {
   EmbeddingJob,
   ExecutionRun,
   GraphJob,
+  ProviderRunJob,
   RagIngestionJob,
   RecordImportJob,
   RetrievalEvaluationJob,
@@ -42,6 +43,15 @@ export class SvcClient extends Operations {
    */
   waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {
     const reader = { operation: 'getEmbeddingJob', read: this.getEmbeddingJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
+  }
+
+  /**
+   * Waits until the provider job has ended and returns it, with the result also of a run that did not succeed; `null` if there is no
+   * such job. Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForProviderJob(jobId: string, options: RunWaitOptions = {}): Promise<ProviderRunJob | null> {
+    const reader = { operation: 'getProviderRunJob', read: this.getProviderJob.bind(this, jobId) };
     return waitForJob(this, reader, options);
   }
 

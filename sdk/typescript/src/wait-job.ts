@@ -8,6 +8,9 @@ import { pause } from './world.ts';
 const PAUSE_MS_MIN = 250;
 const PAUSE_MS_MAX = 4_000;
 
+/** Families of jobs write their statuses in lower case or with a capital. */
+const WORKING: ReadonlySet<string> = new Set(['queued', 'running', 'Queued', 'Running']);
+
 /** How a job is read. */
 interface JobReader<Job> {
   /** Names the read in errors. */
@@ -28,7 +31,7 @@ export async function waitForJob<Job extends { readonly status: string }>(
   const signal = options.signal ?? new AbortController().signal;
   for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
     const job = await read(options);
-    if (job === null || !['queued', 'running'].includes(job.status)) return job;
+    if (job === null || !WORKING.has(job.status)) return job;
     const now = world.now();
     if (now >= until)
       throw new APITimeoutError('The job did not end in the time to wait for it; it goes on.', { operation });

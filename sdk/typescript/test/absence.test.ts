@@ -47,6 +47,17 @@ describe('waiting for the end of an import', () => {
     expect((await thrown(late, APITimeoutError)).operation).toBe('getEmbeddingJob');
   });
 
+  test('reads a provider job until it has a result', async () => {
+    const world = new ManualTime();
+    await using stage = await Stage.open(at('Queued'), at('Running'), at('NotConfigured'), at('Running'));
+    const wait = stage.client({ world }).waitForProviderJob('a/b');
+    for (const pause of [250, 500]) await world.pass(pause);
+    expect((await wait)?.status).toBe('NotConfigured');
+    expect(stage.seen.map(({ target }) => target)).toEqual(Array(3).fill('/provider-jobs/a%2Fb'));
+    const late = stage.client({ world }).waitForProviderJob('7', { waitTimeout: 0 });
+    expect((await thrown(late, APITimeoutError)).operation).toBe('getProviderRunJob');
+  });
+
   test('reads an evaluation job until it has its result', async () => {
     const world = new ManualTime();
     await using stage = await Stage.open(at('running'), at('succeeded'), at('running'));

@@ -34,11 +34,11 @@ export async function admitProviderJob(
   { operationId, caller, query, provider, body, idempotencyKey, correlationId }: ProviderJobRequest,
 ): Promise<AdmittedJob> {
   const space = access.spaceOf(caller, 'run', query.tenantId);
-  if (registered(provider) === undefined)
-    throw new ServiceError('not_found', 'There is no such provider.', { providerId: provider });
   const { provider: named = null, ...request } = body;
   if (named !== null && named !== provider)
     throw invalidMember('/provider', 'must be the provider of the path where it is given');
+  if (registered(provider) === undefined)
+    throw new ServiceError('not_found', 'There is no such provider.', { providerId: provider });
   checkUnicode(request);
   const facts = { provider, ...namesOf(request), requestHash: inputHashOf(request) };
   return admitJob(jobs, plugin, {

@@ -1,7 +1,7 @@
 import { cancelJob, getJob, listJobs } from '../../../jobs/read-jobs.ts';
 import type { ProviderJobDependencies } from './admit-provider-job.ts';
 import { type ProviderJobView, providerJobView } from './job-view.ts';
-import { providerResults } from './kept-result.ts';
+import { type Hold, providerResults } from './kept-result.ts';
 
 type Of = Pick<ProviderJobDependencies, 'jobs' | 'plugin'>;
 
@@ -16,9 +16,13 @@ export interface ProviderJobList {
 }
 
 /** A page of jobs, newest first. With results it ends before they are too large for one answer. */
-export async function providerJobPage({ jobs, plugin }: Of, { provider, ...request }: ProviderJobList) {
+export async function providerJobPage(
+  { jobs, plugin }: Of,
+  { provider, ...request }: ProviderJobList,
+  hold?: Hold,
+) {
   const { jobs: runs, next } = await listJobs(jobs, { plugin, subject: provider, ...request });
-  const results = request.includeResult ? await providerResults(jobs, runs) : [];
+  const results = request.includeResult ? await providerResults(jobs, runs, hold) : [];
   return { jobs: runs.map((run, at) => providerJobView(run, results[at] ?? null)), next };
 }
 
@@ -27,9 +31,10 @@ export async function readProviderJob(
   { jobs, plugin }: Of,
   space: string,
   jobId: string,
+  hold?: Hold,
 ): Promise<ProviderJobView> {
   const run = await getJob(jobs, { plugin, space }, jobId);
-  const [result = null] = await providerResults(jobs, [run]);
+  const [result = null] = await providerResults(jobs, [run], hold);
   return providerJobView(run, result);
 }
 
@@ -38,9 +43,9 @@ export async function cancelProviderJob(
   { jobs, plugin }: Of,
   space: string,
   jobId: string,
-  now: number,
+  { now, hold }: { readonly now: number; readonly hold?: Hold | undefined },
 ): Promise<ProviderJobView> {
   const run = await cancelJob(jobs, { plugin, space }, jobId, now);
-  const [result = null] = await providerResults(jobs, [run]);
+  const [result = null] = await providerResults(jobs, [run], hold);
   return { ...providerJobView(run, result), cancellationRequested: true };
 }

@@ -131,6 +131,20 @@ class AsyncClient(AsyncOperations):
                 return job
             await world.sleep(wait.pause_after(world.now()))
 
+    async def wait_for_provider_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
+    ) -> models.ProviderRunJob | None:
+        """Waits until the provider job has ended and returns it, with the result also of a run that did not succeed;
+        None if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
+        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        options, world = check_call(options), self._link.world
+        wait = JobWait.begin("getProviderRunJob", world.now(), wait_timeout)
+        while True:
+            job = await self.get_provider_job(job_id, options=options)
+            if job is None or not is_working(job):
+                return job
+            await world.sleep(wait.pause_after(world.now()))
+
     async def wait_for_retrieval_evaluation_job(
         self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
     ) -> models.RetrievalEvaluationJob | None:

@@ -139,6 +139,24 @@ class Client(Operations):
             if cancellation is not None and cancellation.cancelled:
                 raise wait.aborted()
 
+    def wait_for_provider_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.ProviderRunJob | None:
+        """Waits until the provider job has ended and returns it, with the result also of a run that did not succeed;
+        None if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
+        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        options, world = check_call(options), self._link.world
+        cancellation = options.get("cancellation")
+        wait = JobWait.begin("getProviderRunJob", world.now(), wait_timeout)
+        while True:
+            job = self.get_provider_job(job_id, options=options)
+            if job is None or not is_working(job):
+                return job
+            pause = wait.pause_after(world.now())
+            world.sleep(pause, Event() if cancellation is None else cancellation.event)
+            if cancellation is not None and cancellation.cancelled:
+                raise wait.aborted()
+
     def wait_for_retrieval_evaluation_job(
         self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
     ) -> models.RetrievalEvaluationJob | None:

@@ -82,9 +82,16 @@ class JobWait:
         return APIAbortError("The wait for the job was aborted.", operation=self.operation)
 
 
-def is_working(job: models.RecordImportJob | models.EmbeddingJob | models.GraphJob) -> bool:
-    """Whether the job has not ended."""
-    return job["status"] in ("queued", "running")
+def is_working(
+    job: models.RecordImportJob
+    | models.EmbeddingJob
+    | models.ProviderRunJob
+    | models.RetrievalEvaluationJob
+    | models.GraphJob
+    | models.RagIngestionJob,
+) -> bool:
+    """Whether the job has not ended. Families of jobs write their statuses in lower case or with a capital."""
+    return job["status"] in ("queued", "running", "Queued", "Running")
 
 
 def aborted() -> APIAbortError:

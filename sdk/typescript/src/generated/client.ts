@@ -10,6 +10,7 @@ import { RecordsOperations } from './groups/records.ts';
 import { ObjectsOperations } from './groups/objects.ts';
 import { ArtifactsOperations } from './groups/artifacts.ts';
 import { EmbeddingsOperations } from './groups/embeddings.ts';
+import { ProvidersOperations } from './groups/providers.ts';
 import { RetrievalOperations } from './groups/retrieval.ts';
 import { RagOperations } from './groups/rag.ts';
 import { GraphOperations } from './groups/graph.ts';
@@ -47,6 +48,11 @@ export type {
   ListEmbeddingJobsParameters,
 } from './groups/embeddings.ts';
 export type {
+  RunProviderParameters,
+  StartProviderJobParameters,
+  ListProviderJobsParameters,
+} from './groups/providers.ts';
+export type {
   StartRetrievalEvaluationComparisonJobParameters,
   StartRetrievalEvaluationJobParameters,
   ListRetrievalEvaluationJobsParameters,
@@ -73,6 +79,6 @@ export type {
 /** Every operation of the contract. `SvcClient` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
-export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, RetrievalOperations, RagOperations, GraphOperations, TracesOperations {}
+export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, ProvidersOperations, RetrievalOperations, RagOperations, GraphOperations, TracesOperations {}
 
-flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, RetrievalOperations, RagOperations, GraphOperations, TracesOperations]);
+flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, ProvidersOperations, RetrievalOperations, RagOperations, GraphOperations, TracesOperations]);

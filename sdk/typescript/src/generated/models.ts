@@ -3402,6 +3402,600 @@ export type ObjectListResult = {
   readonly continuationToken: string | null;
 };
 
+// ---- providers
+
+/** A provider of capabilities: a part of the service, or a model over the network that the settings name. */
+export type ProviderProfile = {
+  /** Its id. (at most 255 characters) */
+  readonly id: string;
+  /** Its name for people. (at most 1000 characters) */
+  readonly displayName: string;
+  /**
+   * `local` for a part of the service; else the kind of the settings, such as `openai-compatible` or
+   * `vertex`. (at most 64 characters)
+   */
+  readonly family: string;
+  /** Version of the shape of this profile. (at most 32 characters) */
+  readonly profileVersion: string;
+  /** Version of the code that calls it. (at most 32 characters) */
+  readonly implementationVersion: string;
+  /** Whether it is part of the service. */
+  readonly local: boolean;
+  /** Whether each call of it goes over the network. */
+  readonly requiresNetwork: boolean;
+  /**
+   * How the service proves itself to it: `none`, `api-key` or `google-credentials`. (at most 64 characters)
+   */
+  readonly auth: string;
+  /** Names its configuration. A secret is no part of it. (at most 71 characters) */
+  readonly configHash: string | null;
+  /** What it can do, such as `ai.chat`. (at most 16 items) */
+  readonly capabilities: readonly string[];
+};
+
+/** Providers, in the order of their ids. (at most 256 items) */
+export type ProviderProfileList = readonly ProviderProfile[];
+
+/** What a run in a mode may be. */
+export type ProviderModePolicy = {
+  /** The mode. (at most 64 characters) */
+  readonly id: string;
+  /** What an output is to be taken for. (at most 16 items) */
+  readonly allowedOutputKinds: readonly string[];
+  /** Bytes of the payload as canonical JSON, at most. (at least 1) */
+  readonly maxInputBytes: number;
+  /** Bytes of the output as canonical JSON, at most. (at least 1) */
+  readonly maxOutputBytes: number;
+  /** Who calls tools: `caller-owned` or `provider-owned`. The service calls none. (at most 64 characters) */
+  readonly toolPolicy: string;
+  /** Whether runs of the provider go over the network. */
+  readonly allowNetwork: boolean;
+  /** Whether a run may write files: never. */
+  readonly allowSourceWrites: boolean;
+  /** Whether somebody has to judge an output before it is used. */
+  readonly reviewRequired: boolean;
+  /** Whether each run leaves a trace. */
+  readonly traceRequired: boolean;
+  /** Time of a run that names none, in seconds. (at least 1) */
+  readonly timeoutSeconds: number;
+};
+
+/** A capability of a provider with its bounds. */
+export type ProviderCapabilityDescriptor = {
+  /** The capability. (at most 160 characters) */
+  readonly id: string;
+  /** Version of its payload and output. (at most 32 characters) */
+  readonly version: string;
+  /** Its operations: `run`. (at most 8 items) */
+  readonly operations: readonly string[];
+  /** Bounds of payloads, the widest of all modes. */
+  readonly inputLimits: JsonObject;
+  /** Bounds of outputs, the widest of all modes. */
+  readonly outputLimits: JsonObject;
+  /** Who calls tools. (at most 64 characters) */
+  readonly toolPolicy: string;
+  /** What each mode allows. (at most 16 items) */
+  readonly modePolicies: readonly ProviderModePolicy[];
+  /** What other services have and this one does not. (at most 32 items) */
+  readonly unsupportedFeatures: readonly string[];
+};
+
+/** A provider with its capabilities. */
+export type ProviderTargetDescriptor = {
+  /** The provider. */
+  readonly profile: ProviderProfile;
+  /** Its capabilities. (at most 16 items) */
+  readonly capabilities: readonly ProviderCapabilityDescriptor[];
+};
+
+/** Whether a provider has a capability. */
+export type ProviderCapabilitySupport = {
+  /** Whether it can be run. */
+  readonly supported: boolean;
+  /** Its operations. (at most 8 items) */
+  readonly operations: readonly string[];
+  /** Its modes. (at most 16 items) */
+  readonly modes: readonly string[];
+  /** Who calls tools. (at most 64 characters) */
+  readonly toolPolicy: string;
+  /**
+   * What is missing; `capability_not_advertised` and `provider_disabled_by_configuration` say why all of it
+   * is. (at most 32 items)
+   */
+  readonly unsupportedFeatures: readonly string[];
+};
+
+/** A provider in the matrix of capabilities. */
+export type ProviderCapabilityMatrixItem = {
+  /** Its id. (at most 255 characters) */
+  readonly provider: string;
+  /** Its name for people. (at most 1000 characters) */
+  readonly displayName: string;
+  /** As in its profile. (at most 64 characters) */
+  readonly family: string;
+  /** Whether the service has the means to call it. */
+  readonly registered: boolean;
+  /** Whether the settings let the service call it. */
+  readonly enabled: boolean;
+  /** `registered` or `disabled`. (at most 64 characters) */
+  readonly registrationStatus: string;
+  /** What to do about one that is disabled. (at most 512 characters) */
+  readonly registrationHint: string | null;
+  /** Whether it is part of the service. */
+  readonly local: boolean;
+  /** Whether each call of it goes over the network. */
+  readonly requiresNetwork: boolean;
+  /** As in its profile. (at most 64 characters) */
+  readonly auth: string;
+  /** The capabilities that it has. (at most 16 items) */
+  readonly capabilityIds: readonly string[];
+  /** Each capability of the vocabulary, by its id. (at most 32 entries) */
+  readonly capabilities: { readonly [name: string]: ProviderCapabilitySupport };
+  /** Whether its models can be listed. */
+  readonly supportsModelListing: boolean;
+  /** Whether what is left of its limits can be read. */
+  readonly supportsQuota: boolean;
+  /** Whether its runs are jobs. */
+  readonly supportsAsyncJobs: boolean;
+  /** Whether it proposes files. */
+  readonly supportsArtifacts: boolean;
+  /** Who writes proposed files. (at most 64 characters) */
+  readonly artifactPolicy: string;
+  /** How failures show. (at most 16 items) */
+  readonly failureSemantics: readonly string[];
+};
+
+/** A provider that the settings do not let the service call. */
+export type ProviderDisabledInfo = {
+  /** Its id. (at most 255 characters) */
+  readonly providerId: string;
+  /** `disabled`. (at most 64 characters) */
+  readonly registrationStatus: string;
+  /** Whether the settings let the service call providers over the network. */
+  readonly enableLiveTargets: boolean;
+  /** What to do about it. (at most 512 characters) */
+  readonly hint: string;
+};
+
+/** Which provider has which capability. */
+export type ProviderCapabilityMatrix = {
+  /** When it was made. */
+  readonly generatedAt: Timestamp;
+  /** The vocabulary of capabilities. (at most 32 items) */
+  readonly capabilityIds: readonly string[];
+  /** The providers, in the order of their ids. (at most 256 items) */
+  readonly items: readonly ProviderCapabilityMatrixItem[];
+  /** The providers that may not be called. (at most 256 items) */
+  readonly disabledProviders: readonly ProviderDisabledInfo[];
+  /** The classes of failures of runs. (at most 32 items) */
+  readonly failureClasses: readonly string[];
+  /** What one provider may be asked to do for one space. */
+  readonly operationalLimits: JsonObject;
+  /** What to know about it. (at most 16 items) */
+  readonly notes: readonly string[];
+};
+
+/** Whether a capability of a provider can be used. */
+export type ProviderCapabilityReadiness = {
+  /** The provider. (at most 255 characters) */
+  readonly provider: string;
+  /** The capability. (at most 160 characters) */
+  readonly capability: string;
+  /** `registered` or `disabled`. (at most 64 characters) */
+  readonly registrationStatus: string;
+  /** What to do about a provider that is disabled. (at most 512 characters) */
+  readonly registrationHint: string | null;
+  /** Its operations. (at most 8 items) */
+  readonly operations: readonly string[];
+  /** Its modes. (at most 16 items) */
+  readonly modes: readonly string[];
+  /** Names the configuration of the provider. (at most 71 characters) */
+  readonly configHash: string | null;
+  /** What the last qualification with these settings has proven. */
+  readonly qualificationStatus: 'unvalidated' | 'validated' | 'failed' | 'unsupported';
+  /** When it was last proven to work. (at most 40 characters, RFC 3339) */
+  readonly lastValidatedAt: string | null;
+  /** Whether runs reach the provider. */
+  readonly callable: boolean;
+  /** Whether it is callable and was proven to work. */
+  readonly ready: boolean;
+  /** Whether it is callable although nothing was proven. */
+  readonly canRunUnvalidated: boolean;
+  /**
+   * `validated`, `unvalidated`, `qualification_failed`, `unsupported`, `provider_doctor_failed` or
+   * `provider_disabled`. (at most 160 characters)
+   */
+  readonly reason: string;
+  /** The proof, as `trace:`, `input:` and `output:` with an id or a hash. (at most 16 items) */
+  readonly evidenceRefs: readonly string[];
+  /** What makes the proof worthless. (at most 16 items) */
+  readonly driftTriggers: readonly string[];
+  /** What other services have and this one does not. (at most 32 items) */
+  readonly unsupportedFeatures: readonly string[];
+  /** Whether the provider is part of the service. */
+  readonly local: boolean;
+  /** Whether each call goes over the network. */
+  readonly requiresNetwork: boolean;
+  /** As in the profile of the provider. (at most 64 characters) */
+  readonly auth: string;
+  /** Whether callers of the service need an API key. */
+  readonly authRequired: boolean;
+  /** What the provider may be asked to do for one space. */
+  readonly operationalLimits: JsonObject;
+};
+
+/** The readiness of providers. */
+export type ProviderReadinessEnvelope = {
+  /** When it was judged. */
+  readonly generatedAt: Timestamp;
+  /** One for each capability of each provider. (at most 1024 items) */
+  readonly items: readonly ProviderCapabilityReadiness[];
+  /** The providers that may not be called. (at most 256 items) */
+  readonly disabledProviders: readonly ProviderDisabledInfo[];
+};
+
+/** The state of providers, in the order of their ids. (at most 256 items) */
+export type ProviderDoctorResultList = readonly ProviderDoctorResult[];
+
+/** How much of a limit is spent. */
+export type ProviderQuotaWindow = {
+  /** Spent, in percent. (at least 0) */
+  readonly usedPercent: number | null;
+  /** Left, in percent. (at least 0) */
+  readonly remainingPercent: number | null;
+  /** Minutes after which it begins again. (at least 0) */
+  readonly windowDurationMins: number | null;
+  /** When it begins again, in seconds since 1970. (at least 0) */
+  readonly resetsAtUnixSeconds: number | null;
+  /** When it begins again. (at most 40 characters, RFC 3339) */
+  readonly resetsAt: string | null;
+};
+
+/** One limit of a provider. */
+export type ProviderQuotaBucket = {
+  /** The limit: `calls_per_minute` or `tokens_per_day`. (at most 160 characters) */
+  readonly limitId: string;
+  /** Its name for people. (at most 160 characters) */
+  readonly limitName: string | null;
+  /** What is spent of it. */
+  readonly primary: ProviderQuotaWindow | null;
+  /** A longer window, where there is one. */
+  readonly secondary: ProviderQuotaWindow | null;
+  /** The limit once nothing is left of it. (at most 160 characters) */
+  readonly rateLimitReachedType: string | null;
+  /** A plan of the provider, where it is known. (at most 160 characters) */
+  readonly planType: string | null;
+  /** Credits of the provider, where they are known. */
+  readonly credits: JsonObject | null;
+  /** Further facts. */
+  readonly metadata: JsonObject;
+};
+
+/** What is left of the limits of a provider, for the space of the caller. */
+export type ProviderQuotaResult = {
+  /** The provider. (at most 255 characters) */
+  readonly provider: string;
+  /** `unsupported` for a provider without limits of calls and tokens, and for one that is not registered. */
+  readonly status: 'succeeded' | 'unsupported' | 'unavailable' | 'failed';
+  /** Whose word it is: `configuration` or `none`. (at most 64 characters) */
+  readonly source: string;
+  /** Whether the provider itself may know better: always. */
+  readonly advisory: boolean;
+  /** The limits. (at most 16 items) */
+  readonly items: readonly ProviderQuotaBucket[];
+  /** Why there is nothing, such as `unsupported`. (at most 64 characters) */
+  readonly failureClass: string | null;
+  /**
+   * The same as a word for machines: `quota_unsupported` or `provider_not_registered`. (at most 160
+   * characters)
+   */
+  readonly providerStatus: string | null;
+  /** When it was read. */
+  readonly generatedAt: Timestamp;
+  /** Further facts. */
+  readonly metadata: JsonObject;
+};
+
+/** What is left of the limits of providers, in the order of their ids. (at most 256 items) */
+export type ProviderQuotaResultList = readonly ProviderQuotaResult[];
+
+/** A model of a provider. */
+export type ProviderModelDescriptor = {
+  /** The model, as the provider names it. (at most 256 characters) */
+  readonly id: string;
+  /** Its name for people. (at most 1000 characters) */
+  readonly displayName: string | null;
+  /** Whether runs use it. */
+  readonly default: boolean;
+  /** What it is used for. (at most 16 items) */
+  readonly capabilities: readonly string[];
+  /** Further facts. */
+  readonly metadata: JsonObject;
+};
+
+/** The models of a provider. */
+export type ProviderModelListResult = {
+  /** The provider. (at most 255 characters) */
+  readonly provider: string;
+  /** `unsupported` for a provider that is not registered. */
+  readonly status: 'succeeded' | 'unsupported' | 'failed';
+  /** Whose word it is: `local-static`, `configuration` or `none`. (at most 64 characters) */
+  readonly source: string;
+  /** The model of every run. (at most 256 characters) */
+  readonly defaultModelId: string | null;
+  /** The models. (at most 64 items) */
+  readonly items: readonly ProviderModelDescriptor[];
+  /** Why there is nothing, such as `unsupported`. (at most 64 characters) */
+  readonly failureClass: string | null;
+  /** The same as a word for machines. (at most 160 characters) */
+  readonly providerStatus: string | null;
+  /** When it was read. */
+  readonly generatedAt: Timestamp;
+};
+
+/** What was last proven of a capability of a provider. */
+export type ProviderQualification = {
+  /** The provider. (at most 255 characters) */
+  readonly provider: string;
+  /** The capability. (at most 160 characters) */
+  readonly capability: string;
+  /** The operations that were tried. (at most 8 items) */
+  readonly operationSet: readonly string[];
+  /** Names the settings that it holds for. (at most 71 characters) */
+  readonly configHash: string | null;
+  /** What was proven. */
+  readonly status: 'unvalidated' | 'validated' | 'failed' | 'unsupported';
+  /** When it was last proven to work. (at most 40 characters, RFC 3339) */
+  readonly lastValidatedAt: string | null;
+  /** What makes the proof worthless. (at most 16 items) */
+  readonly driftTriggers: readonly string[];
+  /** What other services have and this one does not. (at most 32 items) */
+  readonly unsupportedFeatures: readonly string[];
+  /** The proof, as `trace:`, `input:` and `output:` with an id or a hash. (at most 16 items) */
+  readonly evidenceRefs: readonly string[];
+};
+
+/** Qualifications of the capabilities of a provider. (at most 16 items) */
+export type ProviderQualificationList = readonly ProviderQualification[];
+
+/** Which capabilities to try. */
+export type ProviderQualificationRequest = {
+  /** The capability; all of the provider where absent. (at most 160 characters) */
+  readonly capability?: string | null;
+  /** The mode of the runs. (at most 64 characters, "mechanics" when absent) */
+  readonly mode?: string | null;
+};
+
+/** A run of a capability. */
+export type ProviderRunRequest = {
+  /** The provider of the path, where it is given. (at most 255 characters) */
+  readonly provider?: string | null;
+  /** What to do, such as `ai.chat`. (at most 160 characters) */
+  readonly capability: string;
+  /** The operation of the capability: `run`. (at most 160 characters, "run" when absent) */
+  readonly operation?: string | null;
+  /**
+   * What the run may be: `mechanics`, `development`, `advisory`, `research`, `review` or `scaffold`. (at most
+   * 64 characters, "advisory" when absent)
+   */
+  readonly mode?: string | null;
+  /** The model of the provider, where it is given: no other can be chosen. (at most 256 characters) */
+  readonly modelId?: string | null;
+  /**
+   * What the capability works on. `ai.chat`: `messages` of `role` and `content`, `system`, `maxOutputChars`.
+   * `ai.embedding`: `texts`, `purpose`. `ai.extract`: `text`, `schema`, `instructions`. `ai.rerank`: `query`,
+   * `candidates` of `id` and `text`, `limit`. `ai.review`: `prompt`, `subject`, `instructions`, `references`,
+   * `maxFindings`. `ai.scaffold`: `prompt`, `instructions`, `target`, `references`, `allowedPaths`,
+   * `maxArtifacts`. `ai.toolPlan`: `prompt`, `tools` of `name`, `description` and `inputSchema`.
+   */
+  readonly payload: object;
+  /**
+   * The caller's name for a chain of work; that of the request where it is absent or blank. At most 160
+   * UTF-16 units. (at most 160 characters)
+   */
+  readonly correlationId?: string | null;
+  /** What the caller has read for it; the trace keeps these names. (at most 64 items) */
+  readonly contextRefs?: readonly string[] | null;
+  /** Time of the whole run in seconds, from 1 to 300; that of the mode where it is absent. */
+  readonly timeoutSeconds?: number | null;
+  /** Bytes of the output as canonical JSON, from 1 to 131,072. */
+  readonly maxOutputBytes?: number | null;
+  /** Refused where it is given: the service writes no files. (at most 1024 characters) */
+  readonly artifactDirectory?: string | null;
+};
+
+/** Why a run did not succeed, and what to do. */
+export type ProviderRunRejectionDiagnostic = {
+  /** Who decided. */
+  readonly source: 
+  | 'svc_policy'
+  | 'svc_guardrail'
+  | 'svc_classification'
+  | 'provider_policy'
+  | 'provider_runtime'
+  | 'configuration'
+  | 'unsupported'
+  | 'unknown';
+  /** The reason as a word for machines, such as `input_limit`. (at most 160 characters) */
+  readonly category: string;
+  /** The reason in words of the service. (at most 4096 characters) */
+  readonly message: string;
+  /** Whether the output can be used: never. */
+  readonly contentUsable: boolean;
+  /** Whether there is an output of the wrong shape. */
+  readonly parsedOutputPresent: boolean;
+  /** Whether the output had the shape of its capability. */
+  readonly structuredOutputAccepted: boolean;
+  /** `rejected` where the answer had another shape. (at most 64 characters) */
+  readonly structuredOutputValidationStatus: string | null;
+  /** What became of the answer. */
+  readonly parsedOutputDisposition: 
+  | 'none'
+  | 'not_capability_output'
+  | 'quarantine_for_operator_review'
+  | 'debug_only';
+  /** Where it was decided. */
+  readonly decisionAuthority: 
+  | 'svc_preflight'
+  | 'svc_policy'
+  | 'svc_guardrail'
+  | 'svc_structured_output_validation'
+  | 'provider_process_exit'
+  | 'provider_response_status'
+  | 'server_guardrail'
+  | 'unknown';
+  /** How the call of the provider ended. */
+  readonly processOutcome: 
+  | 'not_started'
+  | 'exit_zero'
+  | 'exit_nonzero'
+  | 'cancelled'
+  | 'timed_out'
+  | 'output_truncated'
+  | 'http_success'
+  | 'http_failure'
+  | 'unknown';
+  /** Whether another run may succeed. */
+  readonly retryable: boolean;
+  /** What to do before another run. */
+  readonly retryRecommendation: 
+  | 'do_not_retry'
+  | 'retry_after_backoff'
+  | 'retry_with_smaller_input'
+  | 'retry_with_redacted_input'
+  | 'retry_with_stricter_structured_output_instructions'
+  | 'fix_configuration'
+  | 'use_supported_capability'
+  | 'operator_review';
+  /** Whether an operator has to look at it. */
+  readonly operatorReviewRecommended: boolean;
+};
+
+/** What the trace of a run says. It has hashes where the result has content. */
+export type ProviderTraceEvent = {
+  /** The trace; `getTrace` shows it to callers who may read records. (at most 160 characters) */
+  readonly traceId: string;
+  /** When the run began. */
+  readonly timestamp: Timestamp;
+  /** The provider. (at most 255 characters) */
+  readonly provider: string;
+  /** The capability. (at most 160 characters) */
+  readonly capability: string;
+  /** The operation. (at most 160 characters) */
+  readonly operation: string;
+  /** The mode. (at most 64 characters) */
+  readonly mode: string;
+  /** SHA-256 of the payload as canonical JSON. (at most 71 characters) */
+  readonly inputHash: string | null;
+  /** SHA-256 of the output as canonical JSON; null without one. (at most 71 characters) */
+  readonly outputHash: string | null;
+  /** The model. (at most 256 characters) */
+  readonly modelId: string | null;
+  /** What called it. (at most 255 characters) */
+  readonly adapterId: string | null;
+  /** Names the configuration of the provider. (at most 71 characters) */
+  readonly configHash: string | null;
+  /** Milliseconds of the run. (at least 0) */
+  readonly durationMs: number;
+  /** The class of the failure; null for a success. (at most 64 characters) */
+  readonly failureClass: string | null;
+  /** Whose word the output is: `proposal_only`. (at most 64 characters) */
+  readonly authorityBoundary: string;
+  /** Files of the run: none. (at most 16 items) */
+  readonly artifactRefs: readonly string[];
+};
+
+/** How a run ended. The output is a proposal: its reader decides. */
+export type ProviderRunResult = {
+  /** How it ended. */
+  readonly status: 
+  | 'Succeeded'
+  | 'Failed'
+  | 'TimedOut'
+  | 'Rejected'
+  | 'Unsupported'
+  | 'NotConfigured'
+  | 'Cancelled';
+  /** The provider. (at most 255 characters) */
+  readonly provider: string;
+  /** The capability. (at most 160 characters) */
+  readonly capability: string;
+  /** The operation. (at most 160 characters) */
+  readonly operation: string;
+  /** The mode. (at most 64 characters) */
+  readonly mode: string;
+  /**
+   * What the capability gave; empty without a success. `ai.chat`: `message`, `stopReason`. `ai.embedding`:
+   * `dimensions`, `purpose`, `items` with `values`. `ai.extract`: `data`. `ai.rerank`: `items` of `id`,
+   * `rank` and `score`. `ai.review`: `summary`, `findings`. `ai.scaffold`: `summary`, `artifacts`.
+   * `ai.toolPlan`: `calls`, each of which needs an approval. All but chats and vectors have a
+   * `validationStatus`.
+   */
+  readonly output: JsonObject;
+  /** The class of the failure; null for a success. (at most 64 characters) */
+  readonly failureClass: string | null;
+  /** A word for machines, such as `ok`, `input_limit` or `http_503`. (at most 160 characters) */
+  readonly providerStatus: string | null;
+  /** The failure in words of the service. (at most 4096 characters) */
+  readonly error: string | null;
+  /** What to do about it; null for a success. */
+  readonly rejection: ProviderRunRejectionDiagnostic | null;
+  /** What its trace says. */
+  readonly trace: ProviderTraceEvent | null;
+};
+
+/** A run of a capability as a job. */
+export type ProviderRunJob = {
+  /** The receipt of its admission. It stays accepted where the run is refused later. */
+  readonly admission: AdmissionReceipt;
+  /** The job; also the id of its run. (at most 160 characters) */
+  readonly id: string;
+  /** The status of the run, then that of its result. */
+  readonly status: 
+  | 'Succeeded'
+  | 'Failed'
+  | 'TimedOut'
+  | 'Rejected'
+  | 'Unsupported'
+  | 'NotConfigured'
+  | 'Cancelled'
+  | 'Queued'
+  | 'Running';
+  /** The provider. (at most 255 characters) */
+  readonly provider: string;
+  /** The capability. (at most 160 characters) */
+  readonly capability: string;
+  /** The operation. (at most 160 characters) */
+  readonly operation: string;
+  /** The mode. (at most 64 characters) */
+  readonly mode: string;
+  /** SHA-256 of the payload of the capability as canonical JSON. (at most 71 characters) */
+  readonly requestHash: string;
+  /** The caller's name for a chain of work. (at most 160 characters) */
+  readonly correlationId: string;
+  /** When it was admitted. */
+  readonly createdAt: Timestamp;
+  /** When it began. (at most 40 characters, RFC 3339) */
+  readonly startedAt: string | null;
+  /** When it ended. (at most 40 characters, RFC 3339) */
+  readonly completedAt: string | null;
+  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  readonly durationMs: number | null;
+  /** Whether a caller asked it to stop. */
+  readonly cancellationRequested: boolean;
+  /** The trace of the run, once it ended. (at most 160 characters) */
+  readonly traceId: string | null;
+  /** The class of the failure; null for a success and before the end. (at most 160 characters) */
+  readonly failureClass: string | null;
+  /** A word for machines, such as `ok` or `rate_limited`. (at most 160 characters) */
+  readonly providerStatus: string | null;
+  /** How the run ended; null before its end, and in lists unless `includeResult` is true. */
+  readonly result: ProviderRunResult | null;
+};
+
+/** Jobs that run capabilities, newest first. (at most 200 items) */
+export type ProviderRunJobList = readonly ProviderRunJob[];
+
 // ---- rag
 
 /** How a document is cut, compared with what is stored, and written. */

@@ -3103,6 +3103,611 @@ class AsyncOperations:
         given = Given(path=(job_id,))
         return await self._caller.call(spec.CANCEL_EMBEDDING_JOB, given, options)
 
+    # ---- Providers
+
+    async def list_providers(self, *, options: AsyncCallOptions | None = None) -> models.ProviderProfileList:
+        """List providers. The models that the service can run: its own and those that the settings name, in
+        the order of their ids. Those that the settings do not let it call are among them.
+
+        `GET /providers`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderProfileList`. The providers.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+
+        Operation `listProviders` of the contract, here `list_providers`:
+        docs/reference/operations.md#listproviders
+        """
+        given = Given()
+        return await self._caller.call(spec.LIST_PROVIDERS, given, options)
+
+    async def get_provider_capability_matrix(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderCapabilityMatrix:
+        """Show which provider has which capability. Each provider with each capability of the vocabulary, and
+        what one provider may be asked to do for one space.
+
+        `GET /providers/capabilities`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderCapabilityMatrix`. The matrix.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+
+        Operation `getProviderCapabilityMatrix` of the contract, here `get_provider_capability_matrix`:
+        docs/reference/operations.md#getprovidercapabilitymatrix
+        """
+        given = Given()
+        return await self._caller.call(spec.GET_PROVIDER_CAPABILITY_MATRIX, given, options)
+
+    async def list_provider_readiness(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderReadinessEnvelope:
+        """Show which capabilities can be used. Whether each capability of each provider can be called and was
+        proven to work. Calls no provider.
+
+        `GET /providers/readiness`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderReadinessEnvelope`. The readiness of all capabilities.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
+
+        Operation `listProviderReadiness` of the contract, here `list_provider_readiness`:
+        docs/reference/operations.md#listproviderreadiness
+        """
+        given = Given()
+        return await self._caller.call(spec.LIST_PROVIDER_READINESS, given, options)
+
+    async def list_provider_doctor(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderDoctorResultList:
+        """Examine all providers. The state of each provider, check by check. Calls no provider.
+
+        `GET /providers/doctor`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderDoctorResultList`. The outcome of all checks.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
+
+        Operation `listProviderDoctor` of the contract, here `list_provider_doctor`:
+        docs/reference/operations.md#listproviderdoctor
+        """
+        given = Given()
+        return await self._caller.call(spec.LIST_PROVIDER_DOCTOR, given, options)
+
+    async def list_provider_quotas(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderQuotaResultList:
+        """Show what is left of the limits of all providers. What the space of the caller has left of the
+        limits of each provider that the settings limit. Calls no provider.
+
+        `GET /providers/quotas`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderQuotaResultList`. What is left.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
+
+        Operation `listProviderQuotas` of the contract, here `list_provider_quotas`:
+        docs/reference/operations.md#listproviderquotas
+        """
+        given = Given()
+        return await self._caller.call(spec.LIST_PROVIDER_QUOTAS, given, options)
+
+    async def get_provider(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderTargetDescriptor | None:
+        """Read a provider. One provider with the bounds of its capabilities.
+
+        `GET /providers/{provider}`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderTargetDescriptor`. The provider.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `unavailable` (503).
+
+        Operation `getProvider` of the contract, here `get_provider`:
+        docs/reference/operations.md#getprovider
+        """
+        given = Given(path=(provider,))
+        return await self._caller.call(spec.GET_PROVIDER, given, options)
+
+    async def get_provider_doctor(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderDoctorResult | None:
+        """Examine a provider. The state of one provider, check by check. Calls no provider.
+
+        `GET /providers/{provider}/doctor`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderDoctorResult`. The outcome of all checks.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getProviderDoctor` of the contract, here `get_provider_doctor`:
+        docs/reference/operations.md#getproviderdoctor
+        """
+        given = Given(path=(provider,))
+        return await self._caller.call(spec.GET_PROVIDER_DOCTOR, given, options)
+
+    async def get_provider_readiness(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderReadinessEnvelope | None:
+        """Show which capabilities of a provider can be used. Whether each capability of the provider can be
+        called and was proven to work. Calls no provider.
+
+        `GET /providers/{provider}/readiness`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderReadinessEnvelope`. The readiness of its capabilities.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getProviderReadiness` of the contract, here `get_provider_readiness`:
+        docs/reference/operations.md#getproviderreadiness
+        """
+        given = Given(path=(provider,))
+        return await self._caller.call(spec.GET_PROVIDER_READINESS, given, options)
+
+    async def get_provider_quota(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderQuotaResult:
+        """Show what is left of the limits of a provider. What the space of the caller has left of the limits
+        of the provider. One that is not registered is `unsupported`, with the provider status
+        `provider_not_registered`. Calls no provider.
+
+        `GET /providers/{provider}/quota`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderQuotaResult`. What is left.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getProviderQuota` of the contract, here `get_provider_quota`:
+        docs/reference/operations.md#getproviderquota
+        """
+        given = Given(path=(provider,))
+        return await self._caller.call(spec.GET_PROVIDER_QUOTA, given, options)
+
+    async def list_provider_qualifications(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderQualificationList | None:
+        """List qualifications of a provider. What was last proven of each capability of the provider.
+
+        `GET /providers/{provider}/qualifications`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderQualificationList`. One for each capability.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `listProviderQualifications` of the contract, here `list_provider_qualifications`:
+        docs/reference/operations.md#listproviderqualifications
+        """
+        given = Given(path=(provider,))
+        return await self._caller.call(spec.LIST_PROVIDER_QUALIFICATIONS, given, options)
+
+    async def list_provider_models(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderModelListResult:
+        """List models of a provider. The model that the settings name for the provider. One that is not
+        registered is `unsupported`, with the provider status `provider_not_registered`. Calls no provider.
+
+        `GET /providers/{provider}/models`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderModelListResult`. Its models.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `unavailable` (503).
+
+        Operation `listProviderModels` of the contract, here `list_provider_models`:
+        docs/reference/operations.md#listprovidermodels
+        """
+        given = Given(path=(provider,))
+        return await self._caller.call(spec.LIST_PROVIDER_MODELS, given, options)
+
+    async def qualify_provider(
+        self,
+        provider: str,
+        request: models.ProviderQualificationRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderQualificationList:
+        """Try the capabilities of a provider. Runs the smallest useful request of each capability, or of the
+        one that is named, one after the other, and keeps what that proves. Each run counts to the limits
+        of the provider, leaves traces, and costs where the provider is paid. A call that is given up keeps
+        what it has proven.
+
+        `POST /providers/{provider}/qualify`; needs the access operation `qualify` of `provider-policy`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            request: `ProviderQualificationRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderQualificationList`. What is proven of the capabilities that were tried.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
+
+        Operation `qualifyProvider` of the contract, here `qualify_provider`:
+        docs/reference/operations.md#qualifyprovider
+        """
+        given = Given(path=(provider,), request=request)
+        return await self._caller.call(spec.QUALIFY_PROVIDER, given, options)
+
+    async def run_provider(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJob:
+        """Run a capability. Admits a job that runs a capability of the provider. The job runs the capability
+        once, within the limits that all instances of the service share. A request that is refused, and a
+        run that fails, end the job with a result that says why and what to do.
+
+        `POST /providers/{provider}/run`; needs the access operation `run` of `provider-policy`.
+
+        The request is JSON, at most 1,310,720 bytes. You can omit its `provider`: the route supplies it.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            request: `ProviderRunRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `ProviderRunJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
+
+        Operation `runProviderCapability` of the contract, here `run_provider`:
+        docs/reference/operations.md#runprovidercapability
+        """
+        given = Given(
+            path=(provider,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.RUN_PROVIDER, given, options)
+
+    async def start_provider_job(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJob:
+        """Start a job that runs a capability. The same as `runProviderCapability` under the address of jobs.
+        The job runs the capability once, within the limits that all instances of the service share. A
+        request that is refused, and a run that fails, end the job with a result that says why and what to
+        do.
+
+        `POST /providers/{provider}/jobs`; needs the access operation `run` of `provider-policy`.
+
+        The request is JSON, at most 1,310,720 bytes. You can omit its `provider`: the route supplies it.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            provider: The provider. (1 to 255 characters)
+            request: `ProviderRunRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `ProviderRunJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
+
+        Operation `startProviderRunJob` of the contract, here `start_provider_job`:
+        docs/reference/operations.md#startproviderrunjob
+        """
+        given = Given(
+            path=(provider,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.START_PROVIDER_JOB, given, options)
+
+    async def list_provider_jobs(
+        self,
+        *,
+        provider: str | None = None,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJobList:
+        """List provider jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the
+        next page.
+
+        `GET /provider-jobs`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            provider: Only jobs of this provider. (1 to 255 characters)
+            limit: At most so many jobs. (1 to 200, 50 when absent)
+            include_result: Whether the answer includes results; they are null otherwise. (false when
+                absent)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderRunJobList`. The jobs.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `listProviderRunJobs` of the contract, here `list_provider_jobs`:
+        docs/reference/operations.md#listproviderrunjobs
+        """
+        given = Given(parameters={"provider": provider, "limit": limit, "include_result": include_result})
+        return await self._caller.call(spec.LIST_PROVIDER_JOBS, given, options)
+
+    async def get_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJob | None:
+        """Read a provider job. The state of one job, with its result once it has ended.
+
+        `GET /provider-jobs/{jobId}`; needs the access operation `read` of `provider-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderRunJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getProviderRunJob` of the contract, here `get_provider_job`:
+        docs/reference/operations.md#getproviderrunjob
+        """
+        given = Given(path=(job_id,))
+        return await self._caller.call(spec.GET_PROVIDER_JOB, given, options)
+
+    async def cancel_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJob | None:
+        """Cancel a provider job. Cancels a queued job at once, and asks a running one to stop: a call of a
+        provider that is under way is broken off, and may be paid for. A finished job shows the request and
+        is otherwise as it was.
+
+        `DELETE /provider-jobs/{jobId}`; needs the access operation `run` of `provider-policy`.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderRunJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `cancelProviderRunJob` of the contract, here `cancel_provider_job`:
+        docs/reference/operations.md#cancelproviderrunjob
+        """
+        given = Given(path=(job_id,))
+        return await self._caller.call(spec.CANCEL_PROVIDER_JOB, given, options)
+
     # ---- Retrieval
 
     async def list_retrieval_profiles(

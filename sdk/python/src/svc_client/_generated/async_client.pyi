@@ -633,6 +633,129 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.EmbeddingJob | None: ...
 
+    # ---- Providers
+
+    async def list_providers(self, *, options: AsyncCallOptions | None = None) -> models.ProviderProfileList: ...
+
+    async def get_provider_capability_matrix(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderCapabilityMatrix: ...
+
+    async def list_provider_readiness(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderReadinessEnvelope: ...
+
+    async def list_provider_doctor(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderDoctorResultList: ...
+
+    async def list_provider_quotas(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderQuotaResultList: ...
+
+    async def get_provider(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderTargetDescriptor | None: ...
+
+    async def get_provider_doctor(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderDoctorResult | None: ...
+
+    async def get_provider_readiness(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderReadinessEnvelope | None: ...
+
+    async def get_provider_quota(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderQuotaResult: ...
+
+    async def list_provider_qualifications(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderQualificationList | None: ...
+
+    async def list_provider_models(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderModelListResult: ...
+
+    async def qualify_provider(
+        self,
+        provider: str,
+        request: models.ProviderQualificationRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderQualificationList: ...
+
+    async def run_provider(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJob: ...
+
+    async def start_provider_job(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJob: ...
+
+    async def list_provider_jobs(
+        self,
+        *,
+        provider: str | None = None,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJobList: ...
+
+    async def get_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJob | None: ...
+
+    async def cancel_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderRunJob | None: ...
+
     # ---- Retrieval
 
     async def list_retrieval_profiles(
@@ -1592,6 +1715,133 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.EmbeddingJob | None]: ...
 
+    # ---- Providers
+
+    async def list_providers(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderProfileList]: ...
+
+    async def get_provider_capability_matrix(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderCapabilityMatrix]: ...
+
+    async def list_provider_readiness(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderReadinessEnvelope]: ...
+
+    async def list_provider_doctor(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderDoctorResultList]: ...
+
+    async def list_provider_quotas(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderQuotaResultList]: ...
+
+    async def get_provider(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderTargetDescriptor | None]: ...
+
+    async def get_provider_doctor(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderDoctorResult | None]: ...
+
+    async def get_provider_readiness(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderReadinessEnvelope | None]: ...
+
+    async def get_provider_quota(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderQuotaResult]: ...
+
+    async def list_provider_qualifications(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderQualificationList | None]: ...
+
+    async def list_provider_models(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderModelListResult]: ...
+
+    async def qualify_provider(
+        self,
+        provider: str,
+        request: models.ProviderQualificationRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderQualificationList]: ...
+
+    async def run_provider(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJob]: ...
+
+    async def start_provider_job(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJob]: ...
+
+    async def list_provider_jobs(
+        self,
+        *,
+        provider: str | None = None,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJobList]: ...
+
+    async def get_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJob | None]: ...
+
+    async def cancel_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJob | None]: ...
+
     # ---- Retrieval
 
     async def list_retrieval_profiles(
@@ -2529,6 +2779,121 @@ class AsyncOperationsWithStreamingResponse:
     ) -> AsyncStreamedResponse: ...
 
     async def cancel_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    # ---- Providers
+
+    async def list_providers(self, *, options: AsyncCallOptions | None = None) -> AsyncStreamedResponse: ...
+
+    async def get_provider_capability_matrix(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_provider_readiness(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_provider_doctor(self, *, options: AsyncCallOptions | None = None) -> AsyncStreamedResponse: ...
+
+    async def list_provider_quotas(self, *, options: AsyncCallOptions | None = None) -> AsyncStreamedResponse: ...
+
+    async def get_provider(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_provider_doctor(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_provider_readiness(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_provider_quota(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_provider_qualifications(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_provider_models(
+        self,
+        provider: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def qualify_provider(
+        self,
+        provider: str,
+        request: models.ProviderQualificationRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def run_provider(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_provider_job(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_provider_jobs(
+        self,
+        *,
+        provider: str | None = None,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def cancel_provider_job(
         self,
         job_id: str,
         *,

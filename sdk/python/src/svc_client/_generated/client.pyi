@@ -612,6 +612,121 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.EmbeddingJob | None: ...
 
+    # ---- Providers
+
+    def list_providers(self, *, options: CallOptions | None = None) -> models.ProviderProfileList: ...
+
+    def get_provider_capability_matrix(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderCapabilityMatrix: ...
+
+    def list_provider_readiness(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderReadinessEnvelope: ...
+
+    def list_provider_doctor(self, *, options: CallOptions | None = None) -> models.ProviderDoctorResultList: ...
+
+    def list_provider_quotas(self, *, options: CallOptions | None = None) -> models.ProviderQuotaResultList: ...
+
+    def get_provider(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderTargetDescriptor | None: ...
+
+    def get_provider_doctor(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderDoctorResult | None: ...
+
+    def get_provider_readiness(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderReadinessEnvelope | None: ...
+
+    def get_provider_quota(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderQuotaResult: ...
+
+    def list_provider_qualifications(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderQualificationList | None: ...
+
+    def list_provider_models(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderModelListResult: ...
+
+    def qualify_provider(
+        self,
+        provider: str,
+        request: models.ProviderQualificationRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderQualificationList: ...
+
+    def run_provider(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ProviderRunJob: ...
+
+    def start_provider_job(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ProviderRunJob: ...
+
+    def list_provider_jobs(
+        self,
+        *,
+        provider: str | None = None,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ProviderRunJobList: ...
+
+    def get_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderRunJob | None: ...
+
+    def cancel_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderRunJob | None: ...
+
     # ---- Retrieval
 
     def list_retrieval_profiles(
@@ -1544,6 +1659,133 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.EmbeddingJob | None]: ...
 
+    # ---- Providers
+
+    def list_providers(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderProfileList]: ...
+
+    def get_provider_capability_matrix(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderCapabilityMatrix]: ...
+
+    def list_provider_readiness(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderReadinessEnvelope]: ...
+
+    def list_provider_doctor(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderDoctorResultList]: ...
+
+    def list_provider_quotas(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderQuotaResultList]: ...
+
+    def get_provider(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderTargetDescriptor | None]: ...
+
+    def get_provider_doctor(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderDoctorResult | None]: ...
+
+    def get_provider_readiness(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderReadinessEnvelope | None]: ...
+
+    def get_provider_quota(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderQuotaResult]: ...
+
+    def list_provider_qualifications(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderQualificationList | None]: ...
+
+    def list_provider_models(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderModelListResult]: ...
+
+    def qualify_provider(
+        self,
+        provider: str,
+        request: models.ProviderQualificationRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderQualificationList]: ...
+
+    def run_provider(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJob]: ...
+
+    def start_provider_job(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJob]: ...
+
+    def list_provider_jobs(
+        self,
+        *,
+        provider: str | None = None,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJobList]: ...
+
+    def get_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJob | None]: ...
+
+    def cancel_provider_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderRunJob | None]: ...
+
     # ---- Retrieval
 
     def list_retrieval_profiles(
@@ -2424,6 +2666,83 @@ class OperationsWithStreamingResponse:
     def get_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     def cancel_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    # ---- Providers
+
+    def list_providers(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def get_provider_capability_matrix(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def list_provider_readiness(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def list_provider_doctor(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def list_provider_quotas(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def get_provider(self, provider: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def get_provider_doctor(self, provider: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def get_provider_readiness(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_provider_quota(self, provider: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def list_provider_qualifications(
+        self,
+        provider: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def list_provider_models(self, provider: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def qualify_provider(
+        self,
+        provider: str,
+        request: models.ProviderQualificationRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def run_provider(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_provider_job(
+        self,
+        provider: str,
+        request: models.ProviderRunRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def list_provider_jobs(
+        self,
+        *,
+        provider: str | None = None,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_provider_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def cancel_provider_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     # ---- Retrieval
 

@@ -142,8 +142,35 @@ __all__ = [
     "OrderExpression",
     "ProblemDetails",
     "ProblemFault",
+    "ProviderCapabilityDescriptor",
+    "ProviderCapabilityMatrix",
+    "ProviderCapabilityMatrixItem",
+    "ProviderCapabilityReadiness",
+    "ProviderCapabilitySupport",
+    "ProviderDisabledInfo",
     "ProviderDoctorCheck",
     "ProviderDoctorResult",
+    "ProviderDoctorResultList",
+    "ProviderModePolicy",
+    "ProviderModelDescriptor",
+    "ProviderModelListResult",
+    "ProviderProfile",
+    "ProviderProfileList",
+    "ProviderQualification",
+    "ProviderQualificationList",
+    "ProviderQualificationRequest",
+    "ProviderQuotaBucket",
+    "ProviderQuotaResult",
+    "ProviderQuotaResultList",
+    "ProviderQuotaWindow",
+    "ProviderReadinessEnvelope",
+    "ProviderRunJob",
+    "ProviderRunJobList",
+    "ProviderRunRejectionDiagnostic",
+    "ProviderRunRequest",
+    "ProviderRunResult",
+    "ProviderTargetDescriptor",
+    "ProviderTraceEvent",
     "PublicSchemaBundle",
     "QueryEnvelope",
     "RagCollectionInspection",
@@ -771,7 +798,14 @@ class CanonicalOutboxQuery(TypedDict):
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
     white space is removed. (at most 400 characters)
     """
-    state: NotRequired[Literal["ready", "leased", "scheduled", "delivered", "dead-letter", "dead-lettered"] | None]
+    state: NotRequired[Literal[
+        "ready",
+        "leased",
+        "scheduled",
+        "delivered",
+        "dead-letter",
+        "dead-lettered",
+    ] | None]
     """Only events in this state. `dead-lettered` means the same as `dead-letter`."""
     topic: NotRequired[str | None]
     """Only events of this topic. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
@@ -3597,6 +3631,608 @@ class ObjectListResult(TypedDict):
     """Gives the next page; null on the last. (at most 4096 characters)"""
 
 
+# ---- providers
+
+
+class ProviderProfile(TypedDict):
+    """A provider of capabilities: a part of the service, or a model over the network that the settings name.
+    """
+
+    id: str
+    """Its id. (at most 255 characters)"""
+    displayName: str
+    """Its name for people. (at most 1000 characters)"""
+    family: str
+    """`local` for a part of the service; else the kind of the settings, such as `openai-compatible` or
+    `vertex`. (at most 64 characters)
+    """
+    profileVersion: str
+    """Version of the shape of this profile. (at most 32 characters)"""
+    implementationVersion: str
+    """Version of the code that calls it. (at most 32 characters)"""
+    local: bool
+    """Whether it is part of the service."""
+    requiresNetwork: bool
+    """Whether each call of it goes over the network."""
+    auth: str
+    """How the service proves itself to it: `none`, `api-key` or `google-credentials`. (at most 64 characters)
+    """
+    configHash: str | None
+    """Names its configuration. A secret is no part of it. (at most 71 characters)"""
+    capabilities: list[str]
+    """What it can do, such as `ai.chat`. (at most 16 items)"""
+
+
+class ProviderModePolicy(TypedDict):
+    """What a run in a mode may be."""
+
+    id: str
+    """The mode. (at most 64 characters)"""
+    allowedOutputKinds: list[str]
+    """What an output is to be taken for. (at most 16 items)"""
+    maxInputBytes: int
+    """Bytes of the payload as canonical JSON, at most. (at least 1)"""
+    maxOutputBytes: int
+    """Bytes of the output as canonical JSON, at most. (at least 1)"""
+    toolPolicy: str
+    """Who calls tools: `caller-owned` or `provider-owned`. The service calls none. (at most 64 characters)"""
+    allowNetwork: bool
+    """Whether runs of the provider go over the network."""
+    allowSourceWrites: bool
+    """Whether a run may write files: never."""
+    reviewRequired: bool
+    """Whether somebody has to judge an output before it is used."""
+    traceRequired: bool
+    """Whether each run leaves a trace."""
+    timeoutSeconds: int
+    """Time of a run that names none, in seconds. (at least 1)"""
+
+
+class ProviderCapabilityDescriptor(TypedDict):
+    """A capability of a provider with its bounds."""
+
+    id: str
+    """The capability. (at most 160 characters)"""
+    version: str
+    """Version of its payload and output. (at most 32 characters)"""
+    operations: list[str]
+    """Its operations: `run`. (at most 8 items)"""
+    inputLimits: JsonObject
+    """Bounds of payloads, the widest of all modes."""
+    outputLimits: JsonObject
+    """Bounds of outputs, the widest of all modes."""
+    toolPolicy: str
+    """Who calls tools. (at most 64 characters)"""
+    modePolicies: list[ProviderModePolicy]
+    """What each mode allows. (at most 16 items)"""
+    unsupportedFeatures: list[str]
+    """What other services have and this one does not. (at most 32 items)"""
+
+
+class ProviderTargetDescriptor(TypedDict):
+    """A provider with its capabilities."""
+
+    profile: ProviderProfile
+    """The provider."""
+    capabilities: list[ProviderCapabilityDescriptor]
+    """Its capabilities. (at most 16 items)"""
+
+
+class ProviderCapabilitySupport(TypedDict):
+    """Whether a provider has a capability."""
+
+    supported: bool
+    """Whether it can be run."""
+    operations: list[str]
+    """Its operations. (at most 8 items)"""
+    modes: list[str]
+    """Its modes. (at most 16 items)"""
+    toolPolicy: str
+    """Who calls tools. (at most 64 characters)"""
+    unsupportedFeatures: list[str]
+    """What is missing; `capability_not_advertised` and `provider_disabled_by_configuration` say why all of it
+    is. (at most 32 items)
+    """
+
+
+class ProviderCapabilityMatrixItem(TypedDict):
+    """A provider in the matrix of capabilities."""
+
+    provider: str
+    """Its id. (at most 255 characters)"""
+    displayName: str
+    """Its name for people. (at most 1000 characters)"""
+    family: str
+    """As in its profile. (at most 64 characters)"""
+    registered: bool
+    """Whether the service has the means to call it."""
+    enabled: bool
+    """Whether the settings let the service call it."""
+    registrationStatus: str
+    """`registered` or `disabled`. (at most 64 characters)"""
+    registrationHint: str | None
+    """What to do about one that is disabled. (at most 512 characters)"""
+    local: bool
+    """Whether it is part of the service."""
+    requiresNetwork: bool
+    """Whether each call of it goes over the network."""
+    auth: str
+    """As in its profile. (at most 64 characters)"""
+    capabilityIds: list[str]
+    """The capabilities that it has. (at most 16 items)"""
+    capabilities: dict[str, ProviderCapabilitySupport]
+    """Each capability of the vocabulary, by its id. (at most 32 entries)"""
+    supportsModelListing: bool
+    """Whether its models can be listed."""
+    supportsQuota: bool
+    """Whether what is left of its limits can be read."""
+    supportsAsyncJobs: bool
+    """Whether its runs are jobs."""
+    supportsArtifacts: bool
+    """Whether it proposes files."""
+    artifactPolicy: str
+    """Who writes proposed files. (at most 64 characters)"""
+    failureSemantics: list[str]
+    """How failures show. (at most 16 items)"""
+
+
+class ProviderDisabledInfo(TypedDict):
+    """A provider that the settings do not let the service call."""
+
+    providerId: str
+    """Its id. (at most 255 characters)"""
+    registrationStatus: str
+    """`disabled`. (at most 64 characters)"""
+    enableLiveTargets: bool
+    """Whether the settings let the service call providers over the network."""
+    hint: str
+    """What to do about it. (at most 512 characters)"""
+
+
+class ProviderCapabilityMatrix(TypedDict):
+    """Which provider has which capability."""
+
+    generatedAt: Timestamp
+    """When it was made."""
+    capabilityIds: list[str]
+    """The vocabulary of capabilities. (at most 32 items)"""
+    items: list[ProviderCapabilityMatrixItem]
+    """The providers, in the order of their ids. (at most 256 items)"""
+    disabledProviders: list[ProviderDisabledInfo]
+    """The providers that may not be called. (at most 256 items)"""
+    failureClasses: list[str]
+    """The classes of failures of runs. (at most 32 items)"""
+    operationalLimits: JsonObject
+    """What one provider may be asked to do for one space."""
+    notes: list[str]
+    """What to know about it. (at most 16 items)"""
+
+
+class ProviderCapabilityReadiness(TypedDict):
+    """Whether a capability of a provider can be used."""
+
+    provider: str
+    """The provider. (at most 255 characters)"""
+    capability: str
+    """The capability. (at most 160 characters)"""
+    registrationStatus: str
+    """`registered` or `disabled`. (at most 64 characters)"""
+    registrationHint: str | None
+    """What to do about a provider that is disabled. (at most 512 characters)"""
+    operations: list[str]
+    """Its operations. (at most 8 items)"""
+    modes: list[str]
+    """Its modes. (at most 16 items)"""
+    configHash: str | None
+    """Names the configuration of the provider. (at most 71 characters)"""
+    qualificationStatus: Literal["unvalidated", "validated", "failed", "unsupported"]
+    """What the last qualification with these settings has proven."""
+    lastValidatedAt: str | None
+    """When it was last proven to work. (at most 40 characters, RFC 3339)"""
+    callable: bool
+    """Whether runs reach the provider."""
+    ready: bool
+    """Whether it is callable and was proven to work."""
+    canRunUnvalidated: bool
+    """Whether it is callable although nothing was proven."""
+    reason: str
+    """`validated`, `unvalidated`, `qualification_failed`, `unsupported`, `provider_doctor_failed` or
+    `provider_disabled`. (at most 160 characters)
+    """
+    evidenceRefs: list[str]
+    """The proof, as `trace:`, `input:` and `output:` with an id or a hash. (at most 16 items)"""
+    driftTriggers: list[str]
+    """What makes the proof worthless. (at most 16 items)"""
+    unsupportedFeatures: list[str]
+    """What other services have and this one does not. (at most 32 items)"""
+    local: bool
+    """Whether the provider is part of the service."""
+    requiresNetwork: bool
+    """Whether each call goes over the network."""
+    auth: str
+    """As in the profile of the provider. (at most 64 characters)"""
+    authRequired: bool
+    """Whether callers of the service need an API key."""
+    operationalLimits: JsonObject
+    """What the provider may be asked to do for one space."""
+
+
+class ProviderReadinessEnvelope(TypedDict):
+    """The readiness of providers."""
+
+    generatedAt: Timestamp
+    """When it was judged."""
+    items: list[ProviderCapabilityReadiness]
+    """One for each capability of each provider. (at most 1024 items)"""
+    disabledProviders: list[ProviderDisabledInfo]
+    """The providers that may not be called. (at most 256 items)"""
+
+
+class ProviderQuotaWindow(TypedDict):
+    """How much of a limit is spent."""
+
+    usedPercent: float | None
+    """Spent, in percent. (at least 0)"""
+    remainingPercent: float | None
+    """Left, in percent. (at least 0)"""
+    windowDurationMins: int | None
+    """Minutes after which it begins again. (at least 0)"""
+    resetsAtUnixSeconds: int | None
+    """When it begins again, in seconds since 1970. (at least 0)"""
+    resetsAt: str | None
+    """When it begins again. (at most 40 characters, RFC 3339)"""
+
+
+class ProviderQuotaBucket(TypedDict):
+    """One limit of a provider."""
+
+    limitId: str
+    """The limit: `calls_per_minute` or `tokens_per_day`. (at most 160 characters)"""
+    limitName: str | None
+    """Its name for people. (at most 160 characters)"""
+    primary: ProviderQuotaWindow | None
+    """What is spent of it."""
+    secondary: ProviderQuotaWindow | None
+    """A longer window, where there is one."""
+    rateLimitReachedType: str | None
+    """The limit once nothing is left of it. (at most 160 characters)"""
+    planType: str | None
+    """A plan of the provider, where it is known. (at most 160 characters)"""
+    credits: JsonObject | None
+    """Credits of the provider, where they are known."""
+    metadata: JsonObject
+    """Further facts."""
+
+
+class ProviderQuotaResult(TypedDict):
+    """What is left of the limits of a provider, for the space of the caller."""
+
+    provider: str
+    """The provider. (at most 255 characters)"""
+    status: Literal["succeeded", "unsupported", "unavailable", "failed"]
+    """`unsupported` for a provider without limits of calls and tokens, and for one that is not registered."""
+    source: str
+    """Whose word it is: `configuration` or `none`. (at most 64 characters)"""
+    advisory: bool
+    """Whether the provider itself may know better: always."""
+    items: list[ProviderQuotaBucket]
+    """The limits. (at most 16 items)"""
+    failureClass: str | None
+    """Why there is nothing, such as `unsupported`. (at most 64 characters)"""
+    providerStatus: str | None
+    """The same as a word for machines: `quota_unsupported` or `provider_not_registered`. (at most 160
+    characters)
+    """
+    generatedAt: Timestamp
+    """When it was read."""
+    metadata: JsonObject
+    """Further facts."""
+
+
+class ProviderModelDescriptor(TypedDict):
+    """A model of a provider."""
+
+    id: str
+    """The model, as the provider names it. (at most 256 characters)"""
+    displayName: str | None
+    """Its name for people. (at most 1000 characters)"""
+    default: bool
+    """Whether runs use it."""
+    capabilities: list[str]
+    """What it is used for. (at most 16 items)"""
+    metadata: JsonObject
+    """Further facts."""
+
+
+class ProviderModelListResult(TypedDict):
+    """The models of a provider."""
+
+    provider: str
+    """The provider. (at most 255 characters)"""
+    status: Literal["succeeded", "unsupported", "failed"]
+    """`unsupported` for a provider that is not registered."""
+    source: str
+    """Whose word it is: `local-static`, `configuration` or `none`. (at most 64 characters)"""
+    defaultModelId: str | None
+    """The model of every run. (at most 256 characters)"""
+    items: list[ProviderModelDescriptor]
+    """The models. (at most 64 items)"""
+    failureClass: str | None
+    """Why there is nothing, such as `unsupported`. (at most 64 characters)"""
+    providerStatus: str | None
+    """The same as a word for machines. (at most 160 characters)"""
+    generatedAt: Timestamp
+    """When it was read."""
+
+
+class ProviderQualification(TypedDict):
+    """What was last proven of a capability of a provider."""
+
+    provider: str
+    """The provider. (at most 255 characters)"""
+    capability: str
+    """The capability. (at most 160 characters)"""
+    operationSet: list[str]
+    """The operations that were tried. (at most 8 items)"""
+    configHash: str | None
+    """Names the settings that it holds for. (at most 71 characters)"""
+    status: Literal["unvalidated", "validated", "failed", "unsupported"]
+    """What was proven."""
+    lastValidatedAt: str | None
+    """When it was last proven to work. (at most 40 characters, RFC 3339)"""
+    driftTriggers: list[str]
+    """What makes the proof worthless. (at most 16 items)"""
+    unsupportedFeatures: list[str]
+    """What other services have and this one does not. (at most 32 items)"""
+    evidenceRefs: list[str]
+    """The proof, as `trace:`, `input:` and `output:` with an id or a hash. (at most 16 items)"""
+
+
+class ProviderQualificationRequest(TypedDict):
+    """Which capabilities to try."""
+
+    capability: NotRequired[str | None]
+    """The capability; all of the provider where absent. (at most 160 characters)"""
+    mode: NotRequired[str | None]
+    """The mode of the runs. (at most 64 characters, "mechanics" when absent)"""
+
+
+class ProviderRunRequest(TypedDict):
+    """A run of a capability."""
+
+    provider: NotRequired[str | None]
+    """The provider of the path, where it is given. (at most 255 characters)"""
+    capability: str
+    """What to do, such as `ai.chat`. (at most 160 characters)"""
+    operation: NotRequired[str | None]
+    """The operation of the capability: `run`. (at most 160 characters, "run" when absent)"""
+    mode: NotRequired[str | None]
+    """What the run may be: `mechanics`, `development`, `advisory`, `research`, `review` or `scaffold`. (at
+    most 64 characters, "advisory" when absent)
+    """
+    modelId: NotRequired[str | None]
+    """The model of the provider, where it is given: no other can be chosen. (at most 256 characters)"""
+    payload: Mapping[str, object]
+    """What the capability works on. `ai.chat`: `messages` of `role` and `content`, `system`,
+    `maxOutputChars`. `ai.embedding`: `texts`, `purpose`. `ai.extract`: `text`, `schema`, `instructions`.
+    `ai.rerank`: `query`, `candidates` of `id` and `text`, `limit`. `ai.review`: `prompt`, `subject`,
+    `instructions`, `references`, `maxFindings`. `ai.scaffold`: `prompt`, `instructions`, `target`,
+    `references`, `allowedPaths`, `maxArtifacts`. `ai.toolPlan`: `prompt`, `tools` of `name`, `description`
+    and `inputSchema`.
+    """
+    correlationId: NotRequired[str | None]
+    """The caller's name for a chain of work; that of the request where it is absent or blank. At most 160
+    UTF-16 units. (at most 160 characters)
+    """
+    contextRefs: NotRequired[Sequence[str] | None]
+    """What the caller has read for it; the trace keeps these names. (at most 64 items)"""
+    timeoutSeconds: NotRequired[int | None]
+    """Time of the whole run in seconds, from 1 to 300; that of the mode where it is absent."""
+    maxOutputBytes: NotRequired[int | None]
+    """Bytes of the output as canonical JSON, from 1 to 131,072."""
+    artifactDirectory: NotRequired[str | None]
+    """Refused where it is given: the service writes no files. (at most 1024 characters)"""
+
+
+class ProviderRunRejectionDiagnostic(TypedDict):
+    """Why a run did not succeed, and what to do."""
+
+    source: Literal[
+        "svc_policy",
+        "svc_guardrail",
+        "svc_classification",
+        "provider_policy",
+        "provider_runtime",
+        "configuration",
+        "unsupported",
+        "unknown",
+    ]
+    """Who decided."""
+    category: str
+    """The reason as a word for machines, such as `input_limit`. (at most 160 characters)"""
+    message: str
+    """The reason in words of the service. (at most 4096 characters)"""
+    contentUsable: bool
+    """Whether the output can be used: never."""
+    parsedOutputPresent: bool
+    """Whether there is an output of the wrong shape."""
+    structuredOutputAccepted: bool
+    """Whether the output had the shape of its capability."""
+    structuredOutputValidationStatus: str | None
+    """`rejected` where the answer had another shape. (at most 64 characters)"""
+    parsedOutputDisposition: Literal[
+        "none",
+        "not_capability_output",
+        "quarantine_for_operator_review",
+        "debug_only",
+    ]
+    """What became of the answer."""
+    decisionAuthority: Literal[
+        "svc_preflight",
+        "svc_policy",
+        "svc_guardrail",
+        "svc_structured_output_validation",
+        "provider_process_exit",
+        "provider_response_status",
+        "server_guardrail",
+        "unknown",
+    ]
+    """Where it was decided."""
+    processOutcome: Literal[
+        "not_started",
+        "exit_zero",
+        "exit_nonzero",
+        "cancelled",
+        "timed_out",
+        "output_truncated",
+        "http_success",
+        "http_failure",
+        "unknown",
+    ]
+    """How the call of the provider ended."""
+    retryable: bool
+    """Whether another run may succeed."""
+    retryRecommendation: Literal[
+        "do_not_retry",
+        "retry_after_backoff",
+        "retry_with_smaller_input",
+        "retry_with_redacted_input",
+        "retry_with_stricter_structured_output_instructions",
+        "fix_configuration",
+        "use_supported_capability",
+        "operator_review",
+    ]
+    """What to do before another run."""
+    operatorReviewRecommended: bool
+    """Whether an operator has to look at it."""
+
+
+class ProviderTraceEvent(TypedDict):
+    """What the trace of a run says. It has hashes where the result has content."""
+
+    traceId: str
+    """The trace; `getTrace` shows it to callers who may read records. (at most 160 characters)"""
+    timestamp: Timestamp
+    """When the run began."""
+    provider: str
+    """The provider. (at most 255 characters)"""
+    capability: str
+    """The capability. (at most 160 characters)"""
+    operation: str
+    """The operation. (at most 160 characters)"""
+    mode: str
+    """The mode. (at most 64 characters)"""
+    inputHash: str | None
+    """SHA-256 of the payload as canonical JSON. (at most 71 characters)"""
+    outputHash: str | None
+    """SHA-256 of the output as canonical JSON; null without one. (at most 71 characters)"""
+    modelId: str | None
+    """The model. (at most 256 characters)"""
+    adapterId: str | None
+    """What called it. (at most 255 characters)"""
+    configHash: str | None
+    """Names the configuration of the provider. (at most 71 characters)"""
+    durationMs: float
+    """Milliseconds of the run. (at least 0)"""
+    failureClass: str | None
+    """The class of the failure; null for a success. (at most 64 characters)"""
+    authorityBoundary: str
+    """Whose word the output is: `proposal_only`. (at most 64 characters)"""
+    artifactRefs: list[str]
+    """Files of the run: none. (at most 16 items)"""
+
+
+class ProviderRunResult(TypedDict):
+    """How a run ended. The output is a proposal: its reader decides."""
+
+    status: Literal[
+        "Succeeded",
+        "Failed",
+        "TimedOut",
+        "Rejected",
+        "Unsupported",
+        "NotConfigured",
+        "Cancelled",
+    ]
+    """How it ended."""
+    provider: str
+    """The provider. (at most 255 characters)"""
+    capability: str
+    """The capability. (at most 160 characters)"""
+    operation: str
+    """The operation. (at most 160 characters)"""
+    mode: str
+    """The mode. (at most 64 characters)"""
+    output: JsonObject
+    """What the capability gave; empty without a success. `ai.chat`: `message`, `stopReason`. `ai.embedding`:
+    `dimensions`, `purpose`, `items` with `values`. `ai.extract`: `data`. `ai.rerank`: `items` of `id`,
+    `rank` and `score`. `ai.review`: `summary`, `findings`. `ai.scaffold`: `summary`, `artifacts`.
+    `ai.toolPlan`: `calls`, each of which needs an approval. All but chats and vectors have a
+    `validationStatus`.
+    """
+    failureClass: str | None
+    """The class of the failure; null for a success. (at most 64 characters)"""
+    providerStatus: str | None
+    """A word for machines, such as `ok`, `input_limit` or `http_503`. (at most 160 characters)"""
+    error: str | None
+    """The failure in words of the service. (at most 4096 characters)"""
+    rejection: ProviderRunRejectionDiagnostic | None
+    """What to do about it; null for a success."""
+    trace: ProviderTraceEvent | None
+    """What its trace says."""
+
+
+class ProviderRunJob(TypedDict):
+    """A run of a capability as a job."""
+
+    admission: AdmissionReceipt
+    """The receipt of its admission. It stays accepted where the run is refused later."""
+    id: str
+    """The job; also the id of its run. (at most 160 characters)"""
+    status: Literal[
+        "Succeeded",
+        "Failed",
+        "TimedOut",
+        "Rejected",
+        "Unsupported",
+        "NotConfigured",
+        "Cancelled",
+        "Queued",
+        "Running",
+    ]
+    """The status of the run, then that of its result."""
+    provider: str
+    """The provider. (at most 255 characters)"""
+    capability: str
+    """The capability. (at most 160 characters)"""
+    operation: str
+    """The operation. (at most 160 characters)"""
+    mode: str
+    """The mode. (at most 64 characters)"""
+    requestHash: str
+    """SHA-256 of the payload of the capability as canonical JSON. (at most 71 characters)"""
+    correlationId: str
+    """The caller's name for a chain of work. (at most 160 characters)"""
+    createdAt: Timestamp
+    """When it was admitted."""
+    startedAt: str | None
+    """When it began. (at most 40 characters, RFC 3339)"""
+    completedAt: str | None
+    """When it ended. (at most 40 characters, RFC 3339)"""
+    durationMs: float | None
+    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    cancellationRequested: bool
+    """Whether a caller asked it to stop."""
+    traceId: str | None
+    """The trace of the run, once it ended. (at most 160 characters)"""
+    failureClass: str | None
+    """The class of the failure; null for a success and before the end. (at most 160 characters)"""
+    providerStatus: str | None
+    """A word for machines, such as `ok` or `rate_limited`. (at most 160 characters)"""
+    result: ProviderRunResult | None
+    """How the run ended; null before its end, and in lists unless `includeResult` is true."""
+
+
 # ---- rag
 
 
@@ -6283,6 +6919,21 @@ SvcGraphProviderShapeList: TypeAlias = list[SvcGraphProviderShape]
 
 GraphJobList: TypeAlias = list[GraphJob]
 """Graph jobs, newest first. (at most 200 items)"""
+
+ProviderProfileList: TypeAlias = list[ProviderProfile]
+"""Providers, in the order of their ids. (at most 256 items)"""
+
+ProviderDoctorResultList: TypeAlias = list[ProviderDoctorResult]
+"""The state of providers, in the order of their ids. (at most 256 items)"""
+
+ProviderQuotaResultList: TypeAlias = list[ProviderQuotaResult]
+"""What is left of the limits of providers, in the order of their ids. (at most 256 items)"""
+
+ProviderQualificationList: TypeAlias = list[ProviderQualification]
+"""Qualifications of the capabilities of a provider. (at most 16 items)"""
+
+ProviderRunJobList: TypeAlias = list[ProviderRunJob]
+"""Jobs that run capabilities, newest first. (at most 200 items)"""
 
 RagIngestionJobList: TypeAlias = list[RagIngestionJob]
 """Ingestion jobs, newest first. (at most 200 items)"""

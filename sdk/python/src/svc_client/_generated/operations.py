@@ -715,6 +715,154 @@ CANCEL_EMBEDDING_JOB = OperationSpec(
     absent=True,
 )
 
+LIST_PROVIDERS = OperationSpec("listProviders", "GET", "/providers", retry="safe", answers={200: "json"})
+
+GET_PROVIDER_CAPABILITY_MATRIX = OperationSpec(
+    "getProviderCapabilityMatrix",
+    "GET",
+    "/providers/capabilities",
+    retry="safe",
+    answers={200: "json"},
+)
+
+LIST_PROVIDER_READINESS = OperationSpec(
+    "listProviderReadiness",
+    "GET",
+    "/providers/readiness",
+    retry="safe",
+    answers={200: "json"},
+)
+
+LIST_PROVIDER_DOCTOR = OperationSpec(
+    "listProviderDoctor",
+    "GET",
+    "/providers/doctor",
+    retry="safe",
+    answers={200: "json"},
+)
+
+LIST_PROVIDER_QUOTAS = OperationSpec(
+    "listProviderQuotas",
+    "GET",
+    "/providers/quotas",
+    retry="safe",
+    answers={200: "json"},
+)
+
+GET_PROVIDER = OperationSpec(
+    "getProvider",
+    "GET",
+    "/providers/{provider}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+GET_PROVIDER_DOCTOR = OperationSpec(
+    "getProviderDoctor",
+    "GET",
+    "/providers/{provider}/doctor",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+GET_PROVIDER_READINESS = OperationSpec(
+    "getProviderReadiness",
+    "GET",
+    "/providers/{provider}/readiness",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+GET_PROVIDER_QUOTA = OperationSpec(
+    "getProviderQuota",
+    "GET",
+    "/providers/{provider}/quota",
+    retry="safe",
+    answers={200: "json"},
+)
+
+LIST_PROVIDER_QUALIFICATIONS = OperationSpec(
+    "listProviderQualifications",
+    "GET",
+    "/providers/{provider}/qualifications",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+LIST_PROVIDER_MODELS = OperationSpec(
+    "listProviderModels",
+    "GET",
+    "/providers/{provider}/models",
+    retry="safe",
+    answers={200: "json"},
+)
+
+QUALIFY_PROVIDER = OperationSpec(
+    "qualifyProvider",
+    "POST",
+    "/providers/{provider}/qualify",
+    retry="never",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json", optional=True),
+)
+
+RUN_PROVIDER = OperationSpec(
+    "runProviderCapability",
+    "POST",
+    "/providers/{provider}/run",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+START_PROVIDER_JOB = OperationSpec(
+    "startProviderRunJob",
+    "POST",
+    "/providers/{provider}/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+LIST_PROVIDER_JOBS = OperationSpec(
+    "listProviderRunJobs",
+    "GET",
+    "/provider-jobs",
+    retry="safe",
+    answers={200: "json"},
+    query=(
+        ParameterSpec("provider", "provider"),
+        ParameterSpec("limit", "limit"),
+        ParameterSpec("includeResult", "include_result"),
+    ),
+)
+
+GET_PROVIDER_JOB = OperationSpec(
+    "getProviderRunJob",
+    "GET",
+    "/provider-jobs/{jobId}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+CANCEL_PROVIDER_JOB = OperationSpec(
+    "cancelProviderRunJob",
+    "DELETE",
+    "/provider-jobs/{jobId}",
+    retry="never",
+    answers={200: "json"},
+    absent=True,
+)
+
 LIST_RETRIEVAL_PROFILES = OperationSpec(
     "listRetrievalProfiles",
     "GET",

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises';
+import type { ProviderDoctorCheck } from '../../contracts/generated/models.ts';
+import type { Settings } from '../config/table.ts';
+import { ProviderFailure } from '../providers/failure.ts';
+import { secretFile } from '../providers/outgoing/secret-file.ts';
+import { liveEntriesOf } from './provider-targets.ts';
+
+/** Finds out what can be found out about a provider without a call of it: whether the file of its key can be read. */
+export function providerChecksOf({
+  providers,
+}: Settings): (id: string) => Promise<readonly ProviderDoctorCheck[]> {
+  const files = new Map(liveEntriesOf(providers).map(({ Id, ApiKeyFile }) => [Id, ApiKeyFile]));
+  return async (id) => {
+    const path = files.get(id);
+    return path === undefined ? [] : [await keyCheck(path)];
+  };
+}
+
+/** Says neither the name of the file nor anything of what is in it. */
+async function keyCheck(path: string): Promise<ProviderDoctorCheck> {
+  const id = 'auth.key_file';
+  try {
+    await secretFile(() => readFile(path, 'utf8'))();
+    return { id, status: 'ok', message: 'The file with the key of the provider can be read.', details: {} };
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error;
+    return {
+      id,
+      status: 'failed',
+      message: error.message,
+      details: { providerStatus: error.providerStatus },
+    };
+  }
+}
