@@ -18,7 +18,9 @@ interface Finding {
 /** `svc mcp check` */
 export function checkCommand(inputs: Inputs): Command {
   return new Command('check')
-    .description('checks that the endpoint answers, what it offers, and that its texts are those of this release')
+    .description(
+      'checks that the endpoint answers, what it offers, and that its texts are those of this release',
+    )
     .argument('[url]', 'address of the service or of its endpoint; the same as --server')
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  svc mcp check http://127.0.0.1:5220')

@@ -85,7 +85,11 @@ export class McpClient {
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: ++this.#lastId, method, params: { ...params, _meta } }),
     });
-    const answer = (await response.json()) as { result?: Members; error?: { message: string }; detail?: string };
+    const answer = (await response.json()) as {
+      result?: Members;
+      error?: { message: string };
+      detail?: string;
+    };
     if (answer.result === undefined)
       throw new Error(`${method}: ${answer.error?.message ?? answer.detail ?? response.status}`);
     return answer.result;

@@ -12,7 +12,6 @@ export interface Attack {
 
 type Line = string | readonly [what: string, state: AttackState, reason: string];
 
-
 /** By the letter of their group, numbered from 01. */
 const groups: Readonly<Record<string, readonly Line[]>> = {
   A: [

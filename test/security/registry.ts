@@ -63,10 +63,7 @@ function found(root: string, files: readonly string[], idsOf: (text: string) => 
 }
 
 /** What is wrong between the list and the tests, a sentence each. */
-export function registryFaults(
-  { tests, benches }: Occurrences,
-  list: readonly Attack[] = attacks,
-): string[] {
+export function registryFaults({ tests, benches }: Occurrences, list: readonly Attack[] = attacks): string[] {
   return list.flatMap(({ id, state, reason }) => {
     const named = tests.get(id);
     if (state !== 'tested' && reason === undefined) return [`${id} does not say why it is no test`];
@@ -87,10 +84,7 @@ export function countsByState(): Record<AttackState, number> {
 }
 
 /** The list as a table in Markdown: id, attack, state, and where or why. */
-export function attackTable(
-  { tests, benches }: Occurrences,
-  list: readonly Attack[] = attacks,
-): string {
+export function attackTable({ tests, benches }: Occurrences, list: readonly Attack[] = attacks): string {
   const rows = list.map(({ id, what, state, reason }) => {
     const files = (state === 'benchmark' ? benches : tests).get(id) ?? [];
     const places = files.map((file) => `\`${file}\``).join(', ');
