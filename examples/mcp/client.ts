@@ -67,7 +67,7 @@ export class McpClient {
   }
 
   async #send(method: string, params: Members): Promise<Members> {
-    const _meta = {
+    const meta = {
       [`${prefix}protocolVersion`]: REVISION,
       [`${prefix}clientInfo`]: { name: 'example', version: '1.0.0' },
       [`${prefix}clientCapabilities`]: { extensions: { [`${prefix}tasks`]: {} } },
@@ -83,7 +83,12 @@ export class McpClient {
         'Mcp-Method': method,
         ...(typeof named === 'string' ? { 'Mcp-Name': named } : {}),
       },
-      body: JSON.stringify({ jsonrpc: '2.0', id: ++this.#lastId, method, params: { ...params, _meta } }),
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: ++this.#lastId,
+        method,
+        params: { ...params, _meta: meta },
+      }),
     });
     const answer = (await response.json()) as {
       result?: Members;

@@ -56,7 +56,9 @@ const serve: Readonly<Record<string, (folder: string) => Promise<string>>> = {
       () => {
         const server = new library.McpServer(serverInfo);
         for (const [at, { name, inputSchema: _schema, ...rest }] of tools.entries())
-          server.registerTool(name, { ...rest, inputSchema: schemas[at] }, () => Promise.resolve({ content }));
+          server.registerTool(name, { ...rest, inputSchema: schemas[at] }, () =>
+            Promise.resolve({ content }),
+          );
         return server;
       },
       { legacy: 'reject' },

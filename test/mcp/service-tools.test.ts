@@ -56,7 +56,7 @@ describe('the tools that a caller is shown', () => {
   test('have definitions that a validator of the dialect reads', async () => {
     const { result } = await service.ask('writer', 'tools/list');
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    for (const { name, inputSchema, outputSchema } of result?.['tools'] as readonly Record<
+    for (const { name, inputSchema, outputSchema } of (result?.['tools'] ?? []) as readonly Record<
       string,
       object
     >[]) {
@@ -194,7 +194,7 @@ describe('resources', () => {
     ]);
     for (const uri of uris) {
       const { result } = await service.ask('reader', 'resources/read', { uri });
-      const [content] = result?.['contents'] as readonly { text: string; uri: string; mimeType: string }[];
+      const [content] = (result?.['contents'] ?? []) as readonly { text: string; uri: string }[];
       expect(content?.uri).toBe(uri);
       expect(JSON.parse(content?.text ?? '')).toBeTypeOf('object');
       const isLive = /health|readiness/.test(uri);

@@ -53,13 +53,13 @@ describe('O04: the endpoint acts for its caller alone', () => {
   });
 
   test('no member of the request and no forwarding header names another caller', async () => {
-    const _meta = {
+    const meta = {
       ...META,
       authorization: 'Bearer neighbour',
       principal: 'neighbour',
       'io.modelcontextprotocol/clientInfo': { name: 'neighbour', version: '1' },
     };
-    const params = { _meta, name: 'svc_collections_list_v1', arguments: {} };
+    const params = { _meta: meta, name: 'svc_collections_list_v1', arguments: {} };
     const response = await service.send({
       body: bodyOf('tools/call', params),
       headers: {

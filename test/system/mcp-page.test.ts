@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Reader, programOf } from './guides.ts';
+import { programOf, Reader } from './guides.ts';
 import { Program, root } from './program.ts';
 
 /** What docs/mcp.md shows, and the agent of examples/mcp. */
