@@ -1,5 +1,6 @@
+import { Socket } from 'node:net';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   callTool,
   IDENTITY,
@@ -131,6 +132,16 @@ describe('the answer of a tool', () => {
       const validate = ajv.compile(schema as object);
       expect(validate(answer['structuredContent']), `${name} ${JSON.stringify(validate.errors)}`).toBe(true);
     }
+  });
+
+  test('comes from the operation in this process: no connection is opened', async () => {
+    const connect = vi.spyOn(Socket.prototype, 'connect');
+    const given = { collection: 'articles', pk: 'p', id: 'a-0' };
+    expect(await callTool(service, 'reader', 'svc_records_get_v1', given)).toMatchObject({
+      structuredContent: { id: 'a-0' },
+    });
+    expect(connect).not.toHaveBeenCalled();
+    connect.mockRestore();
   });
 
   test('is bounded, and the parts of a long one are the whole', async () => {
