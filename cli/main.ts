@@ -18,6 +18,7 @@ import { doctorCommand } from './doctor.ts';
 import { translations } from './failures.ts';
 import { identityTokenCommand } from './identity-token.ts';
 import { initCommand } from './init.ts';
+import { mcpCommand } from './mcp.ts';
 import { refuseRepeated } from './once.ts';
 import { outboxCommand } from './outbox.ts';
 import { endingOf, stackOf, warn } from './output.ts';
@@ -50,6 +51,7 @@ const program = new Command('svc')
   .addCommand(apiCommand())
   .addCommand(runsCommand())
   .addCommand(outboxCommand())
+  .addCommand(mcpCommand())
   .addCommand(preflightCommand())
   .commandsGroup('Canonical store, on its database:')
   .addCommand(canonicalExportCommand())

@@ -161,3 +161,14 @@ test('the queue repeats a delivery until it is taken', () => {
     retryConfig: { maxAttempts: -1, minBackoff: { seconds: 1 }, maxBackoff: { seconds: 60 } },
   });
 });
+
+test('the MCP endpoint is a function where the settings enable it', () => {
+  expect(localFunctions).not.toContain('mcp');
+  const names = functionsOf(settings({ mcp__enabled: 'True' }));
+  expect(names).toContain('mcp');
+  const all = new Map(names.map((name, at) => [name, 2000 + at]));
+  const nameOf = (path: string) => names[portOf(routesTo(all, {}), path) - 2000];
+  expect([nameOf('/mcp'), nameOf('/.well-known/oauth-protected-resource/mcp')]).toEqual(['mcp', 'mcp']);
+  // Without the function its paths are those of no operation.
+  expect(localFunctions[portOf(routesTo(ports, {}), '/mcp') - 1000]).toBe('server');
+});

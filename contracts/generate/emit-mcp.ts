@@ -176,7 +176,7 @@ function mirrored(source: ContractSource, schema: Schema, name: string): Schema 
   const { $ref: _ref, ...own } = branch;
   const named = referenceName(branch);
   const whole: Schema = { ...(named === undefined ? {} : modelOf(source, named)), ...own };
-  const [type] = typesOf(whole).filter((each) => each !== 'null');
+  const type = typesOf(whole).find((each) => each !== 'null');
   const description = schema.description ?? whole.description;
   const header = name
     .replace(/[A-Z]/g, (letter) => `-${letter}`)

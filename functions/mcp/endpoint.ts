@@ -122,9 +122,8 @@ async function answer(
   state.caller = caller;
   capacity?.open(caller);
   const sent = capacity?.weighed() ?? request;
-  const body = await readBody(sent, framingOf(headers), options.bodyBytesMax, options.world, {
-    ...(capacity === null ? {} : { reserve: capacity.take }),
-  });
+  const reserve = capacity === null ? {} : { reserve: capacity.take };
+  const body = await readBody(sent, framingOf(headers), options.bodyBytesMax, options.world, reserve);
   const { rawHeaders, signal } = request;
   const reply = await protocol({
     rawHeaders,

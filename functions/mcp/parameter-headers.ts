@@ -19,8 +19,16 @@ export interface ParameterHeaders {
   readonly faults: readonly string[];
 }
 
-/** The arguments that `inputSchema` marks, reached through `properties` alone. */
+const known = new WeakMap<JsonObject, ParameterHeaders>();
+
+/** The arguments that `inputSchema` marks, reached through `properties` alone. A schema is walked once. */
 export function parameterHeadersOf(inputSchema: JsonObject): ParameterHeaders {
+  const found = known.get(inputSchema) ?? markedIn(inputSchema);
+  known.set(inputSchema, found);
+  return found;
+}
+
+function markedIn(inputSchema: JsonObject): ParameterHeaders {
   const headers: ParameterHeader[] = [];
   const faults: string[] = [];
   const visit = (schema: unknown, path: readonly string[]): void => {

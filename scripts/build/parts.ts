@@ -47,6 +47,11 @@ export const sharedParts: Readonly<Record<string, Part>> = {
       'functions/groups/execution/scheduled-operations.ts',
     ],
   },
+  /** The MCP endpoint, with the definitions of its tools; its function reads the groups that it calls as well. */
+  mcp: {
+    bytesMax: 450_000,
+    entries: ['functions/compose/mcp.ts', 'contracts/generated/mcp/definitions.json'],
+  },
   /** Makes messages for Cloud Tasks. The first message reads the client. */
   cloudQueue: {
     bytesMax: 10_000,

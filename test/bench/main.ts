@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,neighbours,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag] [--seconds 3] [--rounds 3]
+ *         execution-wake,neighbours,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag,mcp] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick]
  */
 import { cpus } from 'node:os';
@@ -23,6 +23,7 @@ import { benchExecutionWake } from './execution-wake.ts';
 import { benchGraph } from './graph.ts';
 import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
+import { benchMcp } from './mcp.ts';
 import { benchNearest } from './nearest.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchObjectsMemory } from './objects-memory.ts';
@@ -69,6 +70,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'records-import-memory': () => benchRecordsImportMemory(),
   graph: () => benchGraph(values.quick),
   rag: () => benchRag(values.quick),
+  mcp: benchMcp,
   'objects-memory': () => benchObjectsMemory(values.quick ? 4 : 64),
 };
 

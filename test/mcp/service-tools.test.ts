@@ -1,5 +1,6 @@
+import { Socket } from 'node:net';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   callTool,
   IDENTITY,
@@ -56,7 +57,7 @@ describe('the tools that a caller is shown', () => {
   test('have definitions that a validator of the dialect reads', async () => {
     const { result } = await service.ask('writer', 'tools/list');
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    for (const { name, inputSchema, outputSchema } of result?.['tools'] as readonly Record<
+    for (const { name, inputSchema, outputSchema } of (result?.['tools'] ?? []) as readonly Record<
       string,
       object
     >[]) {
@@ -133,6 +134,16 @@ describe('the answer of a tool', () => {
     }
   });
 
+  test('comes from the operation in this process: no connection is opened', async () => {
+    const connect = vi.spyOn(Socket.prototype, 'connect');
+    const given = { collection: 'articles', pk: 'p', id: 'a-0' };
+    expect(await callTool(service, 'reader', 'svc_records_get_v1', given)).toMatchObject({
+      structuredContent: { id: 'a-0' },
+    });
+    expect(connect).not.toHaveBeenCalled();
+    connect.mockRestore();
+  });
+
   test('is bounded, and the parts of a long one are the whole', async () => {
     const long = 'ä😀'.repeat(3_000);
     const body = { id: 'long', partitionKey: 'p', type: 'article', metadata: {}, content: { text: long } };
@@ -194,7 +205,7 @@ describe('resources', () => {
     ]);
     for (const uri of uris) {
       const { result } = await service.ask('reader', 'resources/read', { uri });
-      const [content] = result?.['contents'] as readonly { text: string; uri: string; mimeType: string }[];
+      const [content] = (result?.['contents'] ?? []) as readonly { text: string; uri: string }[];
       expect(content?.uri).toBe(uri);
       expect(JSON.parse(content?.text ?? '')).toBeTypeOf('object');
       const isLive = /health|readiness/.test(uri);

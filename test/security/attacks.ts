@@ -12,9 +12,6 @@ export interface Attack {
 
 type Line = string | readonly [what: string, state: AttackState, reason: string];
 
-const later = (what: string, reason: string): Line => [what, 'later', reason];
-const mcp = 'the service has no route to the MCP endpoint yet';
-
 /** By the letter of their group, numbered from 01. */
 const groups: Readonly<Record<string, readonly Line[]>> = {
   A: [
@@ -185,16 +182,16 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
   ],
   O: [
     'headers that contradict the body',
-    later('the official scenarios of conformance', 'run by hand; `test/mcp/conformance-server.ts` says how'),
+    'the official scenarios of conformance',
     'a tool that the caller was not shown',
-    later('a server that acts with another identity than its caller’s', mcp),
-    later('descriptions of tools that change or instruct', mcp),
-    later('instructions in stored data', mcp),
+    'a server that acts with another identity than its caller’s',
+    'descriptions of tools that change or instruct',
+    'instructions in stored data',
     'credentials and huge texts in metadata',
     'a task of a tool without the capability',
     'the task of another caller',
-    later('tools that have to be switched on', mcp),
-    later('batches and floods', mcp),
+    'tools that have to be switched on',
+    'batches and floods',
     'answers in shared caches',
   ],
   P: [

@@ -1,3 +1,7 @@
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   callTool,
@@ -53,13 +57,13 @@ describe('O04: the endpoint acts for its caller alone', () => {
   });
 
   test('no member of the request and no forwarding header names another caller', async () => {
-    const _meta = {
+    const meta = {
       ...META,
       authorization: 'Bearer neighbour',
       principal: 'neighbour',
       'io.modelcontextprotocol/clientInfo': { name: 'neighbour', version: '1' },
     };
-    const params = { _meta, name: 'svc_collections_list_v1', arguments: {} };
+    const params = { _meta: meta, name: 'svc_collections_list_v1', arguments: {} };
     const response = await service.send({
       body: bodyOf('tools/call', params),
       headers: {
@@ -76,6 +80,47 @@ describe('O04: the endpoint acts for its caller alone', () => {
       principal: 'neighbour',
     });
     expect(asArgument['isError']).toBe(true);
+  });
+
+  test('a module of the operator proves the caller, and a header that only names one proves nothing', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-mcp-gateway-'));
+    const path = join(folder, 'gateway.mjs');
+    writeFileSync(
+      path,
+      `import { createHmac, timingSafeEqual } from 'node:crypto';
+       export default { authenticate({ header }) {
+         const [name, signature] = (header('x-assertion') ?? '').split(':');
+         if (signature === undefined) return null;
+         const expected = createHmac('sha256', 'key of the gateway').update(name).digest('hex');
+         if (signature.length !== expected.length || !timingSafeEqual(Buffer.from(signature), Buffer.from(expected)))
+           throw new Error('forged');
+         return name;
+       } };`,
+    );
+    const gateway = await startMcpService({
+      settings: {
+        'Server:RecordAccess:AuthenticatorType': path,
+        'Server:RecordAccess:AuthenticationMode': 'gateway',
+      },
+    });
+    const signed = createHmac('sha256', 'key of the gateway').update('writer').digest('hex');
+    const statusOf = async (headers: Record<string, string>) => {
+      const params = { name: 'svc_collections_list_v1', arguments: {} };
+      const response = await gateway.send({
+        body: bodyOf('tools/call', params),
+        headers: { ...fieldsOf('tools/call', params), ...headers },
+      });
+      return [response.status, messagesOf(response)[0]?.['result'] !== undefined];
+    };
+    expect(await statusOf({ 'X-Assertion': `writer:${signed}` })).toEqual([200, true]);
+    // A principal without grants: known, and shown nothing.
+    const stranger = createHmac('sha256', 'key of the gateway').update('stranger').digest('hex');
+    expect(await statusOf({ 'X-Assertion': `stranger:${stranger}` })).toEqual([200, false]);
+    for (const forged of [`neighbour:${signed}`, 'writer:', 'writer'])
+      expect((await statusOf({ 'X-Assertion': forged }))[0], forged).toBe(401);
+    expect((await statusOf({ 'X-Forwarded-User': 'writer' }))[0]).toBe(401);
+    await gateway.close();
+    rmSync(folder, { recursive: true });
   });
 
   test('a job runs with the rights of its caller, in its space', async () => {

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { type AttackState, attacks } from './attacks.ts';
+import { type Attack, type AttackState, attacks } from './attacks.ts';
 
 /** Where each attack is tested: by its id in the title of a test, or in a row of a table of tests. */
 
@@ -63,8 +63,8 @@ function found(root: string, files: readonly string[], idsOf: (text: string) => 
 }
 
 /** What is wrong between the list and the tests, a sentence each. */
-export function registryFaults({ tests, benches }: Occurrences): string[] {
-  return attacks.flatMap(({ id, state, reason }) => {
+export function registryFaults({ tests, benches }: Occurrences, list: readonly Attack[] = attacks): string[] {
+  return list.flatMap(({ id, state, reason }) => {
     const named = tests.get(id);
     if (state !== 'tested' && reason === undefined) return [`${id} does not say why it is no test`];
     // Of a step of the release a test holds that the documents name it.
@@ -84,8 +84,8 @@ export function countsByState(): Record<AttackState, number> {
 }
 
 /** The list as a table in Markdown: id, attack, state, and where or why. */
-export function attackTable({ tests, benches }: Occurrences): string {
-  const rows = attacks.map(({ id, what, state, reason }) => {
+export function attackTable({ tests, benches }: Occurrences, list: readonly Attack[] = attacks): string {
+  const rows = list.map(({ id, what, state, reason }) => {
     const files = (state === 'benchmark' ? benches : tests).get(id) ?? [];
     const places = files.map((file) => `\`${file}\``).join(', ');
     const where = state === 'tested' ? places : [reason ?? '', places].filter(Boolean).join(': ');

@@ -32,9 +32,9 @@ describe('every sentence of the requirements', () => {
     expect(requirementFaults(all, known)).toEqual([]);
   });
 
-  it('waits for no part but providers, records and the MCP endpoint', () => {
+  it('waits for no part but providers and records', () => {
     const waiting = new Set(all.flatMap(({ waitsFor }) => waitsFor ?? []));
-    const later = ['POST /mcp', 'ingestRecordArtifact', 'startProviderRunJob', 'startEmbeddingJob'];
+    const later = ['ingestRecordArtifact', 'startProviderRunJob', 'startEmbeddingJob'];
     later.push('startRetrievalEvaluationJob', 'startRagIngestionTextJob', 'startGraphImportJob');
     expect(later).toEqual(expect.arrayContaining([...waiting]));
   });
@@ -42,14 +42,14 @@ describe('every sentence of the requirements', () => {
 
 describe('the gate finds', () => {
   const sound = all.find(({ tests }) => tests !== undefined);
-  const waiting = all.find(({ waitsFor }) => waitsFor === 'POST /mcp');
-  if (sound === undefined || waiting === undefined) throw new Error('the data holds an entry of each kind');
+  if (sound === undefined) throw new Error('the data holds no entry with tests');
+  const waiting: Requirement = { id: 'c-later-01', sentence: 'A later endpoint.', waitsFor: 'POST /later' };
   const [operation] = operations;
   if (operation === undefined) throw new Error('the catalogue has an operation');
   const built = {
     ...operation,
-    id: 'callMcp',
-    routes: [{ ...operation.routes[0], method: 'POST', path: '/mcp' }],
+    id: 'callLater',
+    routes: [{ ...operation.routes[0], method: 'POST', path: '/later' }],
   };
 
   it.each<[string, readonly object[], string]>([
@@ -67,7 +67,7 @@ describe('the gate finds', () => {
     ['a test without a title', [{ ...sound, tests: ['test/spec/spec.test.ts'] }], 'no title is named'],
     ['a row that is gone', [{ ...sound, tests: ['test/spec/spec.test.ts > %s > an old r'] }], 'has no test'],
     ['an id that is taken', [sound, sound], 'its id is taken'],
-    ['a mark beside tests', [{ ...sound, waitsFor: 'POST /mcp' }], 'must not wait'],
+    ['a mark beside tests', [{ ...sound, waitsFor: 'POST /later' }], 'must not wait'],
     [
       'a mark for an operation that exists',
       [{ ...waiting, waitsFor: 'getHealth' }],
@@ -83,7 +83,7 @@ describe('the gate finds', () => {
     const after = { ...known, operations: [...operations, built] as Known['operations'] };
     expect(requirementFaults([waiting], known)).toEqual([]);
     expect(requirementFaults([waiting], after)).toContainEqual(
-      expect.stringContaining('POST /mcp, which exists'),
+      expect.stringContaining('POST /later, which exists'),
     );
   });
 });

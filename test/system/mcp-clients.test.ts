@@ -108,10 +108,8 @@ describe('the command line of the inspector', () => {
 
   test('follows a task to its end', async () => {
     const records = JSON.stringify([record('a-1'), record('a-2')]);
-    const result = await inspect(
-      ...['--method', 'tools/call', '--tool-name', START],
-      ...['--tool-arg', 'collection=articles', `records=${records}`],
-    );
+    const call = ['--method', 'tools/call', '--tool-name', START];
+    const result = await inspect(...call, '--tool-arg', 'collection=articles', `records=${records}`);
     expect(result['structuredContent']).toMatchObject({ status: 'succeeded', succeeded: 2 });
   });
 

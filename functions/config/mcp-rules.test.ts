@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { checkConfiguration } from './check.ts';
+
+function faults(host: 'embedded' | 'functions', ...given: readonly string[]): string[] {
+  const argv = given.map((each) => `--Mcp:${each}`);
+  const input = { host, env: {}, argv, readFile: () => undefined } as const;
+  return checkConfiguration(input)
+    .findings.filter(({ severity, key }) => severity === 'fault' && /^(Mcp|Server:Message)/.test(key))
+    .map((found) => `${found.key} ${found.message}`);
+}
+
+describe('the settings of the MCP endpoint have a fault for', () => {
+  test.each([
+    ['an operation that it cannot offer', ['EnabledOperations:0=pruneTraces'], /names no operation/],
+    ['an operation that does not exist', ['DisabledOperations:0=nothing'], /names no operation/],
+    [
+      'an operation that is on and off',
+      ['EnabledOperations:0=getRecord', 'DisabledOperations:0=getRecord'],
+      /DisabledOperations, too/,
+    ],
+    [
+      'a resource without issuers',
+      ['ProtectedResource:Resource=https://a.example/mcp'],
+      /AuthorizationServers is empty/,
+    ],
+    [
+      'issuers without a resource',
+      ['ProtectedResource:AuthorizationServers:0=https://b.example'],
+      /Resource is missing/,
+    ],
+    [
+      'a resource that ends with a slash',
+      [
+        'ProtectedResource:Resource=https://a.example/mcp/',
+        'ProtectedResource:AuthorizationServers:0=https://b.example',
+      ],
+      /slash/,
+    ],
+  ])('%s', (_, given, words) => {
+    const found = faults('embedded', ...given);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(words);
+  });
+
+  test('a body that the gateway in front does not carry', () => {
+    const input = {
+      host: 'functions',
+      env: {},
+      argv: ['--Mcp:BodyBytesMax=2097152', '--Server:MessageBytesMax=1048576'],
+      readFile: () => undefined,
+    } as const;
+    const found = checkConfiguration(input).findings.filter(({ key }) => key === 'Mcp:BodyBytesMax');
+    expect(found.map(({ message }) => message)).toEqual([
+      'is more than Server:MessageBytesMax, which the platform in front carries',
+    ]);
+  });
+});
+
+test('limits of header fields above those of the server are refused', () => {
+  expect(faults('embedded', 'HeaderCountMax=100000')[0]).toMatch(/must be a whole number/);
+  expect(faults('embedded', 'HeaderBytesMax=1000000')[0]).toMatch(/must be a whole number/);
+});
+
+test('sound settings have none', () => {
+  expect(
+    faults(
+      'embedded',
+      'Enabled=true',
+      'EnabledOperations:0=startExecutionRun',
+      'DisabledOperations:0=getRecord',
+      'ProtectedResource:Resource=https://a.example/mcp',
+      'ProtectedResource:AuthorizationServers:0=https://b.example',
+    ),
+  ).toEqual([]);
+});

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { programOf, Reader } from './guides.ts';
+import { Program, root } from './program.ts';
+
+/** What docs/mcp.md shows, and the agent of examples/mcp. */
+
+const page = await readFile(join(root, 'docs/mcp.md'), 'utf8');
+
+test('the commands of the page work against a service that is started as it says', async () => {
+  const [, line = ''] = /^ {4}npm start -- (.*)$/m.exec(page) ?? [];
+  await using reader = await Reader.start(line.split(' '));
+  const { code, lines, stderr } = await reader.run(programOf(page, 'sh'), 'sh');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(lines.filter((each) => each.startsWith('ok'))).toHaveLength(6);
+  const answer = JSON.parse(lines.at(-1) ?? '') as { result: { structuredContent: object } };
+  expect(answer.result.structuredContent).toEqual({ items: [], continuationToken: null });
+});
+
+test('svc mcp check finds what is wrong', async () => {
+  await using reader = await Reader.start();
+  const off = await reader.run('svc mcp check $SVC_BASE_URL', 'sh');
+  expect(off.code).not.toBe(0);
+  expect(off.stderr).toContain('route_not_found');
+});
+
+test('a script in the place of a model searches, reads and starts a task', { timeout: 120_000 }, async () => {
+  await using example = new Program([join(root, 'examples/mcp/run.ts')], { cwd: root });
+  expect(await example.exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
+  expect(example.stdout).toContain('The model sees 9 tools.');
+  expect(example.stdout).toMatch(/^ {2}the task is at /m);
+  expect(example.stdout).toContain('The record summary-n-1 says: Workers hold a run under a lease.');
+});
