@@ -60,6 +60,7 @@ const ofImport: Special = {
   }),
 };
 const ofEmbedding: Special = { names: (_, { records }) => ({ jobId: records.embeddingJobId }) };
+const ofGraph: Special = { names: (_, { records }) => ({ jobId: records.graphJobId }) };
 const later = '2027-01-01T00:00:00.000Z';
 
 /** Operations whose example is not enough. */
@@ -112,6 +113,9 @@ const special: Readonly<Record<string, Special>> = {
   getObject: { names: () => ({ key: OBJECT }) },
   getEmbeddingJob: ofEmbedding,
   cancelEmbeddingJob: ofEmbedding,
+  getGraphJob: ofGraph,
+  cancelGraphJob: ofGraph,
+  getGraphProviderShape: { names: () => ({ providerId: 'svc-collection' }) },
   getTrace: { names: (party) => ({ id: traceOf(party) }) },
   listTraces: { variants: () => [{ query: { operation: TRACED_OPERATION, limit: '5000' } }] },
   summarizeTraces: { variants: () => [{ query: { operation: TRACED_OPERATION } }] },

@@ -10,6 +10,8 @@ export interface Records {
   readonly jobId: string;
   /** A finished embedding job. */
   readonly embeddingJobId: string;
+  /** A finished import of a graph. */
+  readonly graphJobId: string;
 }
 
 type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
@@ -38,6 +40,19 @@ export const recordOf = ({ mark }: Party, id: string) => ({
   vectors: VECTOR,
 });
 
+/** Two nodes and an edge, in a collection that is made for other records. */
+const graphOf = (mark: string) => ({
+  envelope: {
+    scope: { graphId: 'people' },
+    nodes: [
+      { id: 'ada', type: 'person', label: mark },
+      { id: 'bob', type: 'person' },
+    ],
+    edges: [{ id: 'ada-knows-bob', sourceId: 'ada', targetId: 'bob', predicate: 'knows' }],
+  },
+  allowNonGraphPolicy: true,
+});
+
 /** Gives the party a collection with a record and a finished job. */
 export async function furnishRecords(call: Call, party: Party): Promise<Records> {
   const space = spaceOf(call, party);
@@ -47,7 +62,13 @@ export async function furnishRecords(call: Call, party: Party): Promise<Records>
   await space.settled(jobId);
   const embeddingJobId = await space.admit('POST', '/embeddings/jobs', { texts: [party.mark] });
   await space.settled(embeddingJobId);
-  return { jobId, embeddingJobId };
+  const graphJobId = await space.admit(
+    'POST',
+    `/collections/${COLLECTION}/graph/import`,
+    graphOf(party.mark),
+  );
+  await space.settled(graphJobId);
+  return { jobId, embeddingJobId, graphJobId };
 }
 
 /** Gives the party so many records and some jobs more. */
@@ -75,12 +96,19 @@ export async function furnishRecordWords(call: Call, collection: string): Promis
   await space.settled(jobId);
   const embeddingJobId = await space.admit('POST', '/embeddings/jobs', { texts: [collection] });
   await space.settled(embeddingJobId);
+  const graphJobId = await space.admit(
+    'POST',
+    `/collections/${collection}/graph/import`,
+    graphOf(collection),
+  );
+  await space.settled(graphJobId);
   return new Map([
     ['collection', [collection]],
     ['pk', [PARTITION]],
     ['partitionKey', [PARTITION]],
     ['id', [RECORD]],
-    ['jobId', [jobId, embeddingJobId]],
+    ['jobId', [jobId, embeddingJobId, graphJobId]],
+    ['startNodeIds', ['ada']],
     ['field', ['embedding']],
     ['query', ['annual "climate report"']],
   ]);
