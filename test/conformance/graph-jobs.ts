@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GraphJob, SvcGraphTraversalResult } from '../../contracts/generated/models.ts';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import { changedMoments } from '../support/changed-moments.ts';
 import { type RecordsInstance, RecordsStage } from '../support/records-stage.ts';
-import { patched } from './canonical-outbox-tenant.ts';
 
 const node = (id: string, more: object = {}) => ({ id, type: 'x', ...more });
 const edge = (id: string, sourceId: string, targetId: string) => ({ id, sourceId, targetId, predicate: 'p' });
@@ -140,19 +140,10 @@ export function describeGraphJobs(
         expect((await ended(stage, api, id)).importResult?.policyStatus).toBe('replaced');
         replaced = true;
       };
-      const interrupted = patched(store, {
-        snapshot: (scope, body) =>
-          store.snapshot(scope, (moment) =>
-            body({
-              ...moment,
-              query: async (query) => {
-                const found = await moment.query(query);
-                reads += 1;
-                if (reads === 3) await replace();
-                return found;
-              },
-            }),
-          ),
+      const interrupted = changedMoments(store, async (_, found) => {
+        reads += 1;
+        if (reads === 3) await replace();
+        return found;
       });
       const walking = stage.records({ over: interrupted, concurrencyMax: 0 });
       for (const partitionKey of ['graph:ring', null]) {
