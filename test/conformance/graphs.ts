@@ -53,6 +53,31 @@ const comparable = (found: TraversedGraph | null) => {
   return JSON.stringify([traversed, [...traversed.steps], source]);
 };
 
+const walk = (profile: object): TraversalProfile => readProfile(profile as JsonObject);
+
+function bothWays(stage: RecordsStage, choice: GraphChoice, starts: readonly string[], profile: object) {
+  const request = { ...choice, startNodeIds: starts, profile: walk(profile), maxRecords: 10_000 };
+  return Promise.all([
+    traverseIndexes(stage.parts, stage.space, 'graphs', request),
+    traverseExport(stage.parts, stage.space, 'graphs', request),
+  ]);
+}
+
+/** Whether both walks find the same in a graph; `named`: the request names the partition. */
+export async function agreesOn(
+  stage: RecordsStage,
+  given: object,
+  profile: object,
+  starts: readonly string[],
+  named: boolean,
+): Promise<boolean> {
+  await stage.create(graphPolicy('graphs'));
+  await put(stage, 'graphs', { ...given, scope: { graphId: 'g' } });
+  const choice = named ? { graphId: 'g', partitionKey: 'graph:g' } : { graphId: 'g' };
+  const [indexed, listed] = await bothWays(stage, choice, starts, profile);
+  return indexed !== null && comparable(indexed) === comparable(listed);
+}
+
 /** Graphs over collections, on one store. `runs` is how many random graphs are walked. */
 export function describeGraphs(
   provider: string,
@@ -67,7 +92,6 @@ export function describeGraphs(
     });
     afterAll(() => store.close());
     const begin = () => new RecordsStage(store);
-    const walk = (profile: object): TraversalProfile => readProfile(profile as JsonObject);
 
     describe('an import', () => {
       const graph = {
@@ -148,33 +172,13 @@ export function describeGraphs(
     });
 
     describe('a walk', () => {
-      const bothWays = async (
-        stage: RecordsStage,
-        choice: GraphChoice,
-        starts: readonly string[],
-        profile: object,
-      ) => {
-        const request = { ...choice, startNodeIds: starts, profile: walk(profile), maxRecords: 10_000 };
-        return Promise.all([
-          traverseIndexes(stage.parts, stage.space, 'graphs', request),
-          traverseExport(stage.parts, stage.space, 'graphs', request),
-        ]);
-      };
-
       test('by indexes finds what a walk over an export finds', async () => {
         const property = fc.asyncProperty(
           graphs,
           profiles,
           startLists,
           fc.boolean(),
-          async (given, profile, starts, named) => {
-            const stage = begin();
-            await stage.create(graphPolicy('graphs'));
-            await put(stage, 'graphs', { ...given, scope: { graphId: 'g' } });
-            const choice = named ? { graphId: 'g', partitionKey: 'graph:g' } : { graphId: 'g' };
-            const [indexed, listed] = await bothWays(stage, choice, starts, profile);
-            return indexed !== null && comparable(indexed) === comparable(listed);
-          },
+          (given, profile, starts, named) => agreesOn(begin(), given, profile, starts, named),
         );
         await fc.assert(property, { numRuns: runs });
       });

@@ -62,6 +62,7 @@ const ofImport: Special = {
 const ofIngestion: Special = { names: (_, { records }) => ({ jobId: records.ingestionJobId }) };
 const ofEmbedding: Special = { names: (_, { records }) => ({ jobId: records.embeddingJobId }) };
 const ofEvaluation: Special = { names: (_, { records }) => ({ jobId: records.evaluationJobId }) };
+const ofGraph: Special = { names: (_, { records }) => ({ jobId: records.graphJobId }) };
 const later = '2027-01-01T00:00:00.000Z';
 
 /** Operations whose example is not enough. */
@@ -118,6 +119,9 @@ const special: Readonly<Record<string, Special>> = {
   cancelEmbeddingJob: ofEmbedding,
   getRagIngestionJob: ofIngestion,
   cancelRagIngestionJob: ofIngestion,
+  getGraphJob: ofGraph,
+  cancelGraphJob: ofGraph,
+  getGraphProviderShape: { names: () => ({ providerId: 'svc-collection' }) },
   getTrace: { names: (party) => ({ id: traceOf(party) }) },
   listTraces: { variants: () => [{ query: { operation: TRACED_OPERATION, limit: '5000' } }] },
   summarizeTraces: { variants: () => [{ query: { operation: TRACED_OPERATION } }] },

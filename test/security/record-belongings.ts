@@ -14,6 +14,8 @@ export interface Records {
   readonly ingestionJobId: string;
   /** A finished evaluation, whose report has the text of the record. */
   readonly evaluationJobId: string;
+  /** A finished import of a graph. */
+  readonly graphJobId: string;
 }
 
 type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
@@ -54,6 +56,19 @@ export const recordOf = ({ mark }: Party, id: string) => ({
   vectors: VECTOR,
 });
 
+/** Two nodes and an edge, in a collection that is made for other records. */
+const graphOf = (mark: string) => ({
+  envelope: {
+    scope: { graphId: 'people' },
+    nodes: [
+      { id: 'ada', type: 'person', label: mark },
+      { id: 'bob', type: 'person' },
+    ],
+    edges: [{ id: 'ada-knows-bob', sourceId: 'ada', targetId: 'bob', predicate: 'knows' }],
+  },
+  allowNonGraphPolicy: true,
+});
+
 /** Gives the party a collection with a record and a finished job. */
 export async function furnishRecords(call: Call, party: Party): Promise<Records> {
   const space = spaceOf(call, party);
@@ -68,7 +83,13 @@ export async function furnishRecords(call: Call, party: Party): Promise<Records>
   await space.settled(ingestionJobId);
   const evaluationJobId = await space.admit('POST', EVALUATIONS, evaluationOf(party.mark));
   await space.settled(evaluationJobId);
-  return { jobId, embeddingJobId, ingestionJobId, evaluationJobId };
+  const graphJobId = await space.admit(
+    'POST',
+    `/collections/${COLLECTION}/graph/import`,
+    graphOf(party.mark),
+  );
+  await space.settled(graphJobId);
+  return { jobId, embeddingJobId, ingestionJobId, evaluationJobId, graphJobId };
 }
 
 /** Gives the party so many records and some jobs more. */
@@ -104,13 +125,20 @@ export async function furnishRecordWords(call: Call, collection: string): Promis
   await space.settled(ingestionJobId);
   const evaluationJobId = await space.admit('POST', EVALUATIONS, evaluationOf('annual', collection));
   await space.settled(evaluationJobId);
+  const graphJobId = await space.admit(
+    'POST',
+    `/collections/${collection}/graph/import`,
+    graphOf(collection),
+  );
+  await space.settled(graphJobId);
   return new Map([
     ['collection', [collection]],
     ['pk', [PARTITION]],
     ['partitionKey', [PARTITION]],
     ['id', [RECORD]],
-    ['jobId', [jobId, embeddingJobId, ingestionJobId, evaluationJobId]],
     ['collections', [collection]],
+    ['jobId', [jobId, embeddingJobId, ingestionJobId, evaluationJobId, graphJobId]],
+    ['startNodeIds', ['ada']],
     ['field', ['embedding']],
     ['query', ['annual "climate report"']],
   ]);

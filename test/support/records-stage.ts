@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { operations as collectionOperations } from '../../contracts/generated/operations/collections.ts';
+import { operations as graphOperations } from '../../contracts/generated/operations/graph.ts';
 import { operations as recordOperations } from '../../contracts/generated/operations/records.ts';
 import { loadValidators } from '../../contracts/generated/validators/load.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
@@ -7,6 +8,8 @@ import { createRecordParts, type RecordParts } from '../../functions/collections
 import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
 import { collectionJobs } from '../../functions/groups/collections/collection-jobs.ts';
 import { collectionsHandlers } from '../../functions/groups/collections/handlers.ts';
+import { graphHandlers } from '../../functions/groups/graph/handlers.ts';
+import { graphJobs } from '../../functions/groups/graph/jobs/graph-jobs.ts';
 import { recordsHandlers } from '../../functions/groups/records/handlers.ts';
 import { recordJobs } from '../../functions/groups/records/library/record-jobs.ts';
 import { createChain } from '../../functions/http/chain.ts';
@@ -77,9 +80,11 @@ export class RecordsStage extends Stage {
       ownerOf: (caller) => now().ownerOf(caller),
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
-    const plugin = recordJobs({ records, payloads, access, resultBytesMax: given.resultBytesMax ?? 262_144 });
+    const jobParts = { records, payloads, access, resultBytesMax: given.resultBytesMax ?? 262_144 };
+    const plugin = recordJobs(jobParts);
+    const graphPlugin = graphJobs(jobParts);
     const policyJobs = collectionJobs({ records, access });
-    const jobs = [plugin, policyJobs];
+    const jobs = [plugin, policyJobs, graphPlugin];
     const instance =
       given.engineStore === undefined
         ? this.instance({ ...options, jobs })
@@ -92,15 +97,20 @@ export class RecordsStage extends Stage {
     const handlers = {
       ...recordsHandlers(own),
       ...collectionsHandlers({ ...own, collectionJobs: policyJobs, pageTokens }),
+      ...graphHandlers({ records, access, graphJobs: { ...job, plugin: graphPlugin }, pageTokens }),
     };
     const maintain = async (isOver = () => false) => {
       const maintenance = { runtime: instance.runtime, isOver };
       return { ...(await policyJobs.maintain?.(maintenance)), ...(await plugin.maintain?.(maintenance)) };
     };
     const chain = createChain({
-      operations: { ...collectionOperations, ...recordOperations },
+      operations: { ...collectionOperations, ...recordOperations, ...graphOperations },
       handlers,
-      validators: { collections: loadValidators.collections, records: loadValidators.records },
+      validators: {
+        collections: loadValidators.collections,
+        records: loadValidators.records,
+        graph: loadValidators.graph,
+      },
       world,
       authenticator: {
         authenticate: async (headers): Promise<Caller> => ({
