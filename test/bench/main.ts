@@ -69,7 +69,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
     }),
   'records-import-memory': () => benchRecordsImportMemory(),
   graph: () => benchGraph(values.quick),
-  rag: () => benchRag(values.quick),
+  rag: (options) => benchRag(options, values.quick),
   mcp: benchMcp,
   'objects-memory': () => benchObjectsMemory(values.quick ? 4 : 64),
 };

@@ -4,7 +4,9 @@ import { readDocument } from '../../functions/rag/rules/ingest-document.ts';
 import { planIngestion } from '../../functions/rag/rules/plan.ts';
 import { RequestRecords } from '../../functions/rag/rules/plan-chunks.ts';
 import { storedChunks } from '../../functions/rag/rules/stored-chunks.ts';
+import type { BenchOptions } from './canonical-http.ts';
 import { round } from './load.ts';
+import { measureIngest } from './rag-ingest.ts';
 
 const SHAPES = [
   { chunkChars: 1_200, chunkOverlapChars: 150 },
@@ -17,14 +19,22 @@ const embedder = {
   prefixes: { query: null, passage: null, symmetric: null },
 };
 
-/** Chunks that are cut, hashed and planned in a second, and the longest step, which holds the process. */
-export function benchRag(isQuick: boolean): Promise<object> {
+/**
+ * Chunks that are ingested in a second beside the bare limit; and those that are cut, hashed and planned alone, with the longest step,
+ * which holds the process.
+ */
+export async function benchRag({ seconds, rounds }: BenchOptions, isQuick: boolean): Promise<object> {
+  const ingest = await measureIngest(isQuick ? Math.min(seconds, 0.5) : seconds, isQuick ? 1 : rounds);
+  return { bench: 'rag', ingest, planning: planning(isQuick) };
+}
+
+function planning(isQuick: boolean): object {
   const policy = readPolicy({
     name: 'notes',
     vectorPolicies: [{ name: 'v', path: '/vectors/v/values', dimensions: 8 }],
   });
   const text = 'A sentence of some words that end here. '.repeat(isQuick ? 2_500 : 49_000);
-  const results = SHAPES.map((shape) => {
+  return SHAPES.map((shape) => {
     const request = JSON.stringify({ partitionKey: 'p', text, options: { ...shape, persistManifest: true } });
     const began = performance.now();
     const document = readDocument(request, policy, embedder);
@@ -42,7 +52,6 @@ export function benchRag(isQuick: boolean): Promise<object> {
       longestStepMs: round(Math.max(cut.longestMs, planned.longestMs)),
     };
   });
-  return Promise.resolve({ bench: 'rag', results });
 }
 
 function timed<Result>(steps: Generator<unknown, Result>) {

@@ -62,7 +62,7 @@ export function describeRagRivals(store: () => RecordStore): void {
     ['that do not', 120, 130],
   ])('two ingestions of one document at once %s end as one of both orders', async (_, first, second) => {
     const stage = await new RagStage(store()).begin();
-    const service = stage.rag({ concurrencyMax: 2 });
+    const service = stage.rag({ concurrencyMax: 4 });
     const texts = [sentences(0, first), sentences(1_000, second)];
     const jobs = await Promise.all(
       texts.map((text) => service.start({ documentId: 'd', text, options: REPLACE })),
