@@ -26,12 +26,28 @@ export function answerTable(received: unknown, widthMax = Number.POSITIVE_INFINI
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The match of a search holds a whole record: its line says which one it is. */
+/** The match of a search holds a whole record: its line says which one it is. A compared variant shows what was measured. */
 function itemOf(item: Members): Members {
-  const { record, score } = item;
+  const { metrics } = item;
+  if (isObject(metrics) && typeof metrics['hitRate'] === 'number') return measuredItem(item, metrics);
+  const { record, score, collection } = item;
   if (!isObject(record) || typeof score !== 'number') return item;
   const { partitionKey, id, type } = record;
-  return { score, partitionKey, id, type };
+  // Only a retrieval asks several collections.
+  return { score, ...(collection === undefined ? {} : { collection }), partitionKey, id, type };
+}
+
+const measures = ['hitRate', 'meanReciprocalRank', 'meanPrecisionAtK', 'meanRecallAtK', 'meanNdcgAtK'];
+
+function measuredItem({ id, status }: Members, metrics: Members): Members {
+  const shown = [...measures, 'hardNegativeHitRate'].map((name) => {
+    const value = metrics[name];
+    return [
+      name.replace(/^mean/, '').replace(/AtK$/, ''),
+      typeof value === 'number' ? value.toFixed(3) : value,
+    ];
+  });
+  return { id, status, ...(Object.fromEntries(shown) as Members) };
 }
 
 function leftOut(item: Members = {}, shown: Members = {}): readonly string[] {

@@ -48,6 +48,12 @@ export function libraryOf(root: string, edition: Edition, most: number): Passage
   return kept.map((piece, at) => recordOf(piece, at, edition));
 }
 
+/** The operations of the first edition, each with what it does: the same for ever. */
+export function operationsOf(root: string): readonly Pick<Piece, 'title' | 'text'>[] {
+  const pieces = piecesOfContract(readFileSync(`${root}/${contracts[1]}`, 'utf8'));
+  return pieces.filter(({ kind }) => kind === 'operation');
+}
+
 function recordOf({ kind, source, title, text }: Piece, at: number, edition: Edition): Passage {
   const sample = at % SAMPLE_EVERY === 0;
   const values = topicsOf(`${title} ${text}`);

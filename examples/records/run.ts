@@ -6,7 +6,7 @@
  *     npm run example:records:cloud
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,18 +16,19 @@ import { libraryOf } from './library.ts';
 import { play } from './story.ts';
 
 const root = join(import.meta.dirname, '../..');
-const usage = `usage: npm run example:records -- [--records <number>] [--clients <number>] [--cloud] [--keep]
+const usage = `usage: npm run example:records -- [--records <number>] [--clients <number>] [--cloud] [--keep] [--chart <file>]
 
 --records  at most that many records of each edition (all, about 4,000; at least 200)
 --clients  how many clients load at the same time (2)
 --cloud    on the local cloud, with the queue and the hosted worker, instead of the embedded service;
            it needs Java and the official Firestore emulator
---keep     leaves the data folder`;
+--keep     leaves the data folder
+--chart    writes the picture of the evaluation, an SVG file`;
 
 /** An import of all records is larger than the default allows, and the readers read without a pause. */
 const flags = ['--Records:ImportPayloadBytesMax=8388608', '--Server:RecordRateLimit:PermitLimit=1000000'];
 
-const { records, clients, cloud, keep } = readOptions();
+const { records, clients, cloud, keep, chart } = readOptions();
 
 /** Clean-up steps, run in reverse order. */
 const undo: (() => Promise<unknown>)[] = [];
@@ -55,7 +56,10 @@ async function main(): Promise<void> {
   console.log(`${cloud ? 'The local cloud' : 'The service'} answers on ${service.address}.`);
   const editions = { 1: libraryOf(root, 1, records), 2: libraryOf(root, 2, records) };
   const startedAt = performance.now();
-  await play({ address: service.address, editions, clients });
+  const showChart = async (svg: string) => {
+    if (chart !== undefined) await writeFile(chart, svg);
+  };
+  await play({ address: service.address, editions, clients, root, showChart });
   console.log(`Every promise was kept, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
 }
 
@@ -85,6 +89,7 @@ function readOptions() {
         clients: { type: 'string', default: '2' },
         cloud: boolean,
         keep: boolean,
+        chart: { type: 'string' },
         help: { ...boolean, short: 'h' },
       },
     });

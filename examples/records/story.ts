@@ -2,6 +2,8 @@ import { NotFoundError, SvcClient } from '../../sdk/typescript/src/index.ts';
 import { progress } from '../claims/progress.ts';
 import { deleteFiles, ingestFiles } from './artifacts.ts';
 import { embed } from './embeddings.ts';
+import { evaluate } from './evaluate.ts';
+import { chartOf } from './evaluation-chart.ts';
 import { done, written } from './jobs.ts';
 import type { Edition, Passage } from './library.ts';
 import { load } from './load.ts';
@@ -14,6 +16,10 @@ export interface Plan {
   readonly address: string;
   readonly editions: Readonly<Record<Edition, readonly Passage[]>>;
   readonly clients: number;
+  /** The folder of the project. */
+  readonly root: string;
+  /** Where the picture of the evaluation goes. */
+  readonly showChart: (svg: string) => Promise<void>;
 }
 
 const COLLECTION = 'library';
@@ -33,7 +39,7 @@ const meaningPolicy = {
 };
 
 /** The steps of the example. Throws at the first broken promise. */
-export async function play({ address, editions, clients }: Plan): Promise<void> {
+export async function play({ address, editions, clients, root, showChart }: Plan): Promise<void> {
   const clientOf = () => new SvcClient({ baseUrl: address });
   const client = clientOf();
   await done(client, await client.createCollection(policy, {}, { idempotencyKey: 'create' }));
@@ -46,6 +52,7 @@ export async function play({ address, editions, clients }: Plan): Promise<void> 
   await ask(client, COLLECTION, first);
   await search(client, COLLECTION, first);
   await understand(client, first);
+  await showChart(chartOf(await evaluate(client, root)));
   await replace(clientOf, editions);
 
   await done(client, await client.deleteCollection(COLLECTION));

@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,neighbours,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag,mcp] [--seconds 3] [--rounds 3]
+ *         execution-wake,neighbours,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick]
  */
 import { cpus } from 'node:os';
@@ -31,6 +31,7 @@ import { benchProviders } from './providers.ts';
 import { benchRag } from './rag.ts';
 import { benchRecords } from './records.ts';
 import { benchRecordsImportMemory } from './records-import-memory.ts';
+import { benchRetrieval } from './retrieval.ts';
 import { benchSdk } from './sdk.ts';
 import { benchSearch, SEARCH_PARTS } from './search.ts';
 import { benchStrictJson } from './strict-json.ts';
@@ -71,6 +72,11 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   graph: () => benchGraph(values.quick),
   rag: (options) => benchRag(options, values.quick),
   mcp: benchMcp,
+  retrieval: () =>
+    benchRetrieval(
+      values.quick ? QUICK.vectors : Number(values.vectors),
+      values.quick ? QUICK.queries : Number(values.queries),
+    ),
   'objects-memory': () => benchObjectsMemory(values.quick ? 4 : 64),
 };
 

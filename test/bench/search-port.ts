@@ -19,8 +19,12 @@ import {
 } from './search-data.ts';
 
 export const BATCH = 100;
-const SPACE = 'default';
-const LIMITS = { readsPerCallMax: 200_000, pageRecordsMax: 5_000, answerBytesMax: 64 * 1024 * 1024 };
+export const SEARCH_SPACE = 'default';
+export const SEARCH_LIMITS = {
+  readsPerCallMax: 200_000,
+  pageRecordsMax: 5_000,
+  answerBytesMax: 64 * 1024 * 1024,
+};
 
 /** Searches of records in process, without HTTP. */
 export class SearchPort {
@@ -28,12 +32,16 @@ export class SearchPort {
   readonly #name: string;
 
   constructor(store: RecordStore, name: string) {
-    this.#parts = createRecordParts({ store: () => Promise.resolve(store), world: machine, limits: LIMITS });
+    this.#parts = createRecordParts({
+      store: () => Promise.resolve(store),
+      world: machine,
+      limits: SEARCH_LIMITS,
+    });
     this.#name = name;
   }
 
   async create(shape: VectorShape): Promise<void> {
-    await createCollection(this.#parts, SPACE, readPolicy(searchPolicy(this.#name, shape)));
+    await createCollection(this.#parts, SEARCH_SPACE, readPolicy(searchPolicy(this.#name, shape)));
   }
 
   /** Writes records from `first` on; each time is that of a batch. */
@@ -59,7 +67,7 @@ export class SearchPort {
   async #write(items: readonly ChunkItem[]): Promise<void> {
     for (let from = 0; from < items.length; ) {
       const rest = items.slice(from);
-      const outcomes = await writeChunk(this.#parts, SPACE, { name: this.#name }, rest, {
+      const outcomes = await writeChunk(this.#parts, SEARCH_SPACE, { name: this.#name }, rest, {
         continueOnError: false,
       });
       if (outcomes.some(({ outcome }) => 'error' in outcome))
@@ -69,12 +77,12 @@ export class SearchPort {
   }
 
   async upsert(text: string): Promise<void> {
-    await upsertRecord(this.#parts, SPACE, this.#name, text, null);
+    await upsertRecord(this.#parts, SEARCH_SPACE, this.#name, text, null);
   }
 
   /** The texts of the matches. */
   async search(request: SearchRequest): Promise<readonly string[]> {
-    return (await searchRecords(this.#parts, SPACE, this.#name, request)).matches;
+    return (await searchRecords(this.#parts, SEARCH_SPACE, this.#name, request)).matches;
   }
 }
 

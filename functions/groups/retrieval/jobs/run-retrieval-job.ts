@@ -22,6 +22,9 @@ import { heldReport } from './kept-report.ts';
 /** Bytes that a job holds: its report, and the records of its largest case. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
 
+/** The checkpoint of what the run of a staged job is to hold: its payload is gone where the run has yet to end. */
+const HELD = 'held-report';
+
 const TURN = 'next-turn';
 const TURN_MS = 60_000;
 /** Executions of a job whose store or provider refuses it for a while. */
@@ -34,7 +37,9 @@ export async function runRetrievalJob(parts: RetrievalJobsParts, context: JobCon
     if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
   };
   try {
-    const held = await evaluateInTurns(parts, context);
+    const earlier = staged !== undefined && context.attempt > 1 ? await context.readCheckpoint(HELD) : null;
+    const held = earlier === null ? await evaluateInTurns(parts, context) : earlier.content;
+    if (staged !== undefined && earlier === null) await context.writeCheckpoint(HELD, held);
     await discard();
     return held;
   } catch (thrown) {
