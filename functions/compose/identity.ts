@@ -204,12 +204,32 @@ export function executionAccessOf(settings: Settings): ExecutionAccess | null {
 
 /** The family of the jobs whose requests and results are records. */
 const RECORD_JOBS = 'record-import';
+/** The family of the jobs whose requests and results are texts of providers. */
+const PROVIDER_JOBS = 'provider-run';
 
-/** As `executionAccessOf`, for the operations on runs: a run that carries records needs the right of their space too. */
+/** As `executionAccessOf`, for the operations on runs: a run that carries records or texts needs the right of their space too. */
 export function runAccessOf(settings: Settings): ExecutionAccess | null {
-  const access = executionAccessOf(settings);
-  if (access === null || settings.recordAccess.identityPolicies.length === 0) return access;
-  return withSpaceRights(access, recordAccessOf(settings), (family) => family === RECORD_JOBS);
+  const runs = executionAccessOf(settings);
+  if (runs === null) return null;
+  const { recordAccess, providerAccess } = settings;
+  const withRecords =
+    recordAccess.identityPolicies.length === 0
+      ? runs
+      : withSpaceRights(runs, recordAccessOf(settings), (family) => family === RECORD_JOBS);
+  if (providerAccess.identityPolicies.length === 0) return withRecords;
+  return withSpaceRights(
+    withRecords,
+    asRecordJudge(providerAccessOf(settings)),
+    (family) => family === PROVIDER_JOBS,
+  );
+}
+
+/** Who may start runs of providers may cancel them. */
+function asRecordJudge({ judgeRecordJob }: ProviderAccess): Pick<RecordAccess, 'judgeRecordJob'> {
+  return {
+    judgeRecordJob: ({ operation, ...job }) =>
+      judgeRecordJob({ ...job, operation: operation === 'read' ? 'read' : 'run' }),
+  };
 }
 
 /** Decides about the spaces of records; without policies all callers share the space `default`. */
