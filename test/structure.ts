@@ -66,7 +66,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   embeddings: [...shared, 'store', 'collections', 'providers'],
   objects: [...shared, 'store', 'blobs', 'collections'],
   graph: [...shared, 'store', 'collections'],
-  rag: [...shared, 'store', 'collections', 'embeddings', 'retrieval', 'graph'],
+  rag: [...shared, 'store', 'collections', 'providers', 'embeddings', 'retrieval', 'graph'],
   retrieval: [...shared, 'store', 'collections', 'traces', 'providers', 'embeddings'],
   vectors: shared,
   text: shared,

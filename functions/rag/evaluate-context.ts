@@ -1,5 +1,6 @@
 import { ServiceError } from '../kernel/errors.ts';
 import { nextTurn } from '../kernel/turns.ts';
+import { refusedBy } from '../providers/refusal.ts';
 import type { RetrievalParts } from '../retrieval/parts.ts';
 import { type BuiltContext, buildContext, type ContextCall, type ContextQuestion } from './build-context.ts';
 import { type CaseVerdict, type ExpectedGraph, judgeCase } from './rules/evaluation.ts';
@@ -18,7 +19,7 @@ export interface TriedContext {
   readonly durationMs: number;
   readonly outcome:
     | { readonly built: BuiltContext; readonly verdict: CaseVerdict }
-    /** A refusal: other errors end the evaluation. */
+    /** A refusal, also of a provider: other errors end the evaluation. */
     | { readonly refused: ServiceError };
 }
 
@@ -54,8 +55,10 @@ async function tried(
     const built = await buildContext(parts, space, request, call);
     return { built, verdict: judgeCase(contextFacts(built), expectedGraph) };
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === 'unavailable') throw error;
-    return { refused: error };
+    call.signal?.throwIfAborted();
+    const refused = refusedBy(error);
+    if (!(refused instanceof ServiceError) || refused.code === 'unavailable') throw error;
+    return { refused };
   }
 }
 

@@ -9,9 +9,12 @@ import { type GraphExpansion, graphExpansion, type WalkOutcome } from './rules/g
 
 const REASON_LENGTH_MAX = 4_096;
 
+/** Refusals that say nothing of the graph: the same call may succeed a moment later. */
+const PASSING: ReadonlySet<string> = new Set(['unavailable', 'rate_limited']);
+
 /**
  * Walks the graph near the records of a context. A refusal of the walk becomes a status, or with `fallbackOnFailure` false that of the
- * call: `validation_failed` with its words.
+ * call: `validation_failed` with its words. A refusal that passes is thrown.
  */
 export async function expandGraph(
   parts: RecordParts,
@@ -45,7 +48,7 @@ async function walk(
     const walked = await traverseGraph(parts, space, options.collection, request, call);
     return { status: 'succeeded', walked };
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceError) || PASSING.has(error.code)) throw error;
     const reason = refusalWords(error).slice(0, REASON_LENGTH_MAX).toWellFormed();
     return { status: statusOf(error), reason };
   }

@@ -12,6 +12,7 @@ import type { IngestDocument } from './rules/ingest-document.ts';
 import { unpackPlan } from './rules/packed-plan.ts';
 import { type IngestPlan, planIngestion } from './rules/plan.ts';
 import { RequestRecords } from './rules/plan-chunks.ts';
+import { checkRecordSizes } from './rules/record-sizes.ts';
 import { storedChunks } from './rules/stored-chunks.ts';
 import { type WriteOptions, type WrittenPlan, type WrittenStamp, writePlan } from './write-plan.ts';
 
@@ -104,6 +105,7 @@ class IngestCall {
     const plan = await this.#inTurns(
       planIngestion(document, this.#chunks, stored, known, this.#options.pointer),
     );
+    await this.#inTurns(checkRecordSizes(plan, this.#options.pointer));
     if (!document.options.dryRun) {
       if (!(await this.#vectors.complete(plan.chunks))) return null;
       const ledger = await progress?.ledger(collection, plan);

@@ -2,7 +2,7 @@ import { candidatesOf, equalInPartition, type RecordReader } from '../collection
 import type { RecordParts } from '../collections/parts.ts';
 import { collectionAt } from '../collections/query-records.ts';
 import { ReadBudget } from '../collections/read-budget.ts';
-import { attemptsOf, type ReadCall } from '../collections/read-call.ts';
+import { type AttemptBytes, attemptsOf, type ReadCall } from '../collections/read-call.ts';
 import { indexValue } from '../collections/rules/index-value.ts';
 import type { RecordKey } from '../collections/rules/record-key.ts';
 import { recordValue, vectorIn } from '../collections/rules/record-text.ts';
@@ -10,6 +10,7 @@ import { etagOf } from '../collections/rules/record-write.ts';
 import { recordKey, spaceScope } from '../collections/store-collections.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
 import { factsIn, storedText } from '../collections/stored-record.ts';
+import { sha256 } from '../kernel/canonical-json.ts';
 import { objectOrEmpty } from '../kernel/json-kinds.ts';
 import { turnsOf } from '../kernel/turns.ts';
 import type { RecordData } from '../store/port.ts';
@@ -17,9 +18,19 @@ import type { DocumentChunk } from './rules/cut-document.ts';
 import { manifestIdOf } from './rules/ids.ts';
 import type { IngestDocument } from './rules/ingest-document.ts';
 import type { ChunkVector } from './rules/ingest-records.ts';
-import { type StoredChunk, type StoredChunks, storedChunks } from './rules/stored-chunks.ts';
+import { KeptChunks } from './rules/kept-chunks.ts';
+import {
+  comparedMetadata,
+  type StoredChunk,
+  type StoredChunks,
+  storedChunks,
+} from './rules/stored-chunks.ts';
 
 const KEYS_A_READ = 100;
+/** The size of records is not known before the first read: the largest make 27 MB of these. */
+const KEYS_FIRST = 30;
+/** The bodies of one read are to have about so many characters. */
+const READ_CHARACTERS = 4 * 1024 * 1024;
 /** Records with one hash that are read; a plan looks at 50. */
 const SAME_HASH_MAX = 50;
 const ADVICE = 'Use a narrower scope for duplicates and reusable vectors, or larger chunks.';
@@ -44,21 +55,17 @@ export async function readStored(
     const finder = new ChunkFinder(reader, document);
     const { options, idPrefix, partitionKey } = document;
     const ids = [...chunks.map(({ id }) => id), manifestIdOf(idPrefix, options.manifestId)];
-    const found = await finder.byKeys(ids.map((id) => ({ partitionKey, id })));
-    if (options.deduplicateExistingChunks && options.chunkDedupeScope !== 'request')
-      found.push(
-        ...(await finder.having(
-          'textHash',
-          chunks.map(({ textHash }) => textHash),
-          options.chunkDedupeScope,
-        )),
-      );
+    await finder.byKeys(ids.map((id) => ({ partitionKey, id })));
+    if (options.deduplicateExistingChunks && options.chunkDedupeScope !== 'request') {
+      const hashes = chunks.map(({ textHash }) => textHash);
+      await finder.having('textHash', hashes, options.chunkDedupeScope);
+    }
     if (options.reuseExistingChunkVectors && options.vectorReuseScope !== 'request') {
       const hashes = chunks.map(({ embeddingTextHash }) => embeddingTextHash);
-      found.push(...(await finder.having('embeddingTextHash', hashes, options.vectorReuseScope)));
+      await finder.having('embeddingTextHash', hashes, options.vectorReuseScope);
     }
     const ofDocument = options.replaceDocumentChunks ? await finder.ofDocument() : [];
-    return { collection, stored: storedChunks(found, ofDocument) };
+    return { collection, stored: storedChunks(finder.found, ofDocument) };
   });
 }
 
@@ -71,12 +78,13 @@ export async function readVectors(
   call: ReadCall = {},
 ): Promise<readonly (ChunkVector | null)[]> {
   return atOneMoment(parts, space, document, call, async (reader) => {
-    const records = await new ChunkFinder(reader, document).records(keys);
-    const found = new Map(records.map((record) => [record.key.id, record]));
-    return keys.map((key) => {
-      const record = found.get(recordKey(reader.incarnation, key).id);
-      return record === undefined ? null : vectorOf(record, document.embedding.policy.name);
-    });
+    const found = new Map<string, ChunkVector | null>();
+    for await (const record of recordsAt(reader, keys)) {
+      const vector = vectorOf(record, document.embedding.policy.name);
+      reader.bytes.add(vector?.values.byteLength ?? 0);
+      found.set(record.key.id, vector);
+    }
+    return keys.map((key) => found.get(recordKey(reader.incarnation, key).id) ?? null);
   });
 }
 
@@ -113,35 +121,65 @@ async function atOneMoment<Result>(
   );
 }
 
+/** The records under the keys, as far as they are there. The bodies of one read are held at a time. */
+async function* recordsAt(
+  { moment, incarnation, budget, turns, bytes }: RecordReader,
+  keys: readonly RecordKey[],
+): AsyncGenerator<RecordData, void> {
+  let size = KEYS_FIRST;
+  for (let at = 0; at < keys.length; ) {
+    const some = keys.slice(at, at + size);
+    const wanted = some.map((key) => ({ key: recordKey(incarnation, key), view: 'body' }) as const);
+    budget.room();
+    const read = (await moment.query({ by: 'keys', keys: wanted })).records;
+    const characters = read.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
+    budget.spend(read.length, characters);
+    bytes.add(characters);
+    yield* read;
+    bytes.drop(characters);
+    at += some.length;
+    const fitting = Math.floor((READ_CHARACTERS * some.length) / Math.max(1, characters));
+    size = Math.max(1, Math.min(KEYS_A_READ, fitting));
+    if (turns.due()) await turns.next();
+  }
+}
+
+/** Counts the bytes of one walk, so that what it still holds at its end can be dropped. */
+function heldBytes(bytes: AttemptBytes): AttemptBytes & { readonly release: () => void } {
+  let held = 0;
+  return {
+    add(size) {
+      bytes.add(size);
+      held += size;
+    },
+    drop(size) {
+      bytes.drop(size);
+      held -= size;
+    },
+    release() {
+      bytes.drop(held);
+      held = 0;
+    },
+  };
+}
+
 class ChunkFinder {
   readonly #reader: RecordReader;
   readonly #document: IngestDocument;
+  readonly #kept: KeptChunks;
 
   constructor(reader: RecordReader, document: IngestDocument) {
     this.#reader = reader;
     this.#document = document;
+    this.#kept = new KeptChunks(reader.bytes.add, ADVICE);
   }
 
-  async records(keys: readonly RecordKey[]): Promise<readonly RecordData[]> {
-    const { moment, incarnation, budget, turns } = this.#reader;
-    const records: RecordData[] = [];
-    for (let at = 0; at < keys.length; at += KEYS_A_READ) {
-      const some = keys.slice(at, at + KEYS_A_READ);
-      const wanted = some.map((key) => ({ key: recordKey(incarnation, key), view: 'body' }) as const);
-      budget.room();
-      const read = (await moment.query({ by: 'keys', keys: wanted })).records;
-      budget.spend(
-        read.length,
-        read.reduce((sum, { body }) => sum + (body?.length ?? 0), 0),
-      );
-      records.push(...read);
-      if (turns.due()) await turns.next();
-    }
-    return records;
+  get found(): Iterable<StoredChunk> {
+    return this.#kept.all;
   }
 
-  async byKeys(keys: readonly RecordKey[]): Promise<StoredChunk[]> {
-    return (await this.records(keys)).map((record) => this.#chunkOf(record));
+  async byKeys(keys: readonly RecordKey[]): Promise<void> {
+    for await (const record of recordsAt(this.#reader, keys)) this.#kept.keep(this.#chunkOf(record));
   }
 
   /** The first records with each of the hashes. */
@@ -149,24 +187,22 @@ class ChunkFinder {
     member: 'textHash' | 'embeddingTextHash',
     hashes: readonly string[],
     scope: 'partition' | 'collection',
-  ): Promise<StoredChunk[]> {
-    const found: StoredChunk[] = [];
+  ): Promise<void> {
     for (const hash of new Set(hashes)) {
       let count = 0;
       for await (const chunk of this.#withFact(member, hash, scope)) {
-        found.push(chunk);
+        this.#kept.keep(chunk);
         count += 1;
         if (count === SAME_HASH_MAX) break;
       }
     }
-    return found;
   }
 
   async ofDocument(): Promise<StoredChunk[]> {
     const { documentId, type } = this.#document;
     const found: StoredChunk[] = [];
     for await (const chunk of this.#withFact('documentId', documentId, 'partition'))
-      if (chunk.type === type) found.push(chunk);
+      if (chunk.type === type) found.push(this.#kept.keep(chunk));
     return found;
   }
 
@@ -176,14 +212,21 @@ class ChunkFinder {
     scope: 'partition' | 'collection',
   ): AsyncGenerator<StoredChunk, void> {
     const driver = { by: 'equal', index: `/metadata/${member}`, value: indexValue(value) ?? '' } as const;
+    const held = heldBytes(this.#reader.bytes);
+    const reader = { ...this.#reader, bytes: held };
     const found =
       scope === 'partition'
-        ? equalInPartition(this.#reader, driver, this.#document.partitionKey, null)
-        : candidatesOf(this.#reader, driver, null, SAME_HASH_MAX);
-    for await (const record of found) {
-      const chunk = this.#chunkOf(record);
-      // An index holds the beginning of a long value.
-      if (chunk.metadata[member] === value) yield chunk;
+        ? equalInPartition(reader, driver, this.#document.partitionKey, null)
+        : candidatesOf(reader, driver, null, SAME_HASH_MAX);
+    try {
+      for await (const record of found) {
+        const chunk = this.#chunkOf(record);
+        // An index holds the beginning of a long value.
+        if (chunk.metadata[member] === value) yield chunk;
+      }
+    } finally {
+      // A walk that ends within a page has not dropped it.
+      held.release();
     }
   }
 
@@ -200,8 +243,9 @@ class ChunkFinder {
       id: value.id,
       type: typeof type === 'string' ? type : '',
       schemaVersion: typeof schemaVersion === 'string' ? schemaVersion : null,
-      text: typeof text === 'string' ? text : null,
-      metadata: objectOrEmpty(value['metadata']),
+      // A hash of half a code point is that of its replacement.
+      contentHash: typeof text === 'string' && text.isWellFormed() ? sha256(text) : null,
+      metadata: comparedMetadata(objectOrEmpty(value['metadata'])),
       vector: vector ?? null,
       etag: etagOf(revision),
       revision,

@@ -187,6 +187,21 @@ export function describeRag(provider: string, open: () => Promise<RecordStore>, 
       expect(real.plan.hash).toBe(dry.plan.hash);
     });
 
+    test.each([
+      ['manifest', 510, { partitionKey: 'p'.repeat(2_000) }, '/options/chunkChars'],
+      ['chunk', 1, { metadata: { note: 'n'.repeat(900_000) } }, '/metadata'],
+    ])('with a %s that no collection takes are refused before they embed or write', async (...given) => {
+      const [, count, request, pointer] = given;
+      const stage = await begin();
+      const whole = { ...request, text: words(1_000, count) };
+      for (const dryRun of [true, false]) {
+        const refused = stage.ingest(whole, { dryRun, persistManifest: true });
+        const errors = [{ pointer }];
+        await expect(refused).rejects.toMatchObject({ code: 'limit_exceeded', extensions: { errors } });
+      }
+      expect([stage.embedded, await stage.records()]).toEqual([[], []]);
+    });
+
     test('read no records of other partitions, however many have the same text', async () => {
       const stage = await begin();
       for (let at = 0; at < 60; at += 1)

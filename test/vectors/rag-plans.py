@@ -84,8 +84,7 @@ def spans(text, size, overlap):
 
 
 def prefix_of(text):
-    strip = lambda each: each.strip("-_.")
-    return strip(strip(re.sub(r"[^A-Za-z0-9\-_.]", "-", text))[:128]) or "doc"
+    return re.sub(r"[^A-Za-z0-9\-_.]", "-", text).strip("-_.")[:128] or "doc"
 
 
 def trimmed(value):
@@ -242,6 +241,9 @@ CASES = {
             "text": "same words. " * 12,
             "options": {"chunkChars": 11, "chunkOverlapChars": 0, "deduplicateExistingChunks": True},
         }
+    ),
+    "a prefix that is cut behind a dot": json.dumps(
+        {"partitionKey": "p", "idPrefix": "." + "x" * 127 + ".y", "text": "Short.", "options": {"persistManifest": True}}
     ),
     "metadata and sources as received": '{"partitionKey":"p","text":"Text <b>&\'é\\u007f` with\\u3000odd\\u0085spaces","type":"note",'
     '"metadata":{"b":1.50,"a":{"z":[1e2,-0,true,null],"\\u00e9":"\\"+<"},"10":1,"9":2},'

@@ -1,9 +1,28 @@
 import type { DocumentChunk } from './cut-document.ts';
 import type { IngestDocument } from './ingest-document.ts';
 
-export type Fact = readonly [name: string, value: string | number | boolean];
+/** The names of what the metadata of a chunk says beside that of the request, in the order of the record. */
+export const FACT_NAMES = [
+  'documentId',
+  'documentTextHash',
+  'ingestionMetadataHash',
+  'ingestionSourceHash',
+  'chunkIndex',
+  'chunkCount',
+  'charStart',
+  'charEnd',
+  'textHash',
+  'embeddingPurpose',
+  'embeddingTextHash',
+  'embeddingPrefixApplied',
+  'embeddingPrefixLength',
+  'embeddingProvider',
+  'embeddingModel',
+] as const;
+export type FactName = (typeof FACT_NAMES)[number];
+export type Fact = readonly [name: FactName, value: string | number | boolean];
 
-/** What the metadata of a chunk says of it beside the metadata of the request, in the order of the record. */
+/** What the metadata of a chunk says of it. */
 export function chunkFacts(
   document: IngestDocument,
   chunkCount: number,

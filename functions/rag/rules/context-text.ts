@@ -23,7 +23,11 @@ export function contextText(
     lines.push(`[${mark}] ${withoutLineSpace(text)}`, '');
   }
   if (citations.length > 0) lines.push('Citations:', ...citations.map(citationLine));
-  if (graphText !== null && graphText !== '') lines.push('', graphText);
+  if (graphText !== null && graphText !== '') {
+    // Behind a chunk without citations the blank line is there already.
+    if (lines.at(-1) !== '') lines.push('');
+    lines.push(graphText);
+  }
   const text = lines.join('\n').trimEnd();
   return { text, hash: sha256(text) };
 }

@@ -241,4 +241,7 @@ test('the text of a context has chunks, citations and a graph, and its hash', ()
   });
   expect(contextText(chunks.slice(0, 1), [], null).text).toBe('Context:\n[chunk:1] First.\nLine two [c2]');
   expect(contextText([], [], null).text).toBe('Context:');
+  const uncited = contextText(chunks.slice(0, 1), [], 'Graph context:').text;
+  expect(uncited).toBe('Context:\n[chunk:1] First.\nLine two [c2]\n\nGraph context:');
+  expect(contextText([], [], 'Graph context:').text).toBe('Context:\n\nGraph context:');
 });

@@ -1,10 +1,11 @@
 import { preparedTexts } from '../../embeddings/rules/request.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
 import { chunkSpans } from './chunks.ts';
+import { copiedBytes, tooManyCopies } from './copied-members.ts';
 import { chunkIdOf } from './ids.ts';
 import type { IngestDocument } from './ingest-document.ts';
 import { tooManyChunks } from './ingest-request.ts';
-import { CHUNKS_MAX } from './limits.ts';
+import { CHUNKS_MAX, COPIED_BYTES_MAX } from './limits.ts';
 
 /** A chunk of a document, whatever the collection holds. */
 export interface DocumentChunk {
@@ -21,15 +22,17 @@ export interface DocumentChunk {
   readonly prefixLength: number;
 }
 
-/** Cuts a document, one chunk a step. Throws `limit_exceeded` where it has too many. */
+/** Cuts a document, one chunk a step. Throws `limit_exceeded` where it has too many, or they repeat too much of the request. */
 export function* cutDocument(
   document: IngestDocument,
   pointer = '',
 ): Generator<void, readonly DocumentChunk[]> {
   const chunks: DocumentChunk[] = [];
+  const copied = copiedBytes(document);
   for (const { start, end } of chunkSpans(document.text, document.options)) {
     if (chunks.length === CHUNKS_MAX) throw tooManyChunks(`${pointer}/options`, `more than ${CHUNKS_MAX}`);
     chunks.push(chunkOf(document, chunks.length, start, end));
+    if (chunks.length * copied > COPIED_BYTES_MAX) throw tooManyCopies(document, pointer);
     yield;
   }
   return chunks;

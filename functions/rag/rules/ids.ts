@@ -10,9 +10,8 @@ export function documentIdOf(textHash: string): string {
 
 /** What the ids of a document's records begin with: ASCII that stands in a path, at most 128 characters. */
 export function idPrefixOf(given: string): string {
-  const cut = trimmed(given.replace(/[^A-Za-z0-9\-_.]/g, '-')).slice(0, PREFIX_LENGTH_MAX);
-  // The cut may end in a character that no prefix ends in.
-  return trimmed(cut) || ANY_PREFIX;
+  // Trimmed before the cut only: ids of other implementations, and with them all hashes, depend on this order.
+  return trimmed(given.replace(/[^A-Za-z0-9\-_.]/g, '-')).slice(0, PREFIX_LENGTH_MAX) || ANY_PREFIX;
 }
 
 function trimmed(text: string): string {

@@ -5,6 +5,7 @@ import { readPurpose } from '../../embeddings/rules/request.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import {
   BATCH_CHUNKS_MAX,
+  BATCH_COPIED_BYTES_MAX,
   BATCH_DOCUMENTS_MAX,
   CHUNK_LENGTH_MAX,
   CHUNK_TYPE,
@@ -27,6 +28,8 @@ export interface IngestRequest {
   readonly text: string;
   readonly contentField?: string | null;
   readonly embedding?: IngestEmbedding | null;
+  readonly metadata?: unknown;
+  readonly sources?: unknown;
   readonly sourceUri?: string | null;
   readonly sourceKind?: string | null;
   readonly sourceId?: string | null;
@@ -121,10 +124,21 @@ export function checkIngestRequest(request: IngestRequest, pointer = ''): Ingest
 export function checkBatch(items: readonly IngestRequest[]): void {
   if (items.length > BATCH_DOCUMENTS_MAX)
     throw invalidMember('/items', `must be at most ${BATCH_DOCUMENTS_MAX} documents`, 'limit_exceeded');
-  const chunks = items.reduce((sum, { text, options }) => sum + estimateOf(text.length, options ?? {}), 0);
-  if (chunks <= BATCH_CHUNKS_MAX) return;
-  const detail = `make about ${chunks} chunks, and a batch has at most ${BATCH_CHUNKS_MAX}: split it, or use larger chunks`;
-  throw invalidMember('/items', detail, 'limit_exceeded');
+  let chunks = 0;
+  let copied = 0;
+  for (const { text, options, metadata = null, sources = null } of items) {
+    const estimate = estimateOf(text.length, options ?? {});
+    chunks += estimate;
+    copied += estimate * Buffer.byteLength(JSON.stringify([metadata, sources]));
+  }
+  if (chunks > BATCH_CHUNKS_MAX) throw tooLarge(`${chunks} chunks`, BATCH_CHUNKS_MAX);
+  if (copied > BATCH_COPIED_BYTES_MAX)
+    throw tooLarge(`${copied} bytes of metadata and sources in chunks`, BATCH_COPIED_BYTES_MAX);
+}
+
+function tooLarge(found: string, most: number) {
+  const detail = `make about ${found}, and a batch has at most ${most}: split it, or use larger chunks`;
+  return invalidMember('/items', detail, 'limit_exceeded');
 }
 
 /** How many chunks a text has about; none where its options are refused. */

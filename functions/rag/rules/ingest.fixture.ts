@@ -47,7 +47,7 @@ export function storedAs(document: IngestDocument, count: number, chunk: Documen
     id: chunk.id,
     type: document.type,
     schemaVersion: document.schemaVersion,
-    text: chunk.text,
+    contentHash: chunk.textHash,
     metadata: Object.fromEntries(chunkFacts(document, count, chunk)),
     vector: { model: modelId, dimensions, sourceField: sourceFieldOf(document) },
     etag: 'rev:1',

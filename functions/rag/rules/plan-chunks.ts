@@ -144,7 +144,7 @@ function isUnchanged(
   return (
     own.type === document.type &&
     own.schemaVersion === document.schemaVersion &&
-    own.text === chunk.text &&
+    own.contentHash === chunk.textHash &&
     hasVectorOf(document, own) &&
     own.vector?.sourceField === sourceFieldOf(document) &&
     chunkFacts(document, count, chunk).every(([name, value]) => own.metadata[name] === value)

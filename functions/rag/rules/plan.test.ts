@@ -6,6 +6,7 @@ import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { type PolicyRequest, readPolicy } from '../../collections/rules/policy.ts';
 import { readRecord } from '../../collections/rules/record-text.ts';
+import { sha256 } from '../../kernel/canonical-json.ts';
 import { documentOf, MODEL, POLICY, planOf, storedAfter } from './ingest.fixture.ts';
 import { readDocument } from './ingest-document.ts';
 import { chunkRecord, manifestRecord } from './ingest-records.ts';
@@ -70,7 +71,7 @@ describe('a chunk', () => {
     ['purpose', { embedding: { purpose: 'query' } }, () => ({})],
     ['prefix', { embedding: { passagePrefix: 'p: ' } }, () => ({})],
     ['type', {}, () => ({ type: 'other' })],
-    ['stored text', {}, () => ({ text: 'changed' })],
+    ['stored text', {}, () => ({ contentHash: sha256('changed') })],
     ['vector', {}, () => ({ vector: null })],
     ['vector model', {}, ({ vector }) => ({ vector: { ...vector!, model: 'm' } })],
     ['place of the text', {}, ({ vector }) => ({ vector: { ...vector!, sourceField: 'content.body' } })],
@@ -210,7 +211,7 @@ describe('the manifest', () => {
         id,
         type: 'rag.manifest',
         schemaVersion: 'v1',
-        text: null,
+        contentHash: null,
         metadata: {
           manifestHash: hash,
           documentId: 'd',

@@ -1,14 +1,20 @@
 import type { RecordKey } from '../../collections/rules/record-key.ts';
-import type { JsonObject } from '../../kernel/canonical-json.ts';
+import type { Json } from '../../kernel/canonical-json.ts';
+import { FACT_NAMES } from './chunk-facts.ts';
 import { orderedByKey } from './order.ts';
 
-/** What a plan reads of a stored record. */
+/** The members of metadata that plans compare: those of a chunk, and those of a manifest. */
+const comparedNames = [...FACT_NAMES, 'manifestHash', 'chunkRecordType'];
+
+export type ComparedMetadata = Readonly<Record<string, string | number | boolean>>;
+
+/** What a plan reads of a stored record. It has neither text nor other metadata: a plan may see thousands of large records. */
 export interface StoredChunk extends RecordKey {
   readonly type: string;
   readonly schemaVersion: string | null;
-  /** The text in the content field of the request; `null` where it holds none. */
-  readonly text: string | null;
-  readonly metadata: JsonObject;
+  /** The hash of the text in the content field of the request; `null` where it holds none. */
+  readonly contentHash: string | null;
+  readonly metadata: ComparedMetadata;
   /** The vector in the field of the request; `null` where the record has none. */
   readonly vector: StoredVector | null;
   readonly etag: string | null;
@@ -31,6 +37,16 @@ export interface StoredChunks {
   readonly withEmbeddedText: (embeddingTextHash: string) => readonly StoredChunk[];
   /** All chunks of the document in its partition. */
   readonly ofDocument: readonly StoredChunk[];
+}
+
+/** Of all metadata what plans compare; they compare no lists and objects. */
+export function comparedMetadata(metadata: Readonly<Record<string, Json>>): ComparedMetadata {
+  const compared: Record<string, string | number | boolean> = {};
+  for (const name of comparedNames) {
+    const value = Object.hasOwn(metadata, name) ? metadata[name] : null;
+    if (value !== undefined && value !== null && typeof value !== 'object') compared[name] = value;
+  }
+  return compared;
 }
 
 /** Over records that are at hand; one record may be found in more than one way. */
