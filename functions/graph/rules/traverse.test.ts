@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
-import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 import { envelopeOf, graphs, profiles, startLists } from './graph.fixture.ts';
 import { ListedGraph, walkLists } from './graph-lists.ts';
 import { pathsOf } from './paths.ts';
@@ -202,6 +202,23 @@ test('a projection is in the order of ids, explains each way and has the same id
     source,
   );
   expect(bare.diagnostics).not.toHaveProperty('pathExplanations');
+});
+
+test('a projection of ids that are no well-formed Unicode has an id of its own', () => {
+  const profile = readProfile({});
+  const source = {
+    sourceRecordCount: 0,
+    sourceTruncated: false,
+    availableNodeCount: 0,
+    availableEdgeCount: 0,
+  };
+  const make = (start: string) =>
+    projectionOf('g', profile, [start], walked({}, [start]), source).id;
+  expect(make('\ud800')).toMatch(/:[0-9a-f]{32}$/);
+  expect(make('\ud800')).not.toBe(make('\ud801'));
+  // Of all others the name is canonical JSON, so that ids stay what they were.
+  const named = { graphId: 'g', profile, startNodeIds: ['a'], nodes: [], edges: [] };
+  expect(make('a')).toBe(`projection:g:${sha256(canonicalJson(named)).slice(7, 39)}`);
 });
 
 test('the ways of a long chain are left out from where all together would be too long', () => {
