@@ -53,6 +53,8 @@ describe('the metrics of an evaluation', () => {
   test('say that a failure ended it', () => {
     const strict = { ...four, continueOnError: false };
     expect(evaluationReport([right, failed], strict)).toMatchObject({ attempted: 2, stoppedOnError: true });
+    const last = evaluationReport([right, right, right, failed], strict);
+    expect(last).toMatchObject({ failed: 1, stoppedOnError: false });
     expect(stops([failed, right], false)).toBe(false);
     expect(stops([failed], true)).toBe(false);
   });
@@ -110,6 +112,20 @@ describe('a comparison', () => {
   test('has no deltas where the baseline failed', () => {
     const report = comparisonReport([tried(0, [failed]), tried(1, [right])], comparison);
     expect(report.variants.map(({ deltaFromBaseline }) => deltaFromBaseline)).toEqual([null, null]);
+  });
+
+  test('says that a failure ended it only where something was left', () => {
+    const strict = { ...comparison, continueOnError: false };
+    const stopped = (...all: TriedVariant['cases'][]) =>
+      comparisonReport(
+        all.map((cases, at) => tried(at, cases)),
+        strict,
+      ).stoppedOnError;
+    const good = [right, right];
+    expect(stopped(good, [right, failed])).toBe(true);
+    expect(stopped(good, good, [failed])).toBe(true);
+    expect(stopped(good, good, [right, failed])).toBe(false);
+    expect(stopped(good, good, good)).toBe(false);
   });
 
   test('shows its cases where the request wants them', () => {
