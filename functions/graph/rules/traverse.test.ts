@@ -90,11 +90,13 @@ test('and the comparison finds pages in another order, and a lost status', () =>
 
 test('an edge of an answer leads to no node outside of it, save to a start that is not wanted', () => {
   const property = fc.property(graphs, profiles, startLists, (given, profile, starts) => {
-    const { nodes, edges } = walked(given, starts, profile);
+    // Few places, no statuses: most walks fill their list.
+    const few = { ...profile, limit: 1 + (profile.limit % 3), assertionStatuses: [], reviewStatuses: [] };
+    const { nodes, edges } = walked(given, starts, few);
     const known = new Set([...idsOf(nodes), ...(profile.includeStart ? [] : starts)]);
     return edges.every(({ sourceId, targetId }) => known.has(sourceId) && known.has(targetId));
   });
-  fc.assert(property, { numRuns: 500 });
+  fc.assert(property, { numRuns: 1_000 });
 });
 
 const node = (id: string, more: object = {}) => ({ id, type: 'x', ...more });
