@@ -246,8 +246,7 @@ test('a projection of ids that are no well-formed Unicode has an id of its own',
     availableNodeCount: 0,
     availableEdgeCount: 0,
   };
-  const make = (start: string) =>
-    projectionOf('g', profile, [start], walked({}, [start]), source).id;
+  const make = (start: string) => projectionOf('g', profile, [start], walked({}, [start]), source).id;
   expect(make('\ud800')).toMatch(/:[0-9a-f]{32}$/);
   expect(make('\ud800')).not.toBe(make('\ud801'));
   // Of all others the name is canonical JSON, so that ids stay what they were.

@@ -138,7 +138,9 @@ class Traversal {
 
   /** The nodes that edges may lead to for the first time, asked for together. */
   *#farNodes(from: GraphNode, edges: readonly GraphEdge[]): Walk<ReadonlyMap<string, GraphNode>> {
-    const may = edges.filter((edge) => !this.#included.has(edge.id) && edgeFault(edge, this.#profile) === null);
+    const may = edges.filter(
+      (edge) => !this.#included.has(edge.id) && edgeFault(edge, this.#profile) === null,
+    );
     const ids = new Set(may.map((edge) => farEnd(edge, from)).filter((id) => !this.#met.has(id)));
     return ids.size === 0 ? new Map() : yield* askNodes([...ids]);
   }
