@@ -1,14 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { finish } from '../../../../test/support/finish.ts';
 import { failedCase, succeededCase } from './case-result.ts';
 import { answered, asked } from './evaluation.fixture.ts';
 import { comparisonReport, evaluationMetrics, evaluationReport, stops, type TriedVariant } from './report.ts';
 import { readComparison, readEvaluation } from './request.ts';
 
 const rerank = { rerankEnabled: true, rerank: { rerankFallbackApplied: true } };
-const right = succeededCase(0, asked(['a'], ['z']), answered(['a', 'b'], 2));
-const half = succeededCase(1, asked(['a', 'b'], ['c']), answered(['c', 'b'], 2, rerank));
-const wrong = succeededCase(2, asked(['x']), answered(['a'], 2));
+const right = finish(succeededCase(0, asked(['a'], ['z']), answered(['a', 'b'], 2)));
+const half = finish(succeededCase(1, asked(['a', 'b'], ['c']), answered(['c', 'b'], 2, rerank)));
+const wrong = finish(succeededCase(2, asked(['x']), answered(['a'], 2)));
 const failed = failedCase(3, asked(['a'], ['q']), { k: 2, durationMs: 1, error: 'no collection' });
 const four = readEvaluation({ cases: [asked(['a']), asked(['a']), asked(['a']), asked(['a'])] });
 
