@@ -22,7 +22,7 @@ const KEYS_A_READ = 100;
 export class IndexedGraph {
   readonly #reader: RecordReader;
   readonly #choice: GraphChoice;
-  /** With it, elements are read by key and edges page by page, in the order of their records. */
+  /** With it, elements are looked for by key and edges read page by page, in the order of their records. */
   readonly #partitionKey: string | null;
 
   constructor(reader: RecordReader, choice: GraphChoice) {
@@ -85,20 +85,29 @@ export class IndexedGraph {
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, Element>> {
     const found = new Map<string, Element>();
-    for (const record of await this.#recordsOf(kind, [...new Set(ids)])) {
-      const element = elementIn<Element>(record, kind);
-      if (element !== null && !found.has(element.id)) found.set(element.id, element);
+    const take = (records: readonly RecordValue[]) => {
+      for (const element of elementsOf<Element>(records, kind))
+        if (!found.has(element.id)) found.set(element.id, element);
+    };
+    const wanted = [...new Set(ids)];
+    if (this.#partitionKey !== null) take(await this.#byKeys(kind, wanted, this.#partitionKey));
+    // A record that was written by hand may have another key than an import gives it.
+    for (const id of wanted) {
+      if (found.has(id)) continue;
+      const records = await this.#all(kind, `${kind}Id`, id);
+      take(records);
+      // An edge may name thousands that are not there: each look costs the store a read.
+      if (records.length === 0) this.#reader.budget.spend(1, 0);
     }
     return found;
   }
 
-  async #recordsOf(kind: 'node' | 'assertion', ids: readonly string[]): Promise<readonly RecordValue[]> {
-    const partitionKey = this.#partitionKey;
+  async #byKeys(
+    kind: 'node' | 'assertion',
+    ids: readonly string[],
+    partitionKey: string,
+  ): Promise<readonly RecordValue[]> {
     const records: RecordValue[] = [];
-    if (partitionKey === null) {
-      for (const id of ids) records.push(...(await this.#all(kind, `${kind}Id`, id)));
-      return records;
-    }
     const { moment, incarnation, budget } = this.#reader;
     for (let at = 0; at < ids.length; at += KEYS_A_READ) {
       const keys = ids.slice(at, at + KEYS_A_READ).map((id) => {

@@ -4,6 +4,7 @@ import { collectionAt } from '../collections/query-records.ts';
 import { ReadBudget } from '../collections/read-budget.ts';
 import { attemptsOf, type ReadCall } from '../collections/read-call.ts';
 import { spaceScope } from '../collections/store-collections.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import { inTurns, type Turns, turnsOf } from '../kernel/turns.ts';
 import { exportedKinds, type GraphChoice } from './graph-query.ts';
 import { IndexedGraph } from './indexed-graph.ts';
@@ -37,8 +38,8 @@ export interface TraversedGraph {
 }
 
 /**
- * Walks a graph of a collection as of one moment: by its indexes where it has them and the whole graph is within `maxRecords`, else
- * over an export. Both ways give the same walk. Throws the refusal of its cost, of an absent collection, and of a graph that is cut
+ * Walks a graph of a collection as of one moment: by its indexes where it has them, the whole graph is within `maxRecords` and the
+ * walk within the reads of a call, else over an export. Both ways give the same walk. Throws the refusal of its cost, of an absent collection, and of a graph that is cut
  * where the caller does not want a part.
  */
 export async function traverseGraph(
@@ -83,7 +84,7 @@ export async function traverseExport(
   return { traversed, source, maxRecords, scan: 'export', continuationToken };
 }
 
-/** `null` where the collection lacks the indexes, or an export of the graph would be cut. */
+/** `null` where the collection lacks the indexes, an export of the graph would be cut, or the walk reads more than a call may. */
 export async function traverseIndexes(
   parts: RecordParts,
   space: string,
@@ -99,18 +100,21 @@ export async function traverseIndexes(
       store.snapshot(spaceScope(space), async (moment) => {
         const { incarnation, policy } = await collectionAt(moment, name);
         if (missingIndexes(policy).length > 0) return null;
-        const budget = new ReadBudget(
-          Math.max(parts.limits.readsPerCallMax, request.maxRecords + 1),
-          ADVICE,
-          lane,
-        );
         const turns = turnsOf(parts.world.clock);
         const pageMax = parts.limits.readPageMax;
-        const reader: RecordReader = { moment, incarnation, budget, turns, bytes: attempt(), pageMax };
-        const graph = new IndexedGraph(reader, request);
-        const source = await countSource(graph, request.maxRecords);
+        const bytes = attempt();
+        // Counting leaves the walk what it may read, and reads no more than an export does.
+        const graphWithin = (readsMax: number) => {
+          const budget = new ReadBudget(readsMax, ADVICE, lane);
+          const reader: RecordReader = { moment, incarnation, budget, turns, bytes, pageMax };
+          return new IndexedGraph(reader, request);
+        };
+        const source = await countSource(graphWithin(request.maxRecords + 1), request.maxRecords);
         if (source === null) return null;
-        const traversed = await answered(traverse(request.startNodeIds, request.profile), graph, turns);
+        const graph = graphWithin(parts.limits.readsPerCallMax);
+        const walk = traverse(request.startNodeIds, request.profile);
+        const traversed = await withinBudget(answered(walk, graph, turns));
+        if (traversed === null) return null;
         return {
           traversed,
           source,
@@ -121,6 +125,16 @@ export async function traverseIndexes(
       }),
     call,
   );
+}
+
+/** `null`: the walk would read more than its budget; an export reads each record once. */
+async function withinBudget<Result>(walk: Promise<Result>): Promise<Result | null> {
+  try {
+    return await walk;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'query_budget_exceeded') return null;
+    throw error;
+  }
 }
 
 /** `null`: the graph has more records than an export gives. */

@@ -1,5 +1,6 @@
 import type { RecordParts } from '../collections/parts.ts';
 import { collectionMissing, readCollection } from '../collections/read-policy.ts';
+import { readFilter } from '../collections/rules/filter.ts';
 import { embedTexts } from '../embeddings/embed-texts.ts';
 import type { EmbeddingQuestion } from '../embeddings/rules/request.ts';
 import type { RetrievalParts } from './parts.ts';
@@ -26,11 +27,14 @@ export async function queryVectors(
   retrieval: Retrieval,
   signal: AbortSignal,
 ): Promise<QueryVectors | null> {
-  const { vectors, collections } = retrieval;
+  const { vectors, collections, filter } = retrieval;
   if (vectors.length === 0) return null;
   const { provider, modelId, dimensions } = embeddings.embedder;
-  for (const name of collections)
-    planVectors(vectors, (await collectionNamed(records, space, name)).policy, dimensions);
+  for (const name of collections) {
+    const { policy } = await collectionNamed(records, space, name);
+    planVectors(vectors, policy, dimensions);
+    readFilter(filter, policy.indexedMetadata);
+  }
   const byKind = new Map<string, EmbeddingQuestion>();
   for (const { question } of vectors) {
     const known = byKind.get(kindOf(question));

@@ -1,8 +1,9 @@
-import { inTurns, turnsOf } from '../kernel/turns.ts';
+import { inTurns } from '../kernel/turns.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { RerankItem, RerankPayload } from './rules/rerank.ts';
 import type { RerankFailure } from './rules/rerank-outcome.ts';
 import { tokenOverlap } from './rules/token-overlap.ts';
+import { signalledTurns } from './signalled-turns.ts';
 
 export interface RerankCall {
   readonly space: string;
@@ -53,12 +54,8 @@ export function localReranker(clock: Clock): Reranker {
     provider: LOCAL_RERANKER,
     inputBytesMax: (mode) => (Object.hasOwn(inputBytes, mode) ? (inputBytes[mode] ?? null) : null),
     async rerank(payload, { signal }) {
-      const turns = turnsOf(clock);
-      const next = async () => {
-        await turns.next();
-        signal.throwIfAborted();
-      };
-      return { traceId: null, items: await inTurns(tokenOverlap(payload), { due: turns.due, next }) };
+      const items = await inTurns(tokenOverlap(payload), signalledTurns(clock, signal));
+      return { traceId: null, items };
     },
   };
 }

@@ -38,9 +38,15 @@ function importJob(stage: RecordsStage, given: object, more: Partial<GraphImport
   };
 }
 
-/** Writes a graph without a job. */
-async function put(stage: RecordsStage, name: string, given: object): Promise<void> {
-  const items = [...graphRecords(envelopeOf(given))].map((record) => ({ text: JSON.stringify(record) }));
+/** Writes a graph without a job; `idOf` gives its records other ids than an import does. */
+async function put(
+  stage: RecordsStage,
+  name: string,
+  given: object,
+  idOf = ({ id }: { readonly id: string }) => id,
+): Promise<void> {
+  const records = [...graphRecords(envelopeOf(given))].map((record) => ({ ...record, id: idOf(record) }));
+  const items = records.map((record) => ({ text: JSON.stringify(record) }));
   for (let at = 0; at < items.length; ) {
     const some = items.slice(at, at + 100);
     at += (await writeChunk(stage.parts, stage.space, { name }, some, { continueOnError: false })).length;
@@ -236,6 +242,70 @@ export function describeGraphs(
         expect(comparable(indexed)).toBe(comparable(listed));
         const [one] = await bothWays(stage, { graphId: 'g', partitionKey: 'p2' }, ['a'], {});
         expect(one?.traversed.nodes[0]?.['label']).toBe('second');
+      });
+
+      test('finds nodes and assertions that were written by hand under other ids', async () => {
+        const stage = begin();
+        await stage.create(graphPolicy('graphs'));
+        const graph = {
+          nodes: [node('a'), node('b'), node('c')],
+          edges: [
+            { ...edge('ab', 'a', 'b'), assertionIds: ['said', 'not there'] },
+            edge('bc', 'b', 'c'),
+            edge('az', 'a', 'z'),
+          ],
+          assertions: [{ id: 'said', subjectId: 'x', status: 'accepted' }],
+        };
+        const isImported = ({ id }: { readonly id: string }) => !/^g:(node|assertion):/.test(id);
+        await put(stage, 'graphs', graph, (each) =>
+          isImported(each) ? each.id : `by hand ${each.id.length}${each.id.slice(-3)}`,
+        );
+        for (const choice of [{ partitionKey: 'graph:default' }, {}])
+          for (const [profile, nodes] of [
+            [{ maxDepth: 2 }, ['a', 'b', 'c']],
+            [{ assertionStatuses: ['accepted'] }, ['a', 'b']],
+          ] as const) {
+            const [indexed, listed] = await bothWays(stage, choice, ['a'], profile);
+            expect(indexed?.traversed.nodes.map(({ id }) => id)).toEqual(nodes);
+            expect(comparable(indexed)).toBe(comparable(listed));
+          }
+      });
+
+      test('counts what it looks for in vain among its reads', async () => {
+        const stage = begin();
+        await stage.create(graphPolicy('graphs'));
+        const absent = Array.from({ length: 30 }, (_, at) => `absent ${at}`);
+        await put(stage, 'graphs', {
+          nodes: [node('a'), node('b')],
+          edges: [{ ...edge('ab', 'a', 'b'), assertionIds: absent }],
+        });
+        const parts = { ...stage.parts, limits: { ...stage.parts.limits, readsPerCallMax: 20 } };
+        const request = { startNodeIds: ['a'], profile: walk({ assertionStatuses: ['accepted'] }) };
+        for (const choice of [{ partitionKey: 'graph:default' }, {}]) {
+          const found = await traverseGraph(parts, stage.space, 'graphs', { ...request, ...choice });
+          expect([found.scan, found.traversed.filtered.assertionStatus]).toEqual(['export', 1]);
+        }
+      });
+
+      test('is answered, however nearly the graph fills what may be read', async () => {
+        const stage = begin();
+        await stage.create(graphPolicy('graphs'));
+        const ids = Array.from({ length: 20 }, (_, at) => `n${at}`);
+        await put(stage, 'graphs', {
+          nodes: ids.map((id) => node(id)),
+          edges: ids.slice(1).map((id, at) => edge(`e${at}`, `n${at}`, id)),
+        });
+        const request = { startNodeIds: ['n0'], profile: walk({ maxDepth: 30 }), maxRecords: 40 };
+        const scanned: string[] = [];
+        for (const readsPerCallMax of [5_000, 100, 10])
+          for (const choice of [{ partitionKey: 'graph:default' }, {}]) {
+            const parts = { ...stage.parts, limits: { ...stage.parts.limits, readsPerCallMax } };
+            const found = await traverseGraph(parts, stage.space, 'graphs', { ...request, ...choice });
+            expect(found.traversed.nodes.map(({ id }) => id)).toEqual(ids);
+            expect(found.source.sourceRecordCount).toBe(40);
+            scanned.push(found.scan);
+          }
+        expect(scanned).toEqual(['indexes', 'indexes', 'indexes', 'indexes', 'export', 'export']);
       });
 
       test('goes over an export where an index lacks, and where the graph is too large for one', async () => {

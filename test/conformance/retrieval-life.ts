@@ -148,6 +148,11 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
       'validation_failed',
       '/vectorFields/1/field',
     ]);
+    const filter = { path: '/metadata/year', op: 'gt', value: 'old' };
+    expect(await refusalOf(stage.retrieve({ query: 'fox', embedding: {}, filter }))).toEqual([
+      'validation_failed',
+      '/filter/value',
+    ]);
     Object.assign(parts.embeddings, { embedder: { ...counted, dimensions: 5 } });
     expect(await refusalOf(field('contentEmbedding'))).toEqual([
       'validation_failed',

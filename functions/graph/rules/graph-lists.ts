@@ -8,9 +8,9 @@ export function statusesOf(
   assertions: Iterable<GraphAssertion>,
   reviews: Iterable<GraphReview>,
 ): EdgeStatuses {
+  const named = new Set(edge.assertionIds ?? []);
   const linked = [...assertions].filter(
-    ({ id, subjectKind, subjectId }) =>
-      (edge.assertionIds ?? []).includes(id) || (subjectKind === 'edge' && subjectId === edge.id),
+    ({ id, subjectKind, subjectId }) => named.has(id) || (subjectKind === 'edge' && subjectId === edge.id),
   );
   const ids = new Set(linked.map(({ id }) => id));
   const said = [...reviews].filter(
@@ -65,15 +65,17 @@ export class ListedGraph {
   }
 
   #statusesOf(edge: GraphEdge): EdgeStatuses {
-    const named = (edge.assertionIds ?? []).map((id) => this.#assertions.get(id));
-    const assertions = [...named, ...(this.#assertionsOfEdge.get(edge.id) ?? [])].filter(
-      (each) => each !== undefined,
-    );
-    const subjects = [edge.id, ...assertions.map(({ id }) => id)];
+    // An edge may name an assertion many times, and an assertion may have many reviews: each is taken once.
+    const assertions = new Set(this.#assertionsOfEdge.get(edge.id));
+    for (const id of new Set(edge.assertionIds ?? [])) {
+      const named = this.#assertions.get(id);
+      if (named !== undefined) assertions.add(named);
+    }
+    const subjects = new Set([edge.id, ...[...assertions].map(({ id }) => id)]);
     return statusesOf(
       edge,
       assertions,
-      subjects.flatMap((id) => this.#reviewsOf.get(id) ?? []),
+      [...subjects].flatMap((id) => this.#reviewsOf.get(id) ?? []),
     );
   }
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { canonicalJson } from '../../kernel/canonical-json.ts';
 import type { GraphEdge, GraphNode } from './elements.ts';
 import { pathsOf } from './paths.ts';
 import type { TraversalProfile } from './profile.ts';
@@ -25,7 +24,7 @@ export function projectionOf(
 ) {
   const nodes = byId<GraphNode>(traversed.nodes);
   const edges = byId<GraphEdge>(traversed.edges);
-  const named = canonicalJson({ graphId, profile, startNodeIds, nodes: idsOf(nodes), edges: idsOf(edges) });
+  const named = namedText(graphId, profile, startNodeIds, { nodes: idsOf(nodes), edges: idsOf(edges) });
   const { missingStartNodeIds, edgeTruncated, nodeLimitReached, filtered } = traversed;
   return {
     id: `projection:${graphId}:${hash('sha256', named, 'hex').slice(0, ID_DIGITS)}`,
@@ -44,6 +43,17 @@ export function projectionOf(
       ...(profile.includePathExplanations ? explained(traversed) : {}),
     },
   };
+}
+
+/** Canonical JSON, save that ids may hold lone surrogates, as those of records that were written by hand may: they stand escaped. */
+function namedText(
+  graphId: string,
+  profile: TraversalProfile,
+  startNodeIds: readonly string[],
+  { nodes, edges }: { readonly nodes: readonly string[]; readonly edges: readonly string[] },
+): string {
+  const members = Object.entries(profile).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify({ edges, graphId, nodes, profile: Object.fromEntries(members), startNodeIds });
 }
 
 function explained(traversed: Traversed) {

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
-import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 import { envelopeOf, graphs, profiles, startLists } from './graph.fixture.ts';
 import { ListedGraph, walkLists } from './graph-lists.ts';
 import { pathsOf } from './paths.ts';
@@ -88,6 +88,17 @@ test('and the comparison finds pages in another order, and a lost status', () =>
   expect(agrees(mute, 1_000)).toBe(false);
 });
 
+test('an edge of an answer leads to no node outside of it, save to a start that is not wanted', () => {
+  const property = fc.property(graphs, profiles, startLists, (given, profile, starts) => {
+    // Few places, no statuses: most walks fill their list.
+    const few = { ...profile, limit: 1 + (profile.limit % 3), assertionStatuses: [], reviewStatuses: [] };
+    const { nodes, edges } = walked(given, starts, few);
+    const known = new Set([...idsOf(nodes), ...(profile.includeStart ? [] : starts)]);
+    return edges.every(({ sourceId, targetId }) => known.has(sourceId) && known.has(targetId));
+  });
+  fc.assert(property, { numRuns: 1_000 });
+});
+
 const node = (id: string, more: object = {}) => ({ id, type: 'x', ...more });
 const edge = (id: string, sourceId: string, targetId: string, more: object = {}) => ({
   id,
@@ -120,6 +131,29 @@ describe('a walk', () => {
     const found = walked(chain, ['a'], { maxDepth: 9, limit: 1 });
     expect([idsOf(found.nodes), idsOf(found.edges), found.filtered.nodeLimit]).toEqual([['a'], ['aa'], 1]);
     expect(found.nodeLimitReached).toBe(true);
+  });
+
+  test('has no edge at a start that its full list of nodes leaves out', () => {
+    const graph = {
+      nodes: [node('a'), node('b'), node('c')],
+      edges: [edge('ab', 'a', 'b'), edge('ca', 'c', 'a'), edge('bb', 'b', 'b')],
+    };
+    const full = walked(graph, ['a', 'b', 'c'], { maxDepth: 2, limit: 1 });
+    expect([idsOf(full.nodes), idsOf(full.edges), [...full.steps.keys()]]).toEqual([['a'], [], ['a']]);
+    // Two starts and the edges to them.
+    expect(full.filtered.nodeLimit).toBe(4);
+    const unlisted = walked(graph, ['a', 'b'], { maxDepth: 2, limit: 1, includeStart: false });
+    expect([idsOf(unlisted.nodes), idsOf(unlisted.edges)]).toEqual([['c'], ['ab', 'ca', 'bb']]);
+  });
+
+  test('counts an edge that it leaves out at each of its ends', () => {
+    const graph = {
+      nodes: [node('a'), node('b')],
+      edges: [edge('1', 'a', 'b'), edge('2', 'a', 'b', { predicate: 'q' })],
+    };
+    const found = walked(graph, ['a'], { maxDepth: 2, predicates: ['p'] });
+    expect([idsOf(found.edges), found.filtered.predicate]).toEqual([['1'], 2]);
+    expect(walked(graph, ['a'], { maxDepth: 1, predicates: ['p'] }).filtered.predicate).toBe(1);
   });
 
   test('leaves out its starts where they are not wanted', () => {
@@ -202,6 +236,22 @@ test('a projection is in the order of ids, explains each way and has the same id
     source,
   );
   expect(bare.diagnostics).not.toHaveProperty('pathExplanations');
+});
+
+test('a projection of ids that are no well-formed Unicode has an id of its own', () => {
+  const profile = readProfile({});
+  const source = {
+    sourceRecordCount: 0,
+    sourceTruncated: false,
+    availableNodeCount: 0,
+    availableEdgeCount: 0,
+  };
+  const make = (start: string) => projectionOf('g', profile, [start], walked({}, [start]), source).id;
+  expect(make('\ud800')).toMatch(/:[0-9a-f]{32}$/);
+  expect(make('\ud800')).not.toBe(make('\ud801'));
+  // Of all others the name is canonical JSON, so that ids stay what they were.
+  const named = { graphId: 'g', profile, startNodeIds: ['a'], nodes: [], edges: [] };
+  expect(make('a')).toBe(`projection:g:${sha256(canonicalJson(named)).slice(7, 39)}`);
 });
 
 test('the ways of a long chain are left out from where all together would be too long', () => {

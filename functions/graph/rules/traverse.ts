@@ -20,7 +20,7 @@ export interface Traversed {
   readonly missingStartNodeIds: readonly string[];
   readonly edgeTruncated: boolean;
   readonly nodeLimitReached: boolean;
-  /** Edges that were left out, by what kept them out. */
+  /** Edges that were left out, by what kept them out; one counts at each end from which the walk met it. */
   readonly filtered: Readonly<Record<FilteredBy, number>>;
   /** The last edge of the way to each node; `null` for a start. */
   readonly steps: ReadonlyMap<string, PathStep | null>;
@@ -33,8 +33,8 @@ const sidesOf: Readonly<Record<TraversalProfile['direction'], readonly Side[]>> 
 };
 
 /**
- * Walks breadth first from the starts: of each node the outgoing edges, then the incoming ones, in the order of their records. Each
- * edge is judged once. A full list of nodes leaves out edges to further nodes; a full list of edges ends the walk.
+ * Walks breadth first from the starts: of each node the outgoing edges, then the incoming ones, in the order of their records. An
+ * edge of the answer is met once. A full list of nodes leaves out edges to further nodes; a full list of edges ends the walk.
  */
 export function* traverse(starts: readonly string[], profile: TraversalProfile): Walk<Traversed> {
   const state = new Traversal(profile);
@@ -63,7 +63,8 @@ class Traversal {
   /** Grows while it is walked through. */
   readonly queue: Met[] = [];
   readonly #met = new Set<string>();
-  readonly #judged = new Set<string>();
+  /** By their ids; an edge that was left out is judged, and counted, at each of its ends. */
+  readonly #included = new Set<string>();
   readonly #nodes: GraphNode[] = [];
   readonly #edges: GraphEdge[] = [];
   readonly #steps = new Map<string, PathStep | null>();
@@ -89,10 +90,14 @@ class Traversal {
     for (const id of starts) {
       const node = found.get(id);
       if (node === undefined) continue;
+      // A start without a place in the list is met nowhere: an edge at it would lead out of the answer.
+      const { includeStart } = this.#profile;
+      if (includeStart && this.#isFull()) {
+        this.#filtered.nodeLimit += 1;
+        continue;
+      }
       this.#meet(node, 0, null);
-      if (!this.#profile.includeStart) continue;
-      if (this.#isFull()) this.#filtered.nodeLimit += 1;
-      else this.#nodes.push(node);
+      if (includeStart) this.#nodes.push(node);
     }
   }
 
@@ -100,8 +105,7 @@ class Traversal {
   *follow(from: GraphNode, depth: number, edges: readonly GraphEdge[]): Walk<boolean> {
     const found = yield* this.#farNodes(from, edges);
     for (const edge of edges) {
-      if (this.#judged.has(edge.id)) continue;
-      this.#judged.add(edge.id);
+      if (this.#included.has(edge.id)) continue;
       const farId = farEnd(edge, from);
       const isMet = this.#met.has(farId);
       const far = found.get(farId);
@@ -118,6 +122,7 @@ class Traversal {
         return false;
       }
       this.#edges.push(edge);
+      this.#included.add(edge.id);
       if (isMet || far === undefined) continue;
       this.#nodes.push(far);
       this.#meet(far, depth + 1, {
@@ -133,7 +138,9 @@ class Traversal {
 
   /** The nodes that edges may lead to for the first time, asked for together. */
   *#farNodes(from: GraphNode, edges: readonly GraphEdge[]): Walk<ReadonlyMap<string, GraphNode>> {
-    const may = edges.filter((edge) => !this.#judged.has(edge.id) && edgeFault(edge, this.#profile) === null);
+    const may = edges.filter(
+      (edge) => !this.#included.has(edge.id) && edgeFault(edge, this.#profile) === null,
+    );
     const ids = new Set(may.map((edge) => farEnd(edge, from)).filter((id) => !this.#met.has(id)));
     return ids.size === 0 ? new Map() : yield* askNodes([...ids]);
   }

@@ -1,18 +1,15 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { ReadCall } from '../../collections/read-call.ts';
 import { refusalWords, ServiceError } from '../../kernel/errors.ts';
+import { inTurns } from '../../kernel/turns.ts';
 import { type RetrievalParts, scoredCandidatesMax } from '../parts.ts';
 import { type RetrievalAnswer, retrieve } from '../retrieve.ts';
 import { type CaseResult, failedCase, overlapOf, succeededCase } from '../rules/evaluation/case-result.ts';
 import { judgedRecord } from '../rules/evaluation/matching.ts';
-import {
-  type CaseRequest,
-  type Evaluation,
-  type VariantRequest,
-  withVariant,
-} from '../rules/evaluation/request.ts';
+import { type Evaluation, type VariantRequest, withVariant } from '../rules/evaluation/request.ts';
 import { type Retrieval, readRetrieval } from '../rules/request.ts';
 import { rerankMembers } from '../rules/trace.ts';
+import { signalledTurns } from '../signalled-turns.ts';
 import { isCaseFault } from './case-fault.ts';
 
 export interface CaseCall extends ReadCall {
@@ -36,10 +33,12 @@ export async function runCase(
 ): Promise<CaseResult> {
   const { clock } = parts.records.world;
   const startedAt = clock.now();
+  // A case may have thousands of sources to compare.
+  const turns = signalledTurns(clock, call.signal);
   const asked = evaluation.cases[index]!;
   let k = asked.k ?? evaluation.defaultK ?? limits.retrievalLimitDefault;
   try {
-    refuseOverlap(asked);
+    refuseOverlap(await inTurns(overlapOf(asked), turns));
     const request = variant === null ? asked.request : withVariant(asked.request, variant);
     const own = readRetrieval(request, scoredCandidatesMax(parts));
     k = asked.k ?? evaluation.defaultK ?? Math.min(own.limit, limits.evaluationResultsMax);
@@ -47,11 +46,8 @@ export async function runCase(
     // The report of an evaluation tells what traces of its retrievals would.
     const answer = await retrieve(parts, space, retrieval, { ...call, storesTrace: false });
     const durationMs = Math.max(0, clock.now() - startedAt);
-    const result = succeededCase(
-      index,
-      asked,
-      judgedAnswer(answer, { k, durationMs, retrieval, evaluation }),
-    );
+    const judged = judgedAnswer(answer, { k, durationMs, retrieval, evaluation });
+    const result = await inTurns(succeededCase(index, asked, judged), turns);
     refuseLarge(result);
     return result;
   } catch (error) {
@@ -70,8 +66,7 @@ function refuseLarge(result: CaseResult): void {
   throw new ServiceError('limit_exceeded', detail);
 }
 
-function refuseOverlap(asked: CaseRequest): void {
-  const at = overlapOf(asked);
+function refuseOverlap(at: number | null): void {
   if (at === null) return;
   const detail = `The hard negative ${at} of the case may be one of its expected matches.`;
   throw new ServiceError('validation_failed', detail);

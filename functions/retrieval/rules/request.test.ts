@@ -129,6 +129,9 @@ describe('a retrieval', () => {
       { rerank: { enabled: true, candidateLimit: 0 } },
       [invalid, '/rerank/candidateLimit'],
     ],
+    ['a filter of no operator', { filter: { path: '/type', op: 'like', value: 1 } }, [invalid, '/filter/op']],
+    ['a filter of a path that is none', { filter: { path: 'type' } }, [invalid, '/filter/path']],
+    ['a filter', { filter: { path: '/type', value: 'note' } }, null],
     ['a score that is none', { minScore: Number.NaN }, [invalid, '/minScore']],
     ['no scored candidates', { lexical: { scanLimit: 0 } }, [invalid, '/lexical/scanLimit']],
   ])('with %s', (_, request, expected) => {

@@ -1,5 +1,5 @@
 import { limits } from '../../../contracts/generated/limits.ts';
-import type { FilterNode } from '../../collections/rules/filter.ts';
+import { type FilterNode, readFilter } from '../../collections/rules/filter.ts';
 import { checkCollectionName } from '../../collections/rules/policy.ts';
 import { type LexicalRequest, readLexicalQuery } from '../../collections/search/lexical-query.ts';
 import { invalidMember } from '../../kernel/errors.ts';
@@ -47,6 +47,8 @@ export function readRetrieval(request: RetrievalRequest, candidatesMax: number, 
   checkWhole(limit, `${pointer}/limit`, limits.retrievalLimitMax);
   if (given(minScore) && !Number.isFinite(minScore))
     throw invalidMember(`${pointer}/minScore`, 'must be a finite number');
+  // The paths that a collection indexes ask for more, where it is known.
+  readFilter(filter, [], `${pointer}/filter`);
   const mode = modeOf(filled, pointer);
   // What the request names is checked in every mode, so that a change of the mode alone is never refused for it.
   const vectors = readVectorFields(filled, pointer);

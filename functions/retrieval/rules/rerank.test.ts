@@ -37,6 +37,12 @@ describe('the reranker of the service', () => {
     expect(items.map(({ id }) => id)).toEqual(known.map(({ id }) => id));
   });
 
+  test('takes letters and decimal digits for words, and no other numbers', () => {
+    const shareOf = (query: string, text: string) =>
+      overlap({ query, candidates: [{ id: 'a', text }], limit: 1 })[0]?.score;
+    expect([shareOf('m²', 'm'), shareOf('x ½', 'x'), shareOf('٣', 'no. ٣')]).toEqual([1, 1, 1]);
+  });
+
   test('finds no word in a query of signs alone', () => {
     expect(overlap({ query: '?! —', candidates: [{ id: 'a', text: '?!' }], limit: 1 })[0]?.score).toBe(0);
   });
@@ -61,6 +67,11 @@ describe('the text of a candidate', () => {
     let content: object = { text: 'deep' };
     for (let depth = 0; depth < 50_000; depth += 1) content = { in: content };
     expect(candidateText(content as never, { ...options, contentField: 'none' })).toBe('deep');
+  });
+
+  test('is found behind a long list', () => {
+    const numbers = Array.from({ length: 150_000 }, () => 0);
+    expect(candidateText({ numbers, last: 'found' }, options)).toBe('found');
   });
 });
 

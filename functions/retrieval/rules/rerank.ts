@@ -44,7 +44,9 @@ function firstText(content: Json | undefined): string | null {
   const open: Json[] = content === undefined ? [] : [content];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next === 'string') return next;
-    if (typeof next === 'object' && next !== null) open.push(...Object.values(next).reverse());
+    if (typeof next !== 'object' || next === null) continue;
+    // A call takes no more arguments than the stack holds, and a list may be longer.
+    for (const value of Object.values(next).reverse()) open.push(value);
   }
   return null;
 }

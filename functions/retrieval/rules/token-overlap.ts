@@ -29,6 +29,6 @@ function tokensOf(text: string): ReadonlySet<string> {
   const tokens = text
     .toLowerCase()
     .split(/\s+/u)
-    .map((token) => token.replace(/[^\p{L}\p{N}]/gu, ''));
+    .map((token) => token.replace(/[^\p{L}\p{Nd}]/gu, ''));
   return new Set(tokens.filter((token) => token !== ''));
 }

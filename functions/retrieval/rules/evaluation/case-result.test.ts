@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { finish } from '../../../../test/support/finish.ts';
 import { failedCase, overlapOf, succeededCase } from './case-result.ts';
 import { answered, asked } from './evaluation.fixture.ts';
 
 describe('a case', () => {
   test('has the metrics of its first k results', () => {
-    const result = succeededCase(
-      3,
-      asked(['b', 'd', 'x'], ['a', 'e']),
-      answered(['a', 'b', 'c', 'd', 'e'], 4),
-    );
+    const answer = answered(['a', 'b', 'c', 'd', 'e'], 4);
+    const result = finish(succeededCase(3, asked(['b', 'd', 'x'], ['a', 'e']), answer));
     expect(result).toMatchObject({
       index: 3,
       name: 'case',
@@ -45,7 +43,7 @@ describe('a case', () => {
 
   test('shows no results where the request wants none', () => {
     const answer = answered(['a'], 1, { includeTopResults: false });
-    expect(succeededCase(0, asked(['a']), answer)['topResults']).toEqual([]);
+    expect(finish(succeededCase(0, asked(['a']), answer))['topResults']).toEqual([]);
   });
 
   test('that failed found nothing', () => {
@@ -62,8 +60,8 @@ describe('a case', () => {
   });
 
   test('cannot be right where a hard negative is expected', () => {
-    expect(overlapOf(asked(['a', 'b'], ['c', 'b']))).toBe(1);
-    expect(overlapOf(asked(['a', 'b'], ['c']))).toBeNull();
-    expect(overlapOf(asked(['a']))).toBeNull();
+    expect(finish(overlapOf(asked(['a', 'b'], ['c', 'b'])))).toBe(1);
+    expect(finish(overlapOf(asked(['a', 'b'], ['c'])))).toBeNull();
+    expect(finish(overlapOf(asked(['a'])))).toBeNull();
   });
 });

@@ -4,7 +4,8 @@ import type {
 } from '../../../../contracts/generated/models.ts';
 import { beginOf } from '../snippet.ts';
 import { type RerankMembers, rerankMembers } from '../trace.ts';
-import { isMatch, isOverlap, type JudgedRecord } from './matching.ts';
+import { firstOverlap, recordMatches } from './matches.ts';
+import type { JudgedRecord } from './matching.ts';
 import { type RankedExpectation, rankMetrics } from './metrics.ts';
 import type { CaseRequest, ExpectedRequest, HardNegativeRequest } from './request.ts';
 
@@ -34,17 +35,34 @@ export interface CaseAnswer {
   readonly rerank: RerankMembers;
 }
 
-/** A hard negative that may be an expected match makes a case that cannot be right: its first such index. */
-export function overlapOf({ expected, hardNegatives }: CaseRequest): number | null {
-  const at = (hardNegatives ?? []).findIndex((wrong) => expected.some((right) => isOverlap(right, wrong)));
-  return at === -1 ? null : at;
+/** A hard negative that may be an expected match makes a case that cannot be right: its first such index, in small steps. */
+export function overlapOf({ expected, hardNegatives }: CaseRequest): Generator<void, number | null> {
+  return firstOverlap(expected, hardNegatives ?? []);
 }
 
-/** The result of a case whose retrieval was answered. */
-export function succeededCase(index: number, asked: CaseRequest, answer: CaseAnswer): CaseResult {
-  const top = answer.results.slice(0, answer.k);
-  const expected = asked.expected.map((each) => ({ each, ...firstOf(top, each) }));
-  const wrong = (asked.hardNegatives ?? []).map((each) => ({ each, ...firstOf(top, each) }));
+/** The result of a case whose retrieval was answered, in small steps. */
+export function* succeededCase(
+  index: number,
+  asked: CaseRequest,
+  answer: CaseAnswer,
+): Generator<void, CaseResult> {
+  const results = answer.results.slice(0, answer.k);
+  const matches = [...asked.expected, ...(asked.hardNegatives ?? [])];
+  const rows = yield* recordMatches(
+    matches,
+    results.map(({ record }) => record),
+  );
+  return caseResult(index, asked, { ...answer, results }, rows);
+}
+
+/** Of each match, whether it means each result: first those of the expected matches, then those of the hard negatives. */
+type Rows = readonly (readonly boolean[])[];
+
+function caseResult(index: number, asked: CaseRequest, answer: CaseAnswer, rows: Rows): CaseResult {
+  const top = answer.results;
+  const [right, bad] = [rows.slice(0, asked.expected.length), rows.slice(asked.expected.length)];
+  const expected = asked.expected.map((each, at) => ({ each, ...firstOf(top, right[at]) }));
+  const wrong = (asked.hardNegatives ?? []).map((each, at) => ({ each, ...firstOf(top, bad[at]) }));
   const ranked: RankedExpectation[] = expected.map(({ each, rank }) => ({
     relevance: each.relevance ?? 1,
     rank,
@@ -83,7 +101,12 @@ export function succeededCase(index: number, asked: CaseRequest, answer: CaseAns
       score,
     })),
     topResults: answer.includeTopResults
-      ? top.map((result, at) => topResult(at + 1, result, asked, answer))
+      ? top.map((result, at) =>
+          topResult(at + 1, result, answer, {
+            matchedExpected: right.some((row) => row[at]),
+            matchedHardNegative: bad.some((row) => row[at]),
+          }),
+        )
       : [],
   };
 }
@@ -97,7 +120,7 @@ export function failedCase(
   const nothing = { k: failure.k, durationMs: failure.durationMs, results: [], includeTopResults: false };
   const rerank = { vectorFields: [], rerankEnabled: false, rerank: rerankMembers(null) };
   return {
-    ...succeededCase(index, asked, { ...nothing, ...rerank }),
+    ...caseResult(index, asked, { ...nothing, ...rerank }, []),
     status: 'failed',
     error: failure.error,
   };
@@ -108,8 +131,8 @@ function namesOf(index: number, { name, request, expected, hardNegatives }: Case
   return { index, name: name ?? null, query: request.query, k, ...counts };
 }
 
-function firstOf(top: readonly JudgedResult[], match: ExpectedRequest | HardNegativeRequest) {
-  const at = top.findIndex(({ record }) => isMatch(match, record));
+function firstOf(top: readonly JudgedResult[], row: readonly boolean[] = []) {
+  const at = row.indexOf(true);
   return at === -1 ? { rank: null, score: null } : { rank: at + 1, score: top[at]!.score };
 }
 
@@ -120,8 +143,8 @@ function placeOf({ id, partitionKey, collection }: ExpectedRequest | HardNegativ
 function topResult(
   rank: number,
   { record, score, type, snippet }: JudgedResult,
-  asked: CaseRequest,
   answer: CaseAnswer,
+  matched: { readonly matchedExpected: boolean; readonly matchedHardNegative: boolean },
 ): RetrievalEvaluationTopResult {
   const { collection, id, partitionKey } = record;
   const { rerank, vectorFields } = answer;
@@ -132,8 +155,7 @@ function topResult(
     id,
     partitionKey,
     type: beginOf(type, TYPE_LENGTH_MAX),
-    matchedExpected: asked.expected.some((each) => isMatch(each, record)),
-    matchedHardNegative: (asked.hardNegatives ?? []).some((each) => isMatch(each, record)),
+    ...matched,
     rerankFallbackApplied: rerank.rerankFallbackApplied,
     rerankProviderStatus: rerank.rerankProviderStatus,
     vectorIndexUsed: false,

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { finish } from '../../../../test/support/finish.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
-import { isMatch, isOverlap, judgedRecord, type MatchRequest } from './matching.ts';
+import { firstOverlap, recordMatches } from './matches.ts';
+import { type JudgedRecord, judgedRecord, type MatchRequest } from './matching.ts';
+
+const isMatch = (match: MatchRequest, record: JudgedRecord) =>
+  finish(recordMatches([match], [record]))[0]?.[0];
+const isOverlap = (one: MatchRequest, other: MatchRequest) => finish(firstOverlap([one], [other])) === 0;
 
 const place = { collection: 'books', partitionKey: '2026', id: 'r-1' };
 const span = { charStart: 10, charEnd: 50, line: 3, anchor: 'top' };

@@ -58,31 +58,6 @@ export function idsOf({ id, aliases, sourceIds, sources }: MatchRequest): readon
   return [...stringsOf(id), ...(aliases ?? []), ...(sourceIds ?? []), ...ofSources];
 }
 
-/** Whether the record is one that the match means. */
-export function isMatch(match: MatchRequest, record: JudgedRecord): boolean {
-  if (!isSamePlace(match, record)) return false;
-  if (idsOf(match).some((id) => record.names.has(id))) return true;
-  return (match.sources ?? []).some((source) => record.sources.some((held) => holdsSource(source, held)));
-}
-
-function isSamePlace({ collection, partitionKey }: MatchRequest, record: Place): boolean {
-  return isGivenAs(collection, record.collection) && isGivenAs(partitionKey, record.partitionKey);
-}
-
-/** Whether two matches of a request may mean one record: they name a common id or source, and no different places. */
-export function isOverlap(one: MatchRequest, other: MatchRequest): boolean {
-  const places = [
-    [one.collection, other.collection],
-    [one.partitionKey, other.partitionKey],
-  ] as const;
-  if (places.some(([a, b]) => isNamed(a) && isNamed(b) && a !== b)) return false;
-  const ids = new Set(idsOf(one));
-  if (idsOf(other).some((id) => ids.has(id))) return true;
-  return (one.sources ?? []).some((a) =>
-    (other.sources ?? []).some((b) => holdsSource(a, b) || holdsSource(b, a)),
-  );
-}
-
 /** Whether the source says anything that a record's source could differ in. */
 export function saysSomething(source: SourceReference): boolean {
   const { id, kind, uri, span } = source;
@@ -91,42 +66,14 @@ export function saysSomething(source: SourceReference): boolean {
   );
 }
 
-const equalMembers = ['line', 'column', 'anchor'] as const;
-const spanMembers = ['charStart', 'charEnd', ...equalMembers] as const;
+export const equalMembers = ['line', 'column', 'anchor'] as const;
+export const spanMembers = ['charStart', 'charEnd', ...equalMembers] as const;
 
-/** Whether the record's source `held` has all that `wanted` names, and its span holds the wanted one. */
-function holdsSource(wanted: SourceReference, held: SourceReference): boolean {
-  if (!saysSomething(wanted)) return false;
-  for (const name of ['id', 'kind', 'uri'] as const)
-    if (isNamed(wanted[name]) && wanted[name] !== held[name]) return false;
-  return holdsSpan(wanted.span, held.span);
-}
-
-function holdsSpan(wanted: unknown, held: unknown): boolean {
-  if (!isObject(wanted)) return true;
-  const given = spanMembers.filter((name) => isScalar(wanted[name]));
-  if (given.length === 0) return true;
-  if (!isObject(held)) return false;
-  const { charStart, charEnd } = wanted;
-  if (
-    typeof charStart === 'number' &&
-    !(typeof held['charStart'] === 'number' && held['charStart'] <= charStart)
-  )
-    return false;
-  if (typeof charEnd === 'number' && !(typeof held['charEnd'] === 'number' && held['charEnd'] >= charEnd))
-    return false;
-  return equalMembers.every((name) => !isScalar(wanted[name]) || wanted[name] === held[name]);
-}
-
-function isGivenAs(wanted: string | null | undefined, actual: string): boolean {
-  return !isNamed(wanted) || wanted === actual;
-}
-
-function isNamed(text: unknown): text is string {
+export function isNamed(text: unknown): text is string {
   return typeof text === 'string' && text !== '';
 }
 
-function isScalar(value: unknown): boolean {
+export function isScalar(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && value !== '');
 }
 
@@ -135,6 +82,6 @@ function stringsOf(value: unknown): readonly string[] {
   return all.filter((each): each is string => isNamed(each));
 }
 
-function isObject(value: unknown): value is { readonly [member: string]: unknown } {
+export function isObject(value: unknown): value is { readonly [member: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

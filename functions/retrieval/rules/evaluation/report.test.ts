@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { finish } from '../../../../test/support/finish.ts';
 import { rerankMembers } from '../trace.ts';
 import { failedCase, succeededCase } from './case-result.ts';
 import { answered, asked } from './evaluation.fixture.ts';
@@ -7,9 +8,9 @@ import { comparisonReport, evaluationMetrics, evaluationReport, stops, type Trie
 import { readComparison, readEvaluation } from './request.ts';
 
 const rerank = { rerankEnabled: true, rerank: { ...rerankMembers(null), rerankFallbackApplied: true } };
-const right = succeededCase(0, asked(['a'], ['z']), answered(['a', 'b'], 2));
-const half = succeededCase(1, asked(['a', 'b'], ['c']), answered(['c', 'b'], 2, rerank));
-const wrong = succeededCase(2, asked(['x']), answered(['a'], 2));
+const right = finish(succeededCase(0, asked(['a'], ['z']), answered(['a', 'b'], 2)));
+const half = finish(succeededCase(1, asked(['a', 'b'], ['c']), answered(['c', 'b'], 2, rerank)));
+const wrong = finish(succeededCase(2, asked(['x']), answered(['a'], 2)));
 const failed = failedCase(3, asked(['a'], ['q']), { k: 2, durationMs: 1, error: 'no collection' });
 const four = readEvaluation({ cases: [asked(['a']), asked(['a']), asked(['a']), asked(['a'])] });
 
@@ -54,6 +55,8 @@ describe('the metrics of an evaluation', () => {
   test('say that a failure ended it', () => {
     const strict = { ...four, continueOnError: false };
     expect(evaluationReport([right, failed], strict)).toMatchObject({ attempted: 2, stoppedOnError: true });
+    const last = evaluationReport([right, right, right, failed], strict);
+    expect(last).toMatchObject({ failed: 1, stoppedOnError: false });
     expect(stops([failed, right], false)).toBe(false);
     expect(stops([failed], true)).toBe(false);
   });
@@ -111,6 +114,20 @@ describe('a comparison', () => {
   test('has no deltas where the baseline failed', () => {
     const report = comparisonReport([tried(0, [failed]), tried(1, [right])], comparison);
     expect(report.variants.map(({ deltaFromBaseline }) => deltaFromBaseline)).toEqual([null, null]);
+  });
+
+  test('says that a failure ended it only where something was left', () => {
+    const strict = { ...comparison, continueOnError: false };
+    const stopped = (...all: TriedVariant['cases'][]) =>
+      comparisonReport(
+        all.map((cases, at) => tried(at, cases)),
+        strict,
+      ).stoppedOnError;
+    const good = [right, right];
+    expect(stopped(good, [right, failed])).toBe(true);
+    expect(stopped(good, good, [failed])).toBe(true);
+    expect(stopped(good, good, [right, failed])).toBe(false);
+    expect(stopped(good, good, good)).toBe(false);
   });
 
   test('shows its cases where the request wants them', () => {

@@ -84,7 +84,7 @@ export function evaluationMetrics(
     attempted: cases.length,
     succeeded: good.length,
     failed: cases.length - good.length,
-    stoppedOnError: stops(cases, continueOnError),
+    stoppedOnError: stops(cases, continueOnError) && cases.length < asked.length,
     hitCount: hits,
     hitRate: share(hits, good.length),
     meanReciprocalRank: mean(good, ({ reciprocalRank }) => reciprocalRank),
@@ -121,13 +121,17 @@ export function comparisonReport(tried: readonly TriedVariant[], comparison: Com
   const results: VariantResult[] = [];
   for (const each of tried) results.push(variantResult(each, comparison, results[0] ?? null));
   const failed = results.filter(({ status }) => status === 'failed').length;
+  const isFailed = !comparison.continueOnError && results.at(-1)?.status === 'failed';
+  const isWhole =
+    tried.length === comparison.variants.length && tried.at(-1)?.cases.length === comparison.cases.length;
   return {
     requested: comparison.cases.length,
     variantsRequested: comparison.variants.length,
     variantsAttempted: results.length,
     variantsSucceeded: results.length - failed,
     variantsFailed: failed,
-    stoppedOnError: !comparison.continueOnError && results.at(-1)?.status === 'failed',
+    // A failure of the last case of all ended nothing.
+    stoppedOnError: isFailed && !isWhole,
     baselineVariantId: comparison.variants[0]?.id ?? null,
     variants: results,
   };

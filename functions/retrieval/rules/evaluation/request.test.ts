@@ -99,4 +99,10 @@ describe('a comparison', () => {
       profile: 'evidence',
     });
   });
+
+  test('keeps the question of a case, whatever else a variant carries', () => {
+    const request = { query: 'q', collections: ['c'] };
+    const variant = { id: 'v', query: 'another question', unknown: 1, includeTrace: true };
+    expect(withVariant(request, variant)).toEqual({ ...request, includeTrace: true });
+  });
 });

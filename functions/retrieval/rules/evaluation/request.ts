@@ -118,9 +118,25 @@ function checkMatch(match: MatchRequest, pointer: string): void {
   if (!names) throw invalidMember(pointer, 'must have an id, an alias, a source id or a source');
 }
 
+/** All that a variant may replace: the question stays that of the case. */
+const replaceable = [
+  'profile',
+  'collections',
+  'partitionKeys',
+  'filter',
+  'embedding',
+  'vectorFields',
+  'searchMode',
+  'lexical',
+  'hybrid',
+  'rerank',
+  'limit',
+  'minScore',
+  'includeTrace',
+] as const satisfies readonly (keyof VariantRequest)[];
+
 /** The retrieval of a case as a variant asks for it. */
 export function withVariant(request: RetrievalRequest, variant: VariantRequest): RetrievalRequest {
-  const { id: _, label: __, ...members } = variant;
-  const own = Object.entries(members).filter(([, value]) => given(value));
+  const own = replaceable.flatMap((name) => (given(variant[name]) ? [[name, variant[name]] as const] : []));
   return { ...request, ...Object.fromEntries(own) };
 }
