@@ -27,11 +27,13 @@ export function headOf({ minutes, days, spaces, ...numbers }: GuardState): Head 
     minutes: JSON.stringify(minutes),
     days: JSON.stringify(days),
     spaces: JSON.stringify(
-      spaces.map(({ tag, calls, tokens, failures, restsUntil }) => [
+      spaces.map(({ tag, calls, tokens, failures, unanswered, failedAt, restsUntil }) => [
         tag,
         calls,
         tokens,
         failures,
+        unanswered,
+        failedAt,
         restsUntil,
       ]),
     ),
@@ -42,26 +44,29 @@ export function headOf({ minutes, days, spaces, ...numbers }: GuardState): Head 
 export function stateIn(head: Head | undefined): GuardState {
   if (head === undefined) return NO_CALLS;
   const number = (name: string) => counted(head[name]);
-  const failedBy = head['failedBy'];
   return {
     minutes: periodsIn(head['minutes']),
     calls: number('calls'),
     days: periodsIn(head['days']),
     tokens: number('tokens'),
-    failures: number('failures'),
-    failedBy: typeof failedBy === 'string' ? failedBy : null,
     restsUntil: momentIn(head['restsUntil']),
     spaces: listIn(head['spaces']).map(spaceCountIn),
   };
 }
 
 function spaceCountIn(item: unknown): SpaceCount {
-  const [tag, calls, tokens, failures, restsUntil]: readonly unknown[] = Array.isArray(item) ? item : [];
+  const [tag, calls, tokens, failures, unanswered, failedAt, restsUntil]: readonly unknown[] = Array.isArray(
+    item,
+  )
+    ? item
+    : [];
   return {
     tag: String(tag),
     calls: counted(calls),
     tokens: counted(tokens),
     failures: counted(failures),
+    unanswered: counted(unanswered),
+    failedAt: momentIn(failedAt),
     restsUntil: momentIn(restsUntil),
   };
 }

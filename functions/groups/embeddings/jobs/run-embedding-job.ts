@@ -20,6 +20,8 @@ const REPORT_MS = 500;
 
 const TURN = 'provider-turn';
 const TURN_MS = 60_000;
+/** A job does not wait longer for a provider that fails: each of its turns may come behind another call of the space. */
+const FAILING_MS_MAX = 3_600_000;
 
 /** Executes a job from where an earlier execution has come. */
 export async function runEmbeddingJob(parts: EmbeddingJobsParts, context: JobContext): Promise<Json> {
@@ -47,7 +49,7 @@ function failureOf(error: unknown, signal: AbortSignal): unknown {
   return new RunFailure(error.failureClass, error.message, { cause: error });
 }
 
-/** Where the provider may not be called again in this minute, the job waits without a worker and goes on in its next turn. */
+/** Where the provider may not be called now, the job waits without a worker and goes on in its next turn. */
 async function embedInTurns(
   parts: EmbeddingJobsParts,
   context: JobContext,
@@ -57,12 +59,18 @@ async function embedInTurns(
     try {
       return await embed(parts, context, progress);
     } catch (error) {
-      if (!(error instanceof ProviderFailure) || !error.isOfGuard || error.failureClass !== 'rate_limit')
-        throw error;
+      const ageMs = parts.clock.now() - Date.parse(context.createdAt);
+      if (!(error instanceof ProviderFailure) || !hasTurn(error, ageMs)) throw error;
       await progress.report();
       await context.waitForTimer(TURN, new Date(parts.clock.now() + (error.retryAfterMs ?? TURN_MS)));
     }
   }
+}
+
+/** Whether the refusal is one of the service that ends with the minute, or with the rest of a provider that fails. */
+function hasTurn({ isOfGuard, failureClass, providerStatus }: ProviderFailure, ageMs: number): boolean {
+  if (providerStatus === 'circuit_open') return ageMs < FAILING_MS_MAX;
+  return isOfGuard && failureClass === 'rate_limit';
 }
 
 async function embed(parts: EmbeddingJobsParts, context: JobContext, progress: JobProgress): Promise<Json> {
