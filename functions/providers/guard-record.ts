@@ -2,7 +2,7 @@ import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
 import { type Head, type RecordKey, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type GuardState, NO_CALLS } from './rules/guard.ts';
-import type { Periods } from './rules/periods.ts';
+import type { Periods, SeenClock } from './rules/periods.ts';
 import type { SpaceCount } from './rules/space-counts.ts';
 
 /** What all instances know of each provider: one record each, of at most some 3 KB. */
@@ -72,7 +72,10 @@ function spaceCountIn(item: unknown): SpaceCount {
 }
 
 function periodsIn(value: unknown): Periods {
-  return listIn(value).map(counted);
+  return listIn(value).map((each) => {
+    const { at, next } = each as Partial<SeenClock>;
+    return { at: counted(at), next: momentIn(next) };
+  });
 }
 
 function listIn(value: unknown): readonly unknown[] {

@@ -164,12 +164,25 @@ export function describeProviderGuards(
       expect(outcomes).toEqual(['made', 'made', 'space_rate_limited', 'made', 'made', 'rate_limited']);
     });
 
-    test('an instance whose clock is far ahead keeps the other from no day', async () => {
+    test('an instance whose clock is far ahead keeps the other from its budget for less than two days', async () => {
       const [ahead, right] = instances(stores, { tokensPerDayMax: 10 });
       const far = NOW + 400 * 86_400_000;
       expect(await call(ahead, { tokens: 10, now: far })).toBe('made');
       expect(await call(right)).toBe('budget_spent');
-      expect(await call(right, { now: NOW + 43_200_000 })).toBe('made');
+      expect(await call(right, { now: NOW + 129_600_000 })).toBe('made');
+    });
+
+    test('two instances whose clocks differ make no more calls together than the limit', async () => {
+      const [right, ahead] = instances(stores, { callsPerMinute: 3 });
+      const made: number[] = [];
+      for (let minute = 0; minute < 6; minute += 1)
+        for (const seconds of [0, 29, 31, 59])
+          for (const each of [right, ahead])
+            for (let calls = 0; calls < 2; calls += 1) {
+              const now = NOW + minute * 60_000 + seconds * 1_000 + (each === ahead ? 150_000 : 0);
+              if ((await call(each, { now })) === 'made') made[minute] = (made[minute] ?? 0) + 1;
+            }
+      expect(made.slice(1)).toEqual([3, 3, 3, 3, 3]);
     });
 
     test('providers do not share limits', async () => {

@@ -97,6 +97,26 @@ describe('calls of a minute', () => {
   });
 });
 
+test.each([
+  { aheads: [0, 150_000] },
+  { aheads: [0, 138_000, 276_000, 414_000] },
+])('clocks that are $aheads ms ahead share one limit of calls, minute after minute', ({ aheads }) => {
+  const limits = { callsPerMinute: 60 };
+  let state = NO_CALLS;
+  const made: number[] = [];
+  for (let second = 0; second < 1_200; second += 1)
+    for (const ahead of aheads)
+      for (let call = 0; call < 5; call += 1) {
+        const answer = ask(state, { limits, now: NOW + second * 1_000 + ahead });
+        state = answer.state;
+        const minute = Math.floor(second / 60);
+        if (answer.refusal === null) made[minute] = (made[minute] ?? 0) + 1;
+      }
+  // After the first minutes, in which the clocks appear.
+  expect(Math.max(...made.slice(aheads.length))).toBe(60);
+  expect(Math.min(...made)).toBe(60);
+});
+
 describe('tokens of a day', () => {
   const limits = { tokensPerDayMax: 10 };
   test('beyond the budget wait for the next day', () => {
@@ -117,12 +137,13 @@ describe('tokens of a day', () => {
       });
   });
 
-  test('an instance whose clock was far ahead keeps the others from their budget for a day at most', () => {
-    let state = admitted(NO_CALLS, { limits, tokens: 10, now: NOW + 400 * DAY });
-    const refused = ask(state, { limits });
-    expect(refused.refusal).toEqual({ reason: 'budget_spent', retryAfterMs: DAY / 2 });
-    state = refused.state;
-    expect(admitted(state, { limits, now: NOW + DAY / 2 })).toMatchObject({ tokens: 1 });
+  test('an instance whose clock was far ahead keeps the others from their budget for less than two days', () => {
+    const { state, refusal } = ask(admitted(NO_CALLS, { limits, tokens: 10, now: NOW + 400 * DAY }), {
+      limits,
+    });
+    expect(refusal).toEqual({ reason: 'budget_spent', retryAfterMs: 1.5 * DAY });
+    expect(ask(state, { limits, now: NOW + DAY }).refusal).toMatchObject({ retryAfterMs: DAY / 2 });
+    expect(admitted(state, { limits, now: NOW + 1.5 * DAY })).toMatchObject({ tokens: 1 });
   });
 });
 
