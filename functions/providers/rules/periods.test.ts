@@ -100,8 +100,8 @@ describe('the period of several clocks', () => {
           }
         const alone = resets.filter((hour) => hour >= days * 24);
         // Two periods for the counts of another, and as long again where it comes upon a clock that was ahead and has gone.
-        expect(Math.min(...alone)).toBeLessThan((days + 2 + 2 * aheads.length) * 24);
-        expect(alone.length).toBeGreaterThanOrEqual(60 - 4 * aheads.length);
+        expect(Math.min(...alone)).toBeLessThan((days + 6 + 2 * aheads.length) * 24);
+        expect(alone.length).toBeGreaterThanOrEqual(60 - 10 - 2 * aheads.length);
       }),
     );
   });
