@@ -6,6 +6,10 @@
  *
  * - An upload or an answer that falls behind `PROMPT_BYTES_PER_SECOND` is slow. Slow ones are ended where others need their bytes, and
  *   only there.
+ * - What is held longer than `WHOLE_MS` at its pace gives way, where there is no other room, to a call of another space that would hold less
+ *   than its own space holds; within a space, to a call that would hold less than it does. So two callers who read the largest objects just
+ *   fast enough take nothing from others: who has less comes first. Nor do they by asking again and again: after it gave way, a space has
+ *   no time to show its pace for `NO_GRACE_MS`.
  * - The oldest upload of the process is not ended for the bound of the process, and a prompt one ends younger uploads where it needs their
  *   bytes; the oldest of a space likewise within the share of the space. Without this, uploads that fill the bound together could end
  *   each other for ever. With it the oldest finishes, then the next one. A slow upload is spared for its first `SPARED_MS` alone: who
@@ -24,6 +28,8 @@ export interface ByteHolder {
   readonly promised: number;
   /** Until when its upload or answer counts as prompt, in milliseconds since 1970; `null` where neither is under way. */
   readonly promptUntil: number | null;
+  /** Until when its upload or answer is fast enough for what it holds; `null` where neither is under way. */
+  readonly fastUntil: number | null;
   /** When its upload began, in milliseconds since 1970; `null` where none is under way. */
   readonly uploadSince: number | null;
 }
@@ -41,6 +47,11 @@ export const PROMPT_BYTES_PER_SECOND = 256 * 1024;
 const PAUSE_MS = 5_000;
 /** Before the first bytes: a promise that nothing comes of holds up its space for no longer. */
 const FIRST_PAUSE_MS = 1_000;
+/** In so long an upload or answer that is fast enough for its bytes passes as a whole, but for pauses. */
+const WHOLE_MS = 15_000;
+const FAST_PAUSE_MS = 2_000;
+/** So long after something of a space gave way, what it begins has to show its pace from the first byte. */
+export const NO_GRACE_MS = 30_000;
 /** The largest object arrives in four times as long at the least pace of a prompt upload. */
 const SPARED_MS = 60_000;
 
@@ -57,6 +68,16 @@ export function promptAnswerFrom(now: number): number {
 /** After more bytes have passed. A fast beginning saves up no more than one pause. */
 export function promptAfter(promptUntil: number, bytes: number, now: number): number {
   return Math.min(now + PAUSE_MS, promptUntil + (bytes * 1_000) / PROMPT_BYTES_PER_SECOND);
+}
+
+/** Until when what begins now is fast enough, whatever it will hold. `gaveWayAt`: when something of its space did so last. */
+export function fastFrom(now: number, gaveWayAt: number | null): number {
+  return gaveWayAt !== null && now - gaveWayAt < NO_GRACE_MS ? now : now + FAST_PAUSE_MS;
+}
+
+/** After more bytes have passed of a call that holds so many. */
+export function fastAfter(fastUntil: number, bytes: number, held: number, now: number): number {
+  return Math.min(now + FAST_PAUSE_MS, fastUntil + (bytes * WHOLE_MS) / Math.max(held, bytes, 1));
 }
 
 /** One share for each space: half of the process, and always room for the largest object. */
@@ -76,7 +97,10 @@ export function mayBegin(
 ): boolean {
   if (asking.promised <= SMALL_BYTES) return true;
   const own = [...holders].filter(({ space }) => space === asking.space);
-  const givesWay = new Set<ByteHolder>(slowOnes(own, asking, now));
+  const givesWay = new Set<ByteHolder>([
+    ...slowOnes(own, asking, now),
+    ...lingering(own, asking, now).filter(({ bytes }) => bytes > asking.promised),
+  ]);
   let expected = 0;
   for (const each of own)
     if (each !== asking && !givesWay.has(each))
@@ -96,39 +120,81 @@ export function makeRoom<H extends ByteHolder>(
   if (asking.bytes + bytes <= SMALL_BYTES) return [];
   const all = [...holders];
   const own = all.filter(({ space }) => space === asking.space);
-  const inSpace = endedFor(own, asking, { bytes, now, max: bounds.spaceMax });
+  const inSpace = endedFor(own, asking, { bytes, now, max: bounds.spaceMax, weightOf: (each) => each.bytes });
   if (inSpace === null) return null;
   const rest = all.filter((each) => !inSpace.includes(each));
-  const inProcess = endedFor(rest, asking, { bytes, now, max: bounds.processMax });
+  const weightOf = ({ space }: ByteHolder, left: readonly ByteHolder[]) =>
+    bytesOf(left.filter((each) => each.space === space));
+  const inProcess = endedFor(rest, asking, { bytes, now, max: bounds.processMax, weightOf });
   return inProcess === null ? null : [...inSpace, ...inProcess];
+}
+
+interface Room {
+  readonly bytes: number;
+  readonly now: number;
+  readonly max: number;
+  /** What the call, or its space, holds of what is left. */
+  readonly weightOf: (holder: ByteHolder, left: readonly ByteHolder[]) => number;
 }
 
 function endedFor<H extends ByteHolder>(
   holders: readonly H[],
   asking: H,
-  { bytes, now, max }: { readonly bytes: number; readonly now: number; readonly max: number },
+  { bytes, now, max, weightOf }: Room,
 ): readonly H[] | null {
-  let held = holders.reduce((sum, each) => sum + each.bytes, 0);
   const ended: H[] = [];
-  const fits = () => held + bytes <= max || held === asking.bytes;
-  if (fits()) return ended;
-  for (const each of weakest(holders, asking, now)) {
+  let left = holders;
+  const fits = () => {
+    const held = bytesOf(left);
+    return held + bytes <= max || held === asking.bytes;
+  };
+  const end = (each: H) => {
     ended.push(each);
-    held -= each.bytes;
-    if (fits()) return ended;
+    left = left.filter((other) => other !== each);
+  };
+  const { slow, prompt } = weakest(holders, asking, now);
+  while (!fits()) {
+    const next = slow.shift() ?? heaviest(left) ?? prompt.shift();
+    if (next === undefined) return null;
+    end(next);
   }
-  return null;
+  return ended;
+
+  function heaviest(those: readonly H[]): H | undefined {
+    if (isSlow(asking, now)) return undefined;
+    const least = weightOf(asking, those) + bytes;
+    const [first] = lingering(those, asking, now)
+      .map((each) => ({ each, weight: weightOf(each, those) }))
+      .filter(({ weight }) => weight > least)
+      .sort(
+        (one, other) => other.weight - one.weight || (one.each.fastUntil ?? 0) - (other.each.fastUntil ?? 0),
+      );
+    return first?.each;
+  }
 }
 
-/** What gives way to `asking`: slow ones, the slowest first, then, for the oldest upload, prompt uploads, the youngest first. */
-function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): readonly H[] {
+/** What gives way to `asking`: slow ones, the slowest first, and, for the oldest upload, prompt uploads, the youngest first. */
+function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: number) {
   const slow = slowOnes(holders, asking, now);
-  if (asking !== sparedOf(holders, now)) return isSlow(asking, now) ? [] : slow;
-  if (isSlow(asking, now)) return slow;
+  if (asking !== sparedOf(holders, now)) return { slow: isSlow(asking, now) ? [] : slow, prompt: [] };
+  if (isSlow(asking, now)) return { slow, prompt: [] };
   const prompt = holders.filter(
     (each) => each !== asking && each.uploadSince !== null && isPrompt(each, now) && each.bytes > SMALL_BYTES,
   );
-  return [...slow, ...prompt.reverse()];
+  return { slow, prompt: prompt.reverse() };
+}
+
+/** Those that are not fast enough for what they hold. */
+function lingering<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {
+  const spared = sparedOf(holders, now);
+  return holders.filter((each) => {
+    const isOver = each.fastUntil !== null && each.fastUntil < now;
+    return each !== asking && each !== spared && isOver && each.bytes > SMALL_BYTES;
+  });
+}
+
+function bytesOf(holders: readonly ByteHolder[]): number {
+  return holders.reduce((sum, each) => sum + each.bytes, 0);
 }
 
 function slowOnes<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {

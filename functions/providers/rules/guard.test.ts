@@ -97,25 +97,25 @@ describe('calls of a minute', () => {
   });
 });
 
-test.each([
-  { aheads: [0, 150_000] },
-  { aheads: [0, 138_000, 276_000, 414_000] },
-])('clocks that are $aheads ms ahead share one limit of calls, minute after minute', ({ aheads }) => {
-  const limits = { callsPerMinute: 60 };
-  let state = NO_CALLS;
-  const made: number[] = [];
-  for (let second = 0; second < 1_200; second += 1)
-    for (const ahead of aheads)
-      for (let call = 0; call < 5; call += 1) {
-        const answer = ask(state, { limits, now: NOW + second * 1_000 + ahead });
-        state = answer.state;
-        const minute = Math.floor(second / 60);
-        if (answer.refusal === null) made[minute] = (made[minute] ?? 0) + 1;
-      }
-  // After the first minutes, in which the clocks appear.
-  expect(Math.max(...made.slice(aheads.length))).toBe(60);
-  expect(Math.min(...made)).toBe(60);
-});
+test.each([{ aheads: [0, 150_000] }, { aheads: [0, 138_000, 276_000, 414_000] }])(
+  'clocks that are $aheads ms ahead share one limit of calls, minute after minute',
+  ({ aheads }) => {
+    const limits = { callsPerMinute: 60 };
+    let state = NO_CALLS;
+    const made: number[] = [];
+    for (let second = 0; second < 1_200; second += 1)
+      for (const ahead of aheads)
+        for (let call = 0; call < 5; call += 1) {
+          const answer = ask(state, { limits, now: NOW + second * 1_000 + ahead });
+          state = answer.state;
+          const minute = Math.floor(second / 60);
+          if (answer.refusal === null) made[minute] = (made[minute] ?? 0) + 1;
+        }
+    // After the first minutes, in which the clocks appear.
+    expect(Math.max(...made.slice(aheads.length))).toBe(60);
+    expect(Math.min(...made)).toBe(60);
+  },
+);
 
 describe('tokens of a day', () => {
   const limits = { tokensPerDayMax: 10 };
@@ -209,7 +209,8 @@ describe('a provider that fails', () => {
     expect(ask(first, { now: later, space: 'c' }).refusal).toEqual(open);
     const second = admitted(first, { now: later, space: 'd' });
     const works = ended(second, null, { now: later, space: 'c', isTrial: true });
-    for (const space of ['a', 'b', 'c', 'd', null]) expect(admitted(works, { now: later, space })).toBe(works);
+    for (const space of ['a', 'b', 'c', 'd', null])
+      expect(admitted(works, { now: later, space })).toBe(works);
   });
 
   test('in a trial is left alone by the space of this trial, and another tries at once', () => {
@@ -255,8 +256,7 @@ describe('a provider that fails', () => {
       const evil = ask(state, { space: 'evil', now });
       const failure = step % 3 === 0 ? 'cancelled' : 'timeout';
       state = evil.state;
-      if (evil.refusal === null)
-        state = ended(state, failure, { space: 'evil', now, isTrial: evil.isTrial });
+      if (evil.refusal === null) state = ended(state, failure, { space: 'evil', now, isTrial: evil.isTrial });
       state = tried(state, step % 200 === 0 ? 'network' : null, { space: 'good', now });
     }
   });

@@ -78,7 +78,9 @@ describe('the period of several clocks', () => {
   ])('begins again once a period on the average for clocks that are $aheads periods ahead', ({ aheads }) => {
     for (const pause of [0.01, 0.3, 0.9, 1.7]) {
       const moments = Array.from({ length: Math.floor(100 / pause) }, (_, at) => NOON + at * pause * DAY);
-      const count = begun(moments.flatMap((moment) => aheads.map((ahead) => Math.floor(moment + ahead * DAY))));
+      const count = begun(
+        moments.flatMap((moment) => aheads.map((ahead) => Math.floor(moment + ahead * DAY))),
+      );
       // Each clock that appears may begin some more.
       expect(count).toBeLessThanOrEqual(100 + 2 * aheads.length);
       expect(count).toBeGreaterThan(50);
