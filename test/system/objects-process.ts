@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { openCloudStorageBlobs } from '../../functions/blobs/cloud-storage/store.ts';
+import { openFileBlobs } from '../../functions/blobs/files/store.ts';
+import { machine } from '../../functions/compose/machine.ts';
+import { BytesInFlight } from '../../functions/objects/bytes-in-flight.ts';
+import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
+import { recordCollections } from '../conformance/records-stage.ts';
+import { serveObjects } from '../support/objects-service.ts';
+
+/**
+ * A process of its own with the operations of objects: nothing but the service uses its memory. It tells its address, then, when it is
+ * asked, the most that it has held.
+ */
+
+export interface ObjectsProcessOptions {
+  readonly folder: string;
+  /** `null`: the bytes lie in files. */
+  readonly bucket: { readonly name: string; readonly endpoint: string } | null;
+  readonly bytesInFlightMax: number;
+  readonly objectBytesMax: number;
+}
+
+export interface MemoryPeak {
+  /** Bytes of buffers that were in use. */
+  readonly live: number;
+}
+
+const SAMPLE_MS = 40;
+
+const { folder, bucket, bytesInFlightMax, objectBytesMax } = JSON.parse(
+  process.argv[2] ?? '',
+) as ObjectsProcessOptions;
+const bytes = new BytesInFlight(bytesInFlightMax, objectBytesMax, machine.clock);
+const store = await openSqliteStore({
+  path: join(folder, 'store.db'),
+  ...machine,
+  collections: recordCollections,
+});
+const blobs =
+  bucket === null
+    ? await openFileBlobs({ folder: join(folder, 'blobs'), ...machine })
+    : openCloudStorageBlobs({ bucket: bucket.name, endpoint: bucket.endpoint, ...machine });
+const host = await serveObjects({ store, blobs, bytes, bytesInFlightMax });
+
+let live = 0;
+setInterval(() => {
+  // Buffers that nobody uses any more are no matter of what the service holds.
+  globalThis.gc?.();
+  live = Math.max(live, process.memoryUsage().arrayBuffers);
+}, SAMPLE_MS);
+process.on('message', () => {
+  process.send?.({ live } satisfies MemoryPeak);
+  live = 0;
+});
+process.send?.(host.url);
