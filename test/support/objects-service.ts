@@ -19,7 +19,8 @@ export const CALLERS = ['ada', 'bob', 'kim'];
 
 export interface ObjectsService {
   readonly store: RecordStore;
-  readonly blobs: BlobStore;
+  /** `null`: the bytes lie in pieces in the record store. */
+  readonly blobs: BlobStore | null;
   readonly bytes: BytesInFlight;
   readonly bytesInFlightMax: number;
 }
@@ -29,7 +30,7 @@ export function serveObjects({ store, blobs, bytes, bytesInFlightMax }: ObjectsS
   const open = () => Promise.resolve(store);
   const made = createObjectParts({
     records: createRecordParts({ store: open, world: machine, limits }),
-    place: bytesPlaceOf(open, () => Promise.resolve(blobs)),
+    place: bytesPlaceOf(open, blobs === null ? null : () => Promise.resolve(blobs)),
     limits: objectLimits(null, bytesInFlightMax),
   });
   const access = createRecordAccess({

@@ -51,18 +51,18 @@ async function atOnce(url: string, body: Buffer | null): Promise<void> {
   await Promise.all(calls);
 }
 
-test.each([{ place: 'files' }, { place: 'Cloud Storage' }])(
-  'a process holds the bytes in flight once, and little more, with $place',
-  async ({ place }) => {
-    let bucket: ObjectsProcessOptions['bucket'] = null;
-    if (place === 'Cloud Storage') {
+test.each(['files', 'pieces', 'a bucket'] as const)(
+  'a process holds the bytes in flight once, and little more, with %s',
+  async (where) => {
+    let place: ObjectsProcessOptions['place'];
+    if (where === 'a bucket') {
       const server = await CloudStorageServer.start('bucket');
       closing.push(() => server[Symbol.asyncDispose]());
-      bucket = { name: 'bucket', endpoint: server.endpoint };
-    }
+      place = { bucket: 'bucket', endpoint: server.endpoint };
+    } else place = where;
     const folder = mkdtempSync(join(tmpdir(), 'svc-objects-memory-'));
     closing.push(() => rmSync(folder, { recursive: true, force: true }));
-    const own = { folder, bucket, bytesInFlightMax: IN_FLIGHT_MAX, objectBytesMax: 2 * OBJECT_BYTES };
+    const own = { folder, place, bytesInFlightMax: IN_FLIGHT_MAX, objectBytesMax: 2 * OBJECT_BYTES };
     const { child, url } = await start(own);
     for (const body of [Buffer.alloc(OBJECT_BYTES, 'content '), null]) {
       await atOnce(url, body);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { openCloudStorageBlobs } from '../../functions/blobs/cloud-storage/store.ts';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
+import type { BlobStore } from '../../functions/blobs/port.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import { BytesInFlight } from '../../functions/objects/bytes-in-flight.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
@@ -14,8 +15,8 @@ import { serveObjects } from '../support/objects-service.ts';
 
 export interface ObjectsProcessOptions {
   readonly folder: string;
-  /** `null`: the bytes lie in files. */
-  readonly bucket: { readonly name: string; readonly endpoint: string } | null;
+  /** Where the bytes lie: in files, in pieces in the record store, or in this bucket. */
+  readonly place: 'files' | 'pieces' | { readonly bucket: string; readonly endpoint: string };
   readonly bytesInFlightMax: number;
   readonly objectBytesMax: number;
 }
@@ -25,9 +26,9 @@ export interface MemoryPeak {
   readonly live: number;
 }
 
-const SAMPLE_MS = 40;
+const SAMPLE_MS = 100;
 
-const { folder, bucket, bytesInFlightMax, objectBytesMax } = JSON.parse(
+const { folder, place, bytesInFlightMax, objectBytesMax } = JSON.parse(
   process.argv[2] ?? '',
 ) as ObjectsProcessOptions;
 const bytes = new BytesInFlight(bytesInFlightMax, objectBytesMax, machine.clock);
@@ -36,11 +37,14 @@ const store = await openSqliteStore({
   ...machine,
   collections: recordCollections,
 });
-const blobs =
-  bucket === null
-    ? await openFileBlobs({ folder: join(folder, 'blobs'), ...machine })
-    : openCloudStorageBlobs({ bucket: bucket.name, endpoint: bucket.endpoint, ...machine });
+const blobs = await openBlobs();
 const host = await serveObjects({ store, blobs, bytes, bytesInFlightMax });
+
+function openBlobs(): Promise<BlobStore> | BlobStore | null {
+  if (place === 'pieces') return null;
+  if (place === 'files') return openFileBlobs({ folder: join(folder, 'blobs'), ...machine });
+  return openCloudStorageBlobs({ ...place, ...machine });
+}
 
 let live = 0;
 setInterval(() => {

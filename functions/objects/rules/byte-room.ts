@@ -120,12 +120,10 @@ export function makeRoom<H extends ByteHolder>(
   if (asking.bytes + bytes <= SMALL_BYTES) return [];
   const all = [...holders];
   const own = all.filter(({ space }) => space === asking.space);
-  const inSpace = endedFor(own, asking, { bytes, now, max: bounds.spaceMax, weightOf: (each) => each.bytes });
+  const inSpace = endedFor(own, asking, { bytes, now, max: bounds.spaceMax, areSpacesWeighed: false });
   if (inSpace === null) return null;
   const rest = all.filter((each) => !inSpace.includes(each));
-  const weightOf = ({ space }: ByteHolder, left: readonly ByteHolder[]) =>
-    bytesOf(left.filter((each) => each.space === space));
-  const inProcess = endedFor(rest, asking, { bytes, now, max: bounds.processMax, weightOf });
+  const inProcess = endedFor(rest, asking, { bytes, now, max: bounds.processMax, areSpacesWeighed: true });
   return inProcess === null ? null : [...inSpace, ...inProcess];
 }
 
@@ -133,44 +131,55 @@ interface Room {
   readonly bytes: number;
   readonly now: number;
   readonly max: number;
-  /** What the call, or its space, holds of what is left. */
-  readonly weightOf: (holder: ByteHolder, left: readonly ByteHolder[]) => number;
+  /** Spaces are compared by what they hold; otherwise calls are. */
+  readonly areSpacesWeighed: boolean;
 }
 
 function endedFor<H extends ByteHolder>(
   holders: readonly H[],
   asking: H,
-  { bytes, now, max, weightOf }: Room,
+  { bytes, now, max, areSpacesWeighed }: Room,
 ): readonly H[] | null {
-  const ended: H[] = [];
-  let left = holders;
-  const fits = () => {
-    const held = bytesOf(left);
-    return held + bytes <= max || held === asking.bytes;
-  };
+  let held = holders.reduce((sum, each) => sum + each.bytes, 0);
+  const fits = () => held + bytes <= max || held === asking.bytes;
+  if (fits()) return [];
+  const spaces = new Map<string, number>();
+  for (const { space, bytes: own } of holders) spaces.set(space, (spaces.get(space) ?? 0) + own);
+  const weightOf = (each: H) => (areSpacesWeighed ? (spaces.get(each.space) ?? 0) : each.bytes);
+  const ended = new Set<H>();
   const end = (each: H) => {
-    ended.push(each);
-    left = left.filter((other) => other !== each);
+    ended.add(each);
+    held -= each.bytes;
+    spaces.set(each.space, (spaces.get(each.space) ?? 0) - each.bytes);
   };
   const { slow, prompt } = weakest(holders, asking, now);
-  while (!fits()) {
-    const next = slow.shift() ?? heaviest(left) ?? prompt.shift();
-    if (next === undefined) return null;
+  for (const each of slow) {
+    end(each);
+    if (fits()) return [...ended];
+  }
+  const left = isSlow(asking, now) ? [] : lingering(holders, asking, now).filter((each) => !ended.has(each));
+  for (;;) {
+    const next = heaviestOf(left, weightOf);
+    if (next === undefined || weightOf(next) <= weightOf(asking) + bytes) break;
+    left.splice(left.indexOf(next), 1);
     end(next);
+    if (fits()) return [...ended];
   }
-  return ended;
+  for (const each of prompt) {
+    if (!ended.has(each)) end(each);
+    if (fits()) return [...ended];
+  }
+  return null;
+}
 
-  function heaviest(those: readonly H[]): H | undefined {
-    if (isSlow(asking, now)) return undefined;
-    const least = weightOf(asking, those) + bytes;
-    const [first] = lingering(those, asking, now)
-      .map((each) => ({ each, weight: weightOf(each, those) }))
-      .filter(({ weight }) => weight > least)
-      .sort(
-        (one, other) => other.weight - one.weight || (one.each.fastUntil ?? 0) - (other.each.fastUntil ?? 0),
-      );
-    return first?.each;
-  }
+function heaviestOf<H extends ByteHolder>(
+  holders: readonly H[],
+  weightOf: (holder: H) => number,
+): H | undefined {
+  let heaviest: H | undefined;
+  for (const each of holders)
+    if (heaviest === undefined || weightOf(each) > weightOf(heaviest)) heaviest = each;
+  return heaviest;
 }
 
 /** What gives way to `asking`: slow ones, the slowest first, and, for the oldest upload, prompt uploads, the youngest first. */
@@ -184,17 +193,13 @@ function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: nu
   return { slow, prompt: prompt.reverse() };
 }
 
-/** Those that are not fast enough for what they hold. */
+/** Those that are not fast enough for what they hold, the slowest first. */
 function lingering<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {
   const spared = sparedOf(holders, now);
-  return holders.filter((each) => {
-    const isOver = each.fastUntil !== null && each.fastUntil < now;
-    return each !== asking && each !== spared && isOver && each.bytes > SMALL_BYTES;
-  });
-}
-
-function bytesOf(holders: readonly ByteHolder[]): number {
-  return holders.reduce((sum, each) => sum + each.bytes, 0);
+  const isOver = ({ fastUntil, bytes }: H) => fastUntil !== null && fastUntil < now && bytes > SMALL_BYTES;
+  return holders
+    .filter((each) => each !== asking && each !== spared && isOver(each))
+    .sort((left, right) => (left.fastUntil ?? 0) - (right.fastUntil ?? 0));
 }
 
 function slowOnes<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {

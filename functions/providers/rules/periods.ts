@@ -45,7 +45,7 @@ export function periodOf(known: Periods, now: number, lengthMs: number): Period 
   if (clock.next === null)
     return { known: known.with(index, joined(at)), isNew: false, endsAfterMs: endsAfter(at + 2) };
   if (own >= clock.next) {
-    const others = known.map((each) => ({ ...each, next: null }));
+    const others = known.map((each): SeenClock => ({ ...each, next: null }));
     return { known: others.with(index, begun(own)), isNew: true, endsAfterMs: endsAfter(own + 1) };
   }
   const seen = at === clock.at ? known : known.with(index, { ...clock, at });
