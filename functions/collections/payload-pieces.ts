@@ -30,17 +30,17 @@ export class PayloadPieces implements PayloadPlace {
   }
 
   async get(reference: string, bytesMax: number): Promise<Uint8Array | null> {
-    const pieces: Buffer[] = [];
+    let bytes: Buffer | null = null;
     let size = 0;
     for (let index = 0, count = 1; index < count; index += 1) {
       const record = await this.#piece(reference, index);
       if (record === undefined || size > bytesMax) return null;
       count = Number(record.head['count']);
-      const piece = Buffer.from(JSON.parse(record.body ?? '""') as string, 'base64');
-      size += piece.byteLength;
-      pieces.push(piece);
+      // One buffer: pieces beside their sum would take twice the memory.
+      bytes ??= Buffer.allocUnsafeSlow(Math.min(count * PIECE_BYTES, bytesMax + PIECE_BYTES));
+      size += bytes.write(JSON.parse(record.body ?? '""') as string, size, 'base64');
     }
-    return Buffer.concat(pieces);
+    return bytes?.subarray(0, size) ?? Buffer.alloc(0);
   }
 
   async remove(reference: string): Promise<void> {

@@ -4,8 +4,11 @@ import {
   type ByteBounds,
   type ByteHolder,
   boundsOf,
+  fastAfter,
+  fastFrom,
   makeRoom,
   mayBegin,
+  NO_GRACE_MS,
   promptAfter,
   promptAnswerFrom,
   promptFrom,
@@ -13,7 +16,7 @@ import {
 
 const RETRY_AFTER_SECONDS = 1;
 /** Neither an upload nor an answer is under way. */
-const IDLE = { promised: 0, promptUntil: null, uploadSince: null, onEnd: null } as const;
+const IDLE = { promised: 0, promptUntil: null, fastUntil: null, uploadSince: null, onEnd: null } as const;
 
 /** The bytes of objects that one call holds in memory. */
 export interface ByteLease {
@@ -29,10 +32,10 @@ export interface ByteLease {
   /** The upload has arrived whole and holds so many bytes from now on. It is no longer ended for others. */
   settle(bytes: number): void;
   /**
-   * The answer is on its way. `onEnd` is called where it is slow and others need its bytes: it then counts no more, and the connection has
+   * The answer is on its way, and holds no more than so many `bytes` from now on. `onEnd` is called where it is slow and others need its bytes: it then counts no more, and the connection has
    * to be cut.
    */
-  serve(onEnd: (error: ServiceError) => void): void;
+  serve(onEnd: (error: ServiceError) => void, bytes?: number): void;
   /** Gives all bytes back. Without effect when it is called again. */
   release(): void;
 }
@@ -42,6 +45,7 @@ interface Holder extends ByteHolder {
   bytes: number;
   promised: number;
   promptUntil: number | null;
+  fastUntil: number | null;
   uploadSince: number | null;
   onEnd: ((error: ServiceError) => void) | null;
   ended: ServiceError | null;
@@ -56,6 +60,8 @@ export class BytesInFlight {
   readonly #clock: Clock;
   /** The oldest first. */
   readonly #holders = new Set<Holder>();
+  /** Spaces of which something gave way lately, and when. */
+  readonly #gaveWay = new Map<string, number>();
   #total = 0;
 
   constructor(bytesMax: number, objectBytesMax: number, clock: Clock) {
@@ -73,16 +79,24 @@ export class BytesInFlight {
       take: (bytes) => this.#take(own, bytes),
       begin: (promised, onEnd) => this.#begin(own, promised, onEnd),
       progress: (bytes) => {
-        if (own.promptUntil !== null)
-          own.promptUntil = promptAfter(own.promptUntil, bytes, this.#clock.now());
+        if (own.promptUntil === null || own.fastUntil === null) return;
+        const now = this.#clock.now();
+        own.promptUntil = promptAfter(own.promptUntil, bytes, now);
+        own.fastUntil = fastAfter(own.fastUntil, bytes, own.bytes, now);
       },
       settle: (bytes) => {
         if (own.ended !== null) throw own.ended;
         this.#add(own, bytes - own.bytes);
         Object.assign(own, IDLE);
       },
-      serve: (onEnd) => {
-        Object.assign(own, IDLE, { promptUntil: promptAnswerFrom(this.#clock.now()), onEnd });
+      serve: (onEnd, bytes = own.bytes) => {
+        this.#add(own, Math.min(0, bytes - own.bytes));
+        const now = this.#clock.now();
+        Object.assign(own, IDLE, {
+          promptUntil: promptAnswerFrom(now),
+          fastUntil: this.#fastFrom(own, now),
+          onEnd,
+        });
       },
       release: () => this.#release(own),
     };
@@ -90,7 +104,8 @@ export class BytesInFlight {
 
   #begin(own: Holder, promised: number, onEnd: (error: ServiceError) => void): void {
     const now = this.#clock.now();
-    Object.assign(own, { promised, promptUntil: promptFrom(now), uploadSince: now, onEnd });
+    const paces = { promptUntil: promptFrom(now), fastUntil: this.#fastFrom(own, now) };
+    Object.assign(own, { promised, ...paces, uploadSince: now, onEnd });
     this.#holders.add(own);
     const all = { bytes: promised, now, bounds: this.#bounds };
     if (mayBegin(this.#holders, own, this.#bounds, now) && makeRoom(this.#holders, own, all) !== null) return;
@@ -107,8 +122,15 @@ export class BytesInFlight {
     this.#add(own, bytes);
   }
 
+  #fastFrom({ space }: Holder, now: number): number {
+    return fastFrom(now, this.#gaveWay.get(space) ?? null);
+  }
+
   #end(holder: Holder): void {
-    const { onEnd } = holder;
+    const { onEnd, space } = holder;
+    const now = this.#clock.now();
+    for (const [each, at] of this.#gaveWay) if (now - at >= NO_GRACE_MS) this.#gaveWay.delete(each);
+    this.#gaveWay.set(space, now);
     holder.ended = gaveWay();
     this.#release(holder);
     onEnd?.(holder.ended);

@@ -116,7 +116,12 @@ async function callWithin(
   );
   const { promise: late, reject } = Promise.withResolvers<never>();
   // Also what comes before the first request, such as credentials, has to be within the time of the run.
-  const cancel = world.timers.after(timeoutMs, () => reject(tooLate()));
+  const cancel = world.timers.after(timeoutMs, () => {
+    const failure = tooLate();
+    // The guard has to learn that the provider did not answer.
+    stop.abort(failure);
+    reject(failure);
+  });
   try {
     return await Promise.race([work, late]);
   } finally {

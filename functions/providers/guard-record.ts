@@ -2,7 +2,7 @@ import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
 import { type Head, type RecordKey, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type GuardState, NO_CALLS } from './rules/guard.ts';
-import type { Periods } from './rules/periods.ts';
+import type { Periods, SeenClock } from './rules/periods.ts';
 import type { SpaceCount } from './rules/space-counts.ts';
 
 /** What all instances know of each provider: one record each, of at most some 3 KB. */
@@ -29,11 +29,13 @@ export function headOf({ minutes, days, spaces, ...numbers }: GuardState): Head 
     minutes: JSON.stringify(minutes),
     days: JSON.stringify(days),
     spaces: JSON.stringify(
-      spaces.map(({ tag, calls, tokens, failures, restsUntil }) => [
+      spaces.map(({ tag, calls, tokens, failures, unanswered, failedAt, restsUntil }) => [
         tag,
         calls,
         tokens,
         failures,
+        unanswered,
+        failedAt,
         restsUntil,
       ]),
     ),
@@ -44,32 +46,38 @@ export function headOf({ minutes, days, spaces, ...numbers }: GuardState): Head 
 export function stateIn(head: Head | undefined): GuardState {
   if (head === undefined) return NO_CALLS;
   const number = (name: string) => counted(head[name]);
-  const failedBy = head['failedBy'];
   return {
     minutes: periodsIn(head['minutes']),
     calls: number('calls'),
     days: periodsIn(head['days']),
     tokens: number('tokens'),
-    failures: number('failures'),
-    failedBy: typeof failedBy === 'string' ? failedBy : null,
     restsUntil: momentIn(head['restsUntil']),
     spaces: listIn(head['spaces']).map(spaceCountIn),
   };
 }
 
 function spaceCountIn(item: unknown): SpaceCount {
-  const [tag, calls, tokens, failures, restsUntil]: readonly unknown[] = Array.isArray(item) ? item : [];
+  const [tag, calls, tokens, failures, unanswered, failedAt, restsUntil]: readonly unknown[] = Array.isArray(
+    item,
+  )
+    ? item
+    : [];
   return {
     tag: String(tag),
     calls: counted(calls),
     tokens: counted(tokens),
     failures: counted(failures),
+    unanswered: counted(unanswered),
+    failedAt: momentIn(failedAt),
     restsUntil: momentIn(restsUntil),
   };
 }
 
 function periodsIn(value: unknown): Periods {
-  return listIn(value).map(counted);
+  return listIn(value).map((each) => {
+    const { at, next } = each as Partial<SeenClock>;
+    return { at: counted(at), next: momentIn(next) };
+  });
 }
 
 function listIn(value: unknown): readonly unknown[] {

@@ -2,7 +2,8 @@ import type { Clock } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
 import { type FailureClass, ProviderFailure } from './failure.ts';
 import { GUARD_SCOPE, guardKey, headOf, spaceTag, stateIn } from './guard-record.ts';
-import { admitCall, callEnded, type GuardLimits, type GuardRefusal, hasFailed } from './rules/guard.ts';
+import { hasFailed } from './rules/circuit.ts';
+import { admitCall, callEnded, type GuardLimits, type GuardRefusal } from './rules/guard.ts';
 
 export interface GuardParts {
   readonly store: () => Promise<RecordStore>;
@@ -36,47 +37,54 @@ export function providerGuard(parts: GuardParts): ProviderGuard {
   return {
     async within({ space, tokens }, work) {
       const tag = space === null ? null : spaceTag(parts.provider, space);
-      let isSent = false;
-      let isNews = false;
+      const sent: Sent = { isSent: false, isNews: false, isTrial: false };
       const admit = async (own = tokens) => {
-        isNews = await enterCall(parts, { space: tag, tokens: own });
-        isSent = true;
+        const { isNews, isTrial } = await enterCall(parts, { space: tag, tokens: own });
+        Object.assign(sent, { isSent: true, isNews, isTrial: isTrial || sent.isTrial });
       };
       // The result was paid for: it matters more than a store that cannot note how the call ended.
       const note = (failure: FailureClass | null) =>
-        leaveCall(parts, { space: tag, failure }).catch(() => undefined);
+        leaveCall(parts, { space: tag, failure, isTrial: sent.isTrial }).catch(() => undefined);
       try {
         const result = await work(admit);
-        if (isNews) await note(null);
+        if (sent.isNews) await note(null);
         return result;
       } catch (error) {
-        if (isSent && error instanceof ProviderFailure) await note(error.failureClass);
+        if (sent.isSent && error instanceof ProviderFailure) await note(error.failureClass);
+        // Whatever else it was, others need not wait for it any longer.
+        else if (sent.isTrial) await note('cancelled');
         throw error;
       }
     },
   };
 }
 
-/** Answers whether calls before this one have failed, so that its success is news. */
+interface Sent {
+  isSent: boolean;
+  /** Calls before this one have failed, so that its success is news. */
+  isNews: boolean;
+  isTrial: boolean;
+}
+
 async function enterCall(
   { store, clock, provider, limits }: GuardParts,
   request: { readonly space: string | null; readonly tokens: number },
-): Promise<boolean> {
+): Promise<Omit<Sent, 'isSent'>> {
   const key = guardKey(provider);
   const now = clock.now();
-  const { state, refusal } = await (await store()).transact(GUARD_SCOPE, { keys: [{ key }] }, (found) => {
+  const { state, refusal, isTrial } = await (await store()).transact(GUARD_SCOPE, { keys: [{ key }] }, (found) => {
     const before = stateIn(found.get(key)?.head);
     const answer = admitCall(before, limits, { ...request, now });
     const isWritten = answer.state !== before;
     return { writes: isWritten ? [{ put: { key, head: headOf(answer.state) } }] : [], result: answer };
   });
   if (refusal !== null) throw failureOf(refusal);
-  return hasFailed(state, request.space);
+  return { isNews: hasFailed(state, request.space), isTrial };
 }
 
 async function leaveCall(
   { store, clock, provider }: GuardParts,
-  end: { readonly space: string | null; readonly failure: FailureClass | null },
+  end: { readonly space: string | null; readonly failure: FailureClass | null; readonly isTrial: boolean },
 ): Promise<void> {
   const key = guardKey(provider);
   const now = clock.now();

@@ -16,6 +16,7 @@ import { qualificationsOf } from './qualifications.ts';
 import { qualify } from './qualify.ts';
 import type { RegisteredProvider } from './registered.ts';
 import { rerankWith } from './rerank.ts';
+import { FAILURES_MAX } from './rules/circuit.ts';
 import { RUN_LIMITS } from './rules/run-limits.ts';
 import type { RunRequest } from './rules/run-request.ts';
 import { type ProviderTrace, resultOf } from './rules/run-result.ts';
@@ -248,6 +249,24 @@ describe('a run over the network', () => {
     await arrived.promise;
     instance.world.timeOut();
     expect((await work).outcome).toMatchObject({ status: 'TimedOut', providerStatus: 'server_timeout' });
+  });
+
+  test('that lasts too long again and again is a failure of the provider, which is then left alone', async () => {
+    const instance = new Instance();
+    let arrived = Promise.withResolvers<void>();
+    const provider = await instance.remote(
+      ...Array.from({ length: FAILURES_MAX }, () => () => arrived.resolve()),
+    );
+    for (let each = 0; each < FAILURES_MAX; each += 1) {
+      arrived = Promise.withResolvers<void>();
+      const work = runCapability(instance.parts, provider, runOf({}, { id: `late ${each}` }));
+      await arrived.promise;
+      // The time of the run ends before that of its first request.
+      instance.world.timeOut(1);
+      expect((await work).outcome.status).toBe('TimedOut');
+    }
+    const { outcome } = await runCapability(instance.parts, provider, runOf());
+    expect(outcome).toMatchObject({ providerStatus: 'circuit_open', reached: 'guard' });
   });
 
   test('that is cancelled has neither an outcome nor a trace, and gives its place back', async () => {

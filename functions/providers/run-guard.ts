@@ -3,6 +3,7 @@ import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
 import { type Found, type Head, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { ProviderFailure } from './failure.ts';
+import type { Periods } from './rules/periods.ts';
 import {
   admitRun,
   endRun,
@@ -114,7 +115,7 @@ function countsIn(found: Found, key: RecordKey): RunCounts {
   const { runs } = head;
   if (typeof runs !== 'number') throw new StoreError('corrupt', 'the runs of a provider have no count');
   return {
-    windows: listIn(head['windows']) as readonly number[],
+    windows: listIn(head['windows']) as Periods,
     runs,
     leases: (listIn(head['leases']) as readonly (readonly [string, number])[]).map(([id, until]) => ({
       id,

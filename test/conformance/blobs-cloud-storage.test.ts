@@ -212,8 +212,8 @@ describe('Cloud Storage answers what does not pass', () => {
   });
 
   test('content that was changed on its way there is refused', async () => {
-    const bent: World['http'] = (input, init) => {
-      const body = Buffer.from((init?.body ?? '') as Uint8Array);
+    const bent: World['http'] = async (input, init) => {
+      const body = Buffer.from(await new Response(init?.body ?? null).arrayBuffer());
       const at = body.indexOf(bytes);
       if (at !== -1) body[at] = 'T'.charCodeAt(0);
       return machine.http(input, { ...init, ...(at === -1 ? {} : { body }) });

@@ -1,6 +1,8 @@
 import { expect } from 'vitest';
 import { guardedEmbedder } from '../../functions/embeddings/guarded-embedder.ts';
+import { ProviderFailure } from '../../functions/providers/failure.ts';
 import { providerGuard } from '../../functions/providers/provider-guard.ts';
+import { FAILURES_MAX, REST_MS } from '../../functions/providers/rules/circuit.ts';
 import { EmbeddingsStage } from '../support/embeddings-stage.ts';
 import { PaidModel } from '../support/paid-model.ts';
 import type { EmbeddingJobsConformance } from './embedding-jobs.ts';
@@ -9,7 +11,7 @@ const MINUTE_MS = 60_000;
 
 /** Jobs of a provider that may be called twice a minute, with two texts a call. */
 export function describeEmbeddingTurns({ store, local }: EmbeddingJobsConformance): void {
-  async function stageOf(tokensPerDayMax: number | null = null) {
+  async function stageOf(tokensPerDayMax: number | null = null, starts = true) {
     const stage = new EmbeddingsStage(store());
     const model = new PaidModel();
     const provider = `paid-${stage.space}`;
@@ -19,8 +21,22 @@ export function describeEmbeddingTurns({ store, local }: EmbeddingJobsConformanc
     const own = { ...model.embedder(stage.world), provider };
     const embedder = guardedEmbedder(own, guard);
     const service = stage.embeddings({ embedder });
-    await service.engine.start();
-    return { stage, model, service };
+    if (starts) await service.engine.start();
+    const fail = async (space: string) => {
+      const call = guard.within({ space, tokens: 1 }, async (admit) => {
+        await admit();
+        throw new ProviderFailure('timeout', 'failed', 'failed');
+      });
+      await expect(call).rejects.toThrow('failed');
+    };
+    return { stage, model, service, fail };
+  }
+  /** The provider is left alone by the space after these calls, of which two may be made in a minute. */
+  async function failAgain(stage: EmbeddingsStage, fail: (space: string) => Promise<void>, space: string) {
+    for (let count = 1; count <= FAILURES_MAX; count += 1) {
+      await fail(space);
+      if (count < FAILURES_MAX && count % 2 === 0) stage.time.advance(MINUTE_MS);
+    }
   }
   const texts = Array.from({ length: 9 }, (_, index) => `text ${index}`);
 
@@ -53,6 +69,39 @@ export function describeEmbeddingTurns({ store, local }: EmbeddingJobsConformanc
       await service.engine.stop();
     },
   );
+
+  local('a job whose space leaves the provider alone waits, and goes on after the rest', async () => {
+    const { stage, model, service, fail } = await stageOf();
+    await failAgain(stage, fail, stage.space);
+    const { id } = await service.start({ texts: ['text'] });
+    await stage.quiet();
+    expect(await service.get(id)).toMatchObject({ status: 'queued', attempted: 0, error: null });
+    expect(model.calls).toEqual([]);
+    await stage.pass(REST_MS);
+    expect(await service.ended(id)).toMatchObject({ status: 'succeeded', attempted: 1 });
+    await service.engine.stop();
+  });
+
+  local('a job of one space is no matter of what fails in others', async () => {
+    const { stage, service, fail } = await stageOf();
+    await failAgain(stage, fail, 'evil');
+    stage.time.advance(MINUTE_MS);
+    await fail('other');
+    const { id } = await service.start({ texts: ['text'] });
+    expect(await service.ended(id)).toMatchObject({ status: 'succeeded' });
+    await service.engine.stop();
+  });
+
+  local('a job does not wait for ever for a provider that fails', async () => {
+    const { stage, model, service, fail } = await stageOf(null, false);
+    const { id } = await service.start({ texts: ['text'] });
+    stage.time.advance(60 * MINUTE_MS);
+    await failAgain(stage, fail, stage.space);
+    await service.engine.start();
+    expect(await service.ended(id)).toMatchObject({ status: 'failed', failureClass: 'provider_unavailable' });
+    expect(model.calls).toEqual([]);
+    await service.engine.stop();
+  });
 
   local(
     'a job whose provider has spent its day fails with the class quota, and keeps what it paid for',

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FailureClass, ProviderFailure } from '../../functions/providers/failure.ts';
 import { type ProviderGuard, providerGuard } from '../../functions/providers/provider-guard.ts';
-import { FAILURES_MAX, type GuardLimits, REST_MS } from '../../functions/providers/rules/guard.ts';
+import { FAILURES_EACH, FAILURES_MAX, REST_MS } from '../../functions/providers/rules/circuit.ts';
+import type { GuardLimits } from '../../functions/providers/rules/guard.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 12);
@@ -105,8 +106,8 @@ export function describeProviderGuards(
 
     test('what one instance sees of a failing provider holds for the other, and so does its return', async () => {
       const [one, two] = instances(stores);
-      for (let each = 0; each < FAILURES_MAX; each += 1)
-        expect(await call(one, { failure: 'network', space: each === 0 ? 'a' : 'b' })).toBe('failed');
+      for (let each = 0; each < FAILURES_EACH; each += 1)
+        for (const space of ['a', 'b']) expect(await call(one, { failure: 'network', space })).toBe('failed');
       expect(await call(two, { space: 'c' })).toBe('circuit_open');
       const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
       const later = { now: NOW + REST_MS, space: 'c', answered };
@@ -117,10 +118,42 @@ export function describeProviderGuards(
       expect([await call(one, later), await call(two, later)]).toEqual(['made', 'made']);
     });
 
+    test.each<FailureClass>(['cancelled', 'timeout'])(
+      'another space tries at once where a call that tries ends: %s',
+      async (failure) => {
+        const [one, two] = instances(stores);
+        for (let each = 0; each < FAILURES_EACH; each += 1)
+          for (const space of ['a', 'b']) await call(one, { failure: 'network', space });
+        const now = NOW + REST_MS;
+        expect(await call(one, { now, space: 'c', failure })).toBe('failed');
+        const own = failure === 'cancelled' ? 'made' : 'circuit_open';
+        expect(await call(two, { now, space: 'c' })).toBe(own);
+        expect(await call(two, { now, space: 'd' })).toBe('made');
+      },
+    );
+
+    test('a call that tries and ends by a fault of the service keeps nobody waiting', async () => {
+      const [one, two] = instances(stores);
+      for (let each = 0; each < FAILURES_MAX; each += 1) await call(one, { failure: 'network' });
+      if (one === undefined) throw new Error('there is no instance');
+      one.now = NOW + REST_MS;
+      const broken = one.guard.within({ space: 'a', tokens: 1 }, async (admit) => {
+        await admit();
+        throw new TypeError('a fault');
+      });
+      await expect(broken).rejects.toThrow('a fault');
+      expect(await call(two, { now: NOW + REST_MS })).toBe('made');
+    });
+
     test('failures of one space are no matter of another', async () => {
       const [one, two] = instances(stores);
       for (let each = 0; each < FAILURES_MAX; each += 1) await call(one, { failure: 'network' });
-      expect([await call(two), await call(two, { space: 'b' })]).toEqual(['circuit_open', 'made']);
+      const blip = await call(one, { space: 'b', failure: 'network' });
+      expect([blip, await call(two), await call(two, { space: 'b' })]).toEqual([
+        'failed',
+        'circuit_open',
+        'made',
+      ]);
     });
 
     test('one space has its share of the limits, which both instances know', async () => {
@@ -131,12 +164,25 @@ export function describeProviderGuards(
       expect(outcomes).toEqual(['made', 'made', 'space_rate_limited', 'made', 'made', 'rate_limited']);
     });
 
-    test('an instance whose clock is far ahead keeps the other from no day', async () => {
+    test('an instance whose clock is far ahead keeps the other from its budget for less than two days', async () => {
       const [ahead, right] = instances(stores, { tokensPerDayMax: 10 });
       const far = NOW + 400 * 86_400_000;
       expect(await call(ahead, { tokens: 10, now: far })).toBe('made');
       expect(await call(right)).toBe('budget_spent');
-      expect(await call(right, { now: NOW + 43_200_000 })).toBe('made');
+      expect(await call(right, { now: NOW + 129_600_000 })).toBe('made');
+    });
+
+    test('two instances whose clocks differ make no more calls together than the limit', async () => {
+      const [right, ahead] = instances(stores, { callsPerMinute: 3 });
+      const made: number[] = [];
+      for (let minute = 0; minute < 6; minute += 1)
+        for (const seconds of [0, 29, 31, 59])
+          for (const each of [right, ahead])
+            for (let calls = 0; calls < 2; calls += 1) {
+              const now = NOW + minute * 60_000 + seconds * 1_000 + (each === ahead ? 150_000 : 0);
+              if ((await call(each, { now })) === 'made') made[minute] = (made[minute] ?? 0) + 1;
+            }
+      expect(made.slice(1)).toEqual([3, 3, 3, 3, 3]);
     });
 
     test('providers do not share limits', async () => {

@@ -4,30 +4,21 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operations } from '../../contracts/generated/operations/objects.ts';
-import { loadValidators } from '../../contracts/generated/validators/load.ts';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
-import { createRecordParts } from '../../functions/collections/parts.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { objectsHandlers } from '../../functions/groups/objects/handlers.ts';
-import { createChain } from '../../functions/http/chain.ts';
-import { type NodeHost, serveNode } from '../../functions/http/host-node.ts';
-import { createRecordAccess } from '../../functions/identity/record-access.ts';
-import { PageTokens } from '../../functions/kernel/page-token.ts';
+import type { NodeHost } from '../../functions/http/host-node.ts';
 import { type ByteLease, BytesInFlight } from '../../functions/objects/bytes-in-flight.ts';
-import { bytesPlaceOf } from '../../functions/objects/bytes-place.ts';
-import { createObjectParts, objectLimits } from '../../functions/objects/parts.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
-import { limits, recordCollections } from '../conformance/records-stage.ts';
+import { recordCollections } from '../conformance/records-stage.ts';
 import { callBytes } from '../support/byte-calls.ts';
+import { CALLERS, serveObjects } from '../support/objects-service.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const OBJECTS = 64;
 const OBJECT_BYTES = 16 * MEBIBYTE;
 /** The default of `Objects:BytesInFlightMax`. */
 const IN_FLIGHT_MAX = 128 * MEBIBYTE;
-const SPACES = ['ada', 'bob', 'kim'];
 const LARGEST = 64 * MEBIBYTE;
 
 /** The counter of the service, with the most that it has counted, and a signal for bytes that it counts no longer. */
@@ -77,35 +68,7 @@ beforeAll(async () => {
     collections: recordCollections,
   });
   const blobs = await openFileBlobs({ folder: join(folder, 'blobs'), ...machine });
-  const open = () => Promise.resolve(store);
-  const made = createObjectParts({
-    records: createRecordParts({ store: open, world: machine, limits }),
-    place: bytesPlaceOf(open, () => Promise.resolve(blobs)),
-    limits: objectLimits(null, IN_FLIGHT_MAX),
-  });
-  const access = createRecordAccess({
-    grants: SPACES.map((principal) => ({
-      principal,
-      space: principal,
-      productId: null,
-      operations: ['read', 'write'],
-    })),
-  });
-  const pageTokens = new PageTokens(() => Promise.resolve(Buffer.from('test')));
-  const chain = createChain({
-    operations,
-    handlers: objectsHandlers({ objects: { ...made, bytes: watched }, access, pageTokens }),
-    validators: { objects: loadValidators.objects },
-    world: machine,
-    authenticator: {
-      authenticate: (headers) =>
-        Promise.resolve({ kind: 'workload', principal: headers.get('x-principal') ?? '' }),
-    },
-    authorizer: { authorize: () => undefined },
-    log: () => undefined,
-    rateLimit: null,
-  });
-  host = await serveNode(chain, { host: '127.0.0.1', port: 0, world: machine });
+  host = await serveObjects({ store, blobs, bytes: watched, bytesInFlightMax: IN_FLIGHT_MAX });
 });
 afterAll(async () => {
   await host.stop();
@@ -118,7 +81,7 @@ class Callers {
   refused = 0;
 
   async succeed(at: number, body: Buffer | null): Promise<Buffer> {
-    const principal = SPACES[at % SPACES.length] ?? '';
+    const principal = CALLERS[at % CALLERS.length] ?? '';
     for (;;) {
       // Taken before the call: what refuses it is held then, and released later.
       const { released } = watched;

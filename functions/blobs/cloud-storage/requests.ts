@@ -17,9 +17,12 @@ export interface StorageCall {
   /** With its query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array<ArrayBuffer>;
+  /** Sent one after the other, without a copy of the whole. */
+  readonly body?: readonly Uint8Array[];
   /** What the answer may have; more is an error. */
   readonly answerBytesMax: number;
+  /** The size of a good answer, which is then read into one buffer. */
+  readonly answerBytes?: number;
 }
 
 export interface StorageAnswer {
@@ -29,6 +32,7 @@ export interface StorageAnswer {
 
 export const jsonBytesMax = 4 * 1024 * 1024;
 
+const sliceBytes = 256 * 1024;
 const triesMax = 4;
 const tryMs = 30_000;
 const firstPauseMs = 500;
@@ -79,20 +83,21 @@ export class StorageRequests {
     const { endpoint, credentials, http } = this.#options;
     const headers = new Headers(credentials === null ? {} : await credentials());
     for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
-    const { method, body = null } = call;
+    const { method, body } = call;
+    // Bytes that are given whole would be copied by `fetch`.
+    const sent =
+      body === undefined ? {} : { body: ReadableStream.from(slicesOf(body)), duplex: 'half' as const };
+    if (body !== undefined) headers.set('content-length', String(bytesOf(body)));
     // A redirect would take the credentials elsewhere.
     const response = await http(`${endpoint}${call.path}`, {
       method,
       headers,
-      body,
+      ...sent,
       signal,
       redirect: 'error',
     });
     const isPassing = passing.has(response.status);
-    const answer = {
-      status: response.status,
-      body: await readBounded(response, response.ok ? call.answerBytesMax : jsonBytesMax),
-    };
+    const answer = { status: response.status, body: await bodyOf(response, call) };
     if (!isPassing) return { answer };
     return { failure: refusal(answer), afterMs: retryAfterMs(response) };
   }
@@ -124,16 +129,46 @@ function messageIn(body: Uint8Array): string {
   }
 }
 
+function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {
+  for (const part of parts)
+    for (let at = 0; at < part.byteLength; at += sliceBytes) yield part.subarray(at, at + sliceBytes);
+}
+
+function bytesOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+function bodyOf(response: Response, { answerBytesMax, answerBytes }: StorageCall): Promise<Uint8Array> {
+  if (!response.ok) return readBounded(response, jsonBytesMax);
+  if (answerBytes === undefined) return readBounded(response, answerBytesMax);
+  return readInto(response, Buffer.allocUnsafeSlow(answerBytes));
+}
+
 async function readBounded(response: Response, bytesMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
     // Leaving the loop cancels the rest.
-    if (size > bytesMax) throw new BlobError('corrupt', 'Cloud Storage sent more than the object has');
+    if (size > bytesMax) throw tooMuch();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** As much of the buffer as the answer has. */
+async function readInto(response: Response, bytes: Buffer): Promise<Uint8Array> {
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    if (size + chunk.byteLength > bytes.byteLength) throw tooMuch();
+    bytes.set(chunk, size);
+    size += chunk.byteLength;
+  }
+  return bytes.subarray(0, size);
+}
+
+function tooMuch(): BlobError {
+  return new BlobError('corrupt', 'Cloud Storage sent more than the object has');
 }
 
 function retryAfterMs(response: Response): number {

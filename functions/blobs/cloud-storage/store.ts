@@ -113,6 +113,7 @@ class CloudStorageBlobs implements BlobStore {
         method: 'GET',
         path: `${this.#path(key)}?${query}`,
         answerBytesMax: sizeBytes,
+        answerBytes: sizeBytes,
       });
       if (answer.status === 404) return absent(answer);
       if (answer.status !== 200) throw refusal(answer);
@@ -196,7 +197,7 @@ class CloudStorageBlobs implements BlobStore {
       method: 'POST',
       path: `/upload${this.#path()}?uploadType=multipart&ifGenerationMatch=0&fields=crc32c`,
       headers: { 'content-type': `multipart/related; boundary=${boundary}` },
-      body: Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))),
+      body: parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)),
       answerBytesMax: jsonBytesMax,
     });
     if (answer.status === 412) return false;

@@ -56,21 +56,31 @@ function answerOf(
   lease: ByteLease,
 ): StoredBytes {
   const cut = new AbortController();
+  // Nothing else refers to the whole object, so that it is free once a part of it is on its way.
+  const kept = { bytes };
   return new StoredBytes({
     mediaType: contentType ?? DEFAULT_MEDIA_TYPE,
     size: contentLength,
     etag: `"${etag}"`,
     cut: cut.signal,
     async *open(start, end) {
-      if (bytes === null) throw new Error('the answer to HEAD or a known tag sends bytes');
-      lease.serve((error) => cut.abort(error));
-      for (let at = start; at < end; at += SLICE_BYTES) {
-        const slice = bytes.subarray(at, Math.min(at + SLICE_BYTES, end));
+      if (kept.bytes === null) throw new Error('the answer to HEAD or a known tag sends bytes');
+      const part = partOf(kept.bytes, start, end);
+      kept.bytes = null;
+      lease.serve((error) => cut.abort(error), part.buffer.byteLength);
+      for (let at = 0; at < part.byteLength; at += SLICE_BYTES) {
+        const slice = part.subarray(at, at + SLICE_BYTES);
         yield slice;
         lease.progress(slice.byteLength);
       }
     },
   });
+}
+
+/** A small part is copied: while a client takes it, the memory of the whole object is for others. */
+function partOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const part = bytes.subarray(start, end);
+  return part.byteLength * 2 > bytes.byteLength ? part : new Uint8Array(part);
 }
 
 /** A browser that is led to an object saves it: a page or a picture of a stranger never runs with the rights of this origin. */

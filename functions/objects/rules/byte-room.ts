@@ -6,6 +6,10 @@
  *
  * - An upload or an answer that falls behind `PROMPT_BYTES_PER_SECOND` is slow. Slow ones are ended where others need their bytes, and
  *   only there.
+ * - What is held longer than `WHOLE_MS` at its pace gives way, where there is no other room, to a call of another space that would hold less
+ *   than its own space holds; within a space, to a call that would hold less than it does. So two callers who read the largest objects just
+ *   fast enough take nothing from others: who has less comes first. Nor do they by asking again and again: after it gave way, a space has
+ *   no time to show its pace for `NO_GRACE_MS`.
  * - The oldest upload of the process is not ended for the bound of the process, and a prompt one ends younger uploads where it needs their
  *   bytes; the oldest of a space likewise within the share of the space. Without this, uploads that fill the bound together could end
  *   each other for ever. With it the oldest finishes, then the next one. A slow upload is spared for its first `SPARED_MS` alone: who
@@ -24,6 +28,8 @@ export interface ByteHolder {
   readonly promised: number;
   /** Until when its upload or answer counts as prompt, in milliseconds since 1970; `null` where neither is under way. */
   readonly promptUntil: number | null;
+  /** Until when its upload or answer is fast enough for what it holds; `null` where neither is under way. */
+  readonly fastUntil: number | null;
   /** When its upload began, in milliseconds since 1970; `null` where none is under way. */
   readonly uploadSince: number | null;
 }
@@ -41,6 +47,11 @@ export const PROMPT_BYTES_PER_SECOND = 256 * 1024;
 const PAUSE_MS = 5_000;
 /** Before the first bytes: a promise that nothing comes of holds up its space for no longer. */
 const FIRST_PAUSE_MS = 1_000;
+/** In so long an upload or answer that is fast enough for its bytes passes as a whole, but for pauses. */
+const WHOLE_MS = 15_000;
+const FAST_PAUSE_MS = 2_000;
+/** So long after something of a space gave way, what it begins has to show its pace from the first byte. */
+export const NO_GRACE_MS = 30_000;
 /** The largest object arrives in four times as long at the least pace of a prompt upload. */
 const SPARED_MS = 60_000;
 
@@ -57,6 +68,16 @@ export function promptAnswerFrom(now: number): number {
 /** After more bytes have passed. A fast beginning saves up no more than one pause. */
 export function promptAfter(promptUntil: number, bytes: number, now: number): number {
   return Math.min(now + PAUSE_MS, promptUntil + (bytes * 1_000) / PROMPT_BYTES_PER_SECOND);
+}
+
+/** Until when what begins now is fast enough, whatever it will hold. `gaveWayAt`: when something of its space did so last. */
+export function fastFrom(now: number, gaveWayAt: number | null): number {
+  return gaveWayAt !== null && now - gaveWayAt < NO_GRACE_MS ? now : now + FAST_PAUSE_MS;
+}
+
+/** After more bytes have passed of a call that holds so many. */
+export function fastAfter(fastUntil: number, bytes: number, held: number, now: number): number {
+  return Math.min(now + FAST_PAUSE_MS, fastUntil + (bytes * WHOLE_MS) / Math.max(held, bytes, 1));
 }
 
 /** One share for each space: half of the process, and always room for the largest object. */
@@ -76,7 +97,10 @@ export function mayBegin(
 ): boolean {
   if (asking.promised <= SMALL_BYTES) return true;
   const own = [...holders].filter(({ space }) => space === asking.space);
-  const givesWay = new Set<ByteHolder>(slowOnes(own, asking, now));
+  const givesWay = new Set<ByteHolder>([
+    ...slowOnes(own, asking, now),
+    ...lingering(own, asking, now).filter(({ bytes }) => bytes > asking.promised),
+  ]);
   let expected = 0;
   for (const each of own)
     if (each !== asking && !givesWay.has(each))
@@ -96,39 +120,86 @@ export function makeRoom<H extends ByteHolder>(
   if (asking.bytes + bytes <= SMALL_BYTES) return [];
   const all = [...holders];
   const own = all.filter(({ space }) => space === asking.space);
-  const inSpace = endedFor(own, asking, { bytes, now, max: bounds.spaceMax });
+  const inSpace = endedFor(own, asking, { bytes, now, max: bounds.spaceMax, areSpacesWeighed: false });
   if (inSpace === null) return null;
   const rest = all.filter((each) => !inSpace.includes(each));
-  const inProcess = endedFor(rest, asking, { bytes, now, max: bounds.processMax });
+  const inProcess = endedFor(rest, asking, { bytes, now, max: bounds.processMax, areSpacesWeighed: true });
   return inProcess === null ? null : [...inSpace, ...inProcess];
+}
+
+interface Room {
+  readonly bytes: number;
+  readonly now: number;
+  readonly max: number;
+  /** Spaces are compared by what they hold; otherwise calls are. */
+  readonly areSpacesWeighed: boolean;
 }
 
 function endedFor<H extends ByteHolder>(
   holders: readonly H[],
   asking: H,
-  { bytes, now, max }: { readonly bytes: number; readonly now: number; readonly max: number },
+  { bytes, now, max, areSpacesWeighed }: Room,
 ): readonly H[] | null {
   let held = holders.reduce((sum, each) => sum + each.bytes, 0);
-  const ended: H[] = [];
   const fits = () => held + bytes <= max || held === asking.bytes;
-  if (fits()) return ended;
-  for (const each of weakest(holders, asking, now)) {
-    ended.push(each);
+  if (fits()) return [];
+  const spaces = new Map<string, number>();
+  for (const { space, bytes: own } of holders) spaces.set(space, (spaces.get(space) ?? 0) + own);
+  const weightOf = (each: H) => (areSpacesWeighed ? (spaces.get(each.space) ?? 0) : each.bytes);
+  const ended = new Set<H>();
+  const end = (each: H) => {
+    ended.add(each);
     held -= each.bytes;
-    if (fits()) return ended;
+    spaces.set(each.space, (spaces.get(each.space) ?? 0) - each.bytes);
+  };
+  const { slow, prompt } = weakest(holders, asking, now);
+  for (const each of slow) {
+    end(each);
+    if (fits()) return [...ended];
+  }
+  const left = isSlow(asking, now) ? [] : lingering(holders, asking, now).filter((each) => !ended.has(each));
+  for (;;) {
+    const next = heaviestOf(left, weightOf);
+    if (next === undefined || weightOf(next) <= weightOf(asking) + bytes) break;
+    left.splice(left.indexOf(next), 1);
+    end(next);
+    if (fits()) return [...ended];
+  }
+  for (const each of prompt) {
+    if (!ended.has(each)) end(each);
+    if (fits()) return [...ended];
   }
   return null;
 }
 
-/** What gives way to `asking`: slow ones, the slowest first, then, for the oldest upload, prompt uploads, the youngest first. */
-function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): readonly H[] {
+function heaviestOf<H extends ByteHolder>(
+  holders: readonly H[],
+  weightOf: (holder: H) => number,
+): H | undefined {
+  let heaviest: H | undefined;
+  for (const each of holders)
+    if (heaviest === undefined || weightOf(each) > weightOf(heaviest)) heaviest = each;
+  return heaviest;
+}
+
+/** What gives way to `asking`: slow ones, the slowest first, and, for the oldest upload, prompt uploads, the youngest first. */
+function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: number) {
   const slow = slowOnes(holders, asking, now);
-  if (asking !== sparedOf(holders, now)) return isSlow(asking, now) ? [] : slow;
-  if (isSlow(asking, now)) return slow;
+  if (asking !== sparedOf(holders, now)) return { slow: isSlow(asking, now) ? [] : slow, prompt: [] };
+  if (isSlow(asking, now)) return { slow, prompt: [] };
   const prompt = holders.filter(
     (each) => each !== asking && each.uploadSince !== null && isPrompt(each, now) && each.bytes > SMALL_BYTES,
   );
-  return [...slow, ...prompt.reverse()];
+  return { slow, prompt: prompt.reverse() };
+}
+
+/** Those that are not fast enough for what they hold, the slowest first. */
+function lingering<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {
+  const spared = sparedOf(holders, now);
+  const isOver = ({ fastUntil, bytes }: H) => fastUntil !== null && fastUntil < now && bytes > SMALL_BYTES;
+  return holders
+    .filter((each) => each !== asking && each !== spared && isOver(each))
+    .sort((left, right) => (left.fastUntil ?? 0) - (right.fastUntil ?? 0));
 }
 
 function slowOnes<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {

@@ -13,10 +13,13 @@ refused.addSubnet('224.0.0.0', 3);
 refused.addAddress('::', 'ipv6');
 refused.addSubnet('fe80::', 10, 'ipv6');
 refused.addSubnet('ff00::', 8, 'ipv6');
-// Metadata and other services of AWS, Google Cloud and Oracle Cloud.
+// For NAT64 within a network (RFC 8215). Only the network knows where in such an address the IPv4 address is.
+refused.addSubnet('64:ff9b:1::', 48, 'ipv6');
+// Metadata and other services of AWS, Google Cloud, Oracle Cloud and Scaleway.
 refused.addSubnet('fd00:ec2::', 32, 'ipv6');
 refused.addAddress('fd20:ce::254', 'ipv6');
 refused.addAddress('fd00:c1::a9fe:a9fe', 'ipv6');
+refused.addAddress('fd00:42::42', 'ipv6');
 
 /** Whether no provider is called at this IP address, unless the settings name the address itself. */
 export function isRefusedAddress(address: string): boolean {

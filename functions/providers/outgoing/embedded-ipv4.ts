@@ -6,9 +6,8 @@ const suffixForms: readonly (readonly number[])[] = [
   [0, 0, 0, 0, 0, 0],
   [0, 0, 0, 0, 0, 0xffff],
   [0, 0, 0, 0, 0xffff, 0],
-  // NAT64: the well-known prefix (RFC 6052), and that for a network of its own (RFC 8215).
+  // NAT64: the well-known prefix (RFC 6052).
   [0x64, 0xff9b, 0, 0, 0, 0],
-  [0x64, 0xff9b, 1],
 ];
 const SIX_TO_FOUR = 0x2002;
 const TEREDO = [0x2001, 0];

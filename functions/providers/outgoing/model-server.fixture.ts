@@ -94,9 +94,9 @@ export class ModelWorld implements World {
     this.http = guardedHttp({ lookup, namedHosts: new Set(namedHosts) });
   }
 
-  /** Ends the calls under way as too late. */
-  timeOut(): void {
-    for (const callback of this.#late) callback();
+  /** Ends the calls under way as too late, or the first of what waits for their end. */
+  timeOut(count = this.#late.length): void {
+    for (const callback of this.#late.slice(0, count)) callback();
   }
 }
 

@@ -1,14 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  admitCall,
-  callEnded,
-  FAILURES_MAX,
-  type GuardLimits,
-  type GuardState,
-  NO_CALLS,
-  REST_MS,
-} from './guard.ts';
+import type { FailureClass } from '../failure.ts';
+import { headOf } from '../guard-record.ts';
+import { FAILURE_AGE_MS, FAILURES_EACH, FAILURES_MAX, hasFailed, REST_MS } from './circuit.ts';
+import { admitCall, callEnded, type GuardLimits, type GuardState, NO_CALLS } from './guard.ts';
 import { OTHERS, SPACES_MAX } from './space-counts.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 12);
@@ -33,12 +28,32 @@ function admitted(state: GuardState, call: Call = {}): GuardState {
   return answer.state;
 }
 
-function failing(count: number, spaces: readonly (string | null)[] = ['a'], now = NOW): GuardState {
-  let state = NO_CALLS;
-  for (let each = 0; each < count; each += 1)
-    state = callEnded(state, { failure: 'network', space: spaces[each % spaces.length] ?? null, now });
+interface End {
+  readonly space?: string | null;
+  readonly now?: number;
+  readonly isTrial?: boolean;
+}
+
+function ended(state: GuardState, failure: FailureClass | null, end: End = {}): GuardState {
+  return callEnded(state, { failure, space: 'a', now: NOW, isTrial: false, ...end });
+}
+
+/** So many failures of each of these spaces. */
+function failing(each: number, spaces: readonly (string | null)[] = ['a'], before = NO_CALLS, now = NOW) {
+  let state = before;
+  for (let count = 0; count < each; count += 1)
+    for (const space of spaces) state = ended(state, 'network', { space, now });
   return state;
 }
+
+/** A call of a space from its admission to its end. */
+function tried(state: GuardState, failure: FailureClass | null, call: Call): GuardState {
+  const { state: begun, refusal, isTrial } = ask(state, call);
+  expect(refusal).toBeNull();
+  return ended(begun, failure, { ...call, isTrial });
+}
+
+const open = { reason: 'circuit_open', retryAfterMs: REST_MS };
 
 describe('calls of a minute', () => {
   test('beyond the limit wait for its end', () => {
@@ -82,6 +97,26 @@ describe('calls of a minute', () => {
   });
 });
 
+test.each([{ aheads: [0, 150_000] }, { aheads: [0, 138_000, 276_000, 414_000] }])(
+  'clocks that are $aheads ms ahead share one limit of calls, minute after minute',
+  ({ aheads }) => {
+    const limits = { callsPerMinute: 60 };
+    let state = NO_CALLS;
+    const made: number[] = [];
+    for (let second = 0; second < 1_200; second += 1)
+      for (const ahead of aheads)
+        for (let call = 0; call < 5; call += 1) {
+          const answer = ask(state, { limits, now: NOW + second * 1_000 + ahead });
+          state = answer.state;
+          const minute = Math.floor(second / 60);
+          if (answer.refusal === null) made[minute] = (made[minute] ?? 0) + 1;
+        }
+    // After the first minutes, in which the clocks appear.
+    expect(Math.max(...made.slice(aheads.length))).toBe(60);
+    expect(Math.min(...made)).toBe(60);
+  },
+);
+
 describe('tokens of a day', () => {
   const limits = { tokensPerDayMax: 10 };
   test('beyond the budget wait for the next day', () => {
@@ -102,12 +137,13 @@ describe('tokens of a day', () => {
       });
   });
 
-  test('an instance whose clock was far ahead keeps the others from their budget for a day at most', () => {
-    let state = admitted(NO_CALLS, { limits, tokens: 10, now: NOW + 400 * DAY });
-    const refused = ask(state, { limits });
-    expect(refused.refusal).toEqual({ reason: 'budget_spent', retryAfterMs: DAY / 2 });
-    state = refused.state;
-    expect(admitted(state, { limits, now: NOW + DAY / 2 })).toMatchObject({ tokens: 1 });
+  test('an instance whose clock was far ahead keeps the others from their budget for less than two days', () => {
+    const { state, refusal } = ask(admitted(NO_CALLS, { limits, tokens: 10, now: NOW + 400 * DAY }), {
+      limits,
+    });
+    expect(refusal).toEqual({ reason: 'budget_spent', retryAfterMs: 1.5 * DAY });
+    expect(ask(state, { limits, now: NOW + DAY }).refusal).toMatchObject({ retryAfterMs: DAY / 2 });
+    expect(admitted(state, { limits, now: NOW + 1.5 * DAY })).toMatchObject({ tokens: 1 });
   });
 });
 
@@ -160,63 +196,129 @@ describe('a space', () => {
 });
 
 describe('a provider that fails', () => {
-  test('for several spaces is left alone after some failures in a row, and then one call tries', () => {
-    admitted(failing(FAILURES_MAX - 1, ['a', 'b']), { space: 'c' });
-    const resting = failing(FAILURES_MAX, ['a', 'b']);
-    for (const space of ['a', 'c', null])
-      expect(ask(resting, { space }).refusal).toEqual({ reason: 'circuit_open', retryAfterMs: REST_MS });
-    const over = { now: NOW + REST_MS, space: 'c' };
-    const trial = admitted(resting, over);
-    expect(ask(trial, over).refusal).toMatchObject({ reason: 'circuit_open' });
-    const ended = { space: 'c', now: NOW + REST_MS };
-    expect(callEnded(trial, { ...ended, failure: null })).toMatchObject({ failures: 0, restsUntil: null });
-    expect(callEnded(trial, { ...ended, failure: 'timeout' })).toMatchObject({
-      restsUntil: NOW + 2 * REST_MS,
-    });
+  const resting = failing(FAILURES_EACH, ['a', 'b']);
+  const later = NOW + REST_MS;
+
+  test('for several spaces, several times each, is left alone by all', () => {
+    admitted(failing(FAILURES_EACH - 1, ['a', 'b']), { space: 'c' });
+    for (const space of ['a', 'c', null]) expect(ask(resting, { space }).refusal).toEqual(open);
+  });
+
+  test('is tried after the rest by each space, and works for all once one is answered', () => {
+    const first = admitted(resting, { now: later, space: 'c' });
+    expect(ask(first, { now: later, space: 'c' }).refusal).toEqual(open);
+    const second = admitted(first, { now: later, space: 'd' });
+    const works = ended(second, null, { now: later, space: 'c', isTrial: true });
+    for (const space of ['a', 'b', 'c', 'd', null])
+      expect(admitted(works, { now: later, space })).toBe(works);
+  });
+
+  test('in a trial is left alone by the space of this trial, and another tries at once', () => {
+    const failed = tried(resting, 'timeout', { now: later, space: 'c' });
+    expect(ask(failed, { now: later, space: 'c' }).refusal).toEqual(open);
+    const works = tried(failed, null, { now: later, space: 'd' });
+    admitted(works, { now: later, space: 'c' });
+  });
+
+  test('may be tried again at once where a trial was cancelled', () => {
+    const cancelled = tried(resting, 'cancelled', { now: later, space: 'c' });
+    for (const space of ['c', 'd']) admitted(cancelled, { now: later, space });
+    const own = tried(failing(FAILURES_MAX), 'cancelled', { now: later });
+    const again = ask(own, { now: later });
+    expect(again).toMatchObject({ refusal: null, isTrial: true });
+    expect(ask(again.state, { now: later }).refusal).toEqual(open);
+  });
+
+  test.each([null, 'a'])('is tried by one call of a space at a time: %s', (space) => {
+    const failed = failing(FAILURES_MAX, [space]);
+    expect(ask(failed, { space }).refusal).toEqual(open);
+    const trial = admitted(failed, { space, now: later });
+    expect(ask(trial, { space, now: later }).refusal).toEqual(open);
+    // A process that died with its trial keeps nobody from another.
+    admitted(trial, { space, now: later + REST_MS });
   });
 
   test('for one space is left alone by this space', () => {
-    const resting = failing(20, ['a']);
-    expect(ask(resting).refusal).toEqual({ reason: 'circuit_open', retryAfterMs: REST_MS });
-    const other = admitted(resting, { space: 'b' });
-    const trial = admitted(resting, { now: NOW + REST_MS });
-    expect(ask(trial, { now: NOW + REST_MS }).refusal).toMatchObject({ reason: 'circuit_open' });
+    const failed = failing(20, ['a']);
+    expect(ask(failed).refusal).toEqual(open);
     // What works for another says nothing about the requests of this one.
-    const works = callEnded(other, { failure: null, space: 'b', now: NOW });
-    expect(ask(works).refusal).toMatchObject({ reason: 'circuit_open' });
-    expect(works).toMatchObject({ failures: 0, failedBy: null });
-    const mended = callEnded(trial, { failure: null, space: 'a', now: NOW });
+    const works = ended(failed, null, { space: 'b' });
+    expect(ask(works).refusal).toEqual(open);
+    expect(hasFailed(works, 'b')).toBe(false);
+    const mended = tried(works, null, { now: later });
     expect(admitted(mended)).toBe(mended);
   });
 
+  test('again and again for one space is never left alone by another, whatever happens to one call of that', () => {
+    let now = NOW;
+    let state = failing(20, ['evil']);
+    for (let step = 0; step < 2_000; step += 1, now += 1_000) {
+      const evil = ask(state, { space: 'evil', now });
+      const failure = step % 3 === 0 ? 'cancelled' : 'timeout';
+      state = evil.state;
+      if (evil.refusal === null) state = ended(state, failure, { space: 'evil', now, isTrial: evil.isTrial });
+      state = tried(state, step % 200 === 0 ? 'network' : null, { space: 'good', now });
+    }
+  });
+
+  test('for two spaces that nobody else can confirm is tried by others every time', () => {
+    let now = NOW;
+    let state = NO_CALLS;
+    let refused = 0;
+    for (let step = 0; step < 2_000; step += 1, now += 1_000) {
+      for (const space of ['evil', 'other evil']) {
+        const { refusal, isTrial, state: begun } = ask(state, { space, now });
+        state = refusal === null ? ended(begun, 'timeout', { space, now, isTrial }) : begun;
+      }
+      if (step % 10 > 0) continue;
+      const good = ask(state, { space: 'good', now });
+      state = good.state;
+      if (good.refusal !== null) refused += 1;
+      else state = ended(state, null, { space: 'good', now, isTrial: good.isTrial });
+    }
+    expect(refused).toBeLessThan(10);
+  });
+
+  test('is called again when the failures are old, or were written by a clock that is far ahead', () => {
+    const old = NOW + FAILURE_AGE_MS + 1;
+    const one = failing(20, ['evil']);
+    const blip = failing(1, ['good'], one, NOW + 3 * 3_600_000);
+    admitted(blip, { space: 'good', now: NOW + 3 * 3_600_000 });
+    expect(ask(failing(1, ['a'], failing(FAILURES_MAX - 1), old), { now: old }).refusal).toBeNull();
+    expect(ask(resting, { space: 'c', now: old + REST_MS })).toMatchObject({ refusal: null, isTrial: false });
+    const ahead = failing(FAILURES_MAX, ['a', 'b'], NO_CALLS, NOW + 400 * DAY);
+    expect(ask(ahead)).toMatchObject({ refusal: null, isTrial: false });
+  });
+
   test('is left alone no longer than a rest by an instance whose clock is behind', () => {
-    admitted(failing(FAILURES_MAX, ['a', 'b']), { now: NOW - 1 });
+    admitted(resting, { now: NOW - 1 });
   });
 
   test.each(['auth', 'schema', 'configuration', 'unknown'] as const)(
     'is there where it refuses: %s',
     (failure) => {
-      const state = failing(FAILURES_MAX - 1, ['a', 'b']);
-      expect(callEnded(state, { failure, space: 'a', now: NOW }).failures).toBe(0);
+      const state = failing(FAILURES_EACH, ['a', 'b']);
+      expect(hasFailed(ended(state, failure), 'c')).toBe(false);
       let refusing = NO_CALLS;
       for (let each = 0; each < 20; each += 1)
-        refusing = callEnded(refusing, { failure, space: each % 2 === 0 ? 'a' : 'b', now: NOW });
+        refusing = ended(refusing, failure, { space: each % 2 === 0 ? 'a' : 'b' });
       expect(refusing).toBe(NO_CALLS);
     },
   );
 
   test('is not known by a cancelled call, and a success without failures before it changes nothing', () => {
     const state = failing(2);
-    expect(callEnded(state, { failure: 'cancelled', space: 'a', now: NOW })).toBe(state);
-    expect(callEnded(NO_CALLS, { failure: null, space: 'a', now: NOW })).toBe(NO_CALLS);
+    expect(ended(state, 'cancelled')).toBe(state);
+    expect(ended(NO_CALLS, null)).toBe(NO_CALLS);
   });
 
-  test('for very many spaces has a record of bounded size, and their places are free the next day', () => {
+  test('for very many spaces has a record of bounded size, and their places are free soon', () => {
     let state = NO_CALLS;
     for (let each = 0; each < 100; each += 1)
-      state = callEnded(state, { failure: 'timeout', space: `space ${each}`, now: NOW });
+      state = ended(state, 'timeout', { space: `space name ${String(each).padStart(5)}` });
     expect(state.spaces).toHaveLength(SPACES_MAX + 1);
-    const next = callEnded(state, { failure: 'timeout', space: 'new', now: NOW + DAY });
+    expect(JSON.stringify(headOf(state)).length).toBeLessThan(4_000);
+    const next = ended(state, 'timeout', { space: 'new', now: NOW + FAILURE_AGE_MS + 1 });
     expect(next.spaces.map(({ tag }) => tag)).toEqual(['new']);
   });
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Periods, periodOf } from './periods.ts';
+import { CLOCKS_MAX, type Periods, periodOf } from './periods.ts';
 
 const DAY = 86_400_000;
 const NOON = Date.UTC(2026, 0, 2, 12);
@@ -20,7 +20,8 @@ function begun(moments: readonly number[], length = DAY): number {
 describe('the period of several clocks', () => {
   test('begins again once a day for clocks that agree, also after days without a call', () => {
     expect(begun([0, 0, 1, 1, 1, 2, 7, 7].map((days) => NOON + days * DAY))).toBe(3);
-    expect(periodOf([20_000], 20_000 * DAY + 1, DAY)).toMatchObject({ isNew: false, endsAfterMs: DAY - 1 });
+    const { known } = periodOf([], 20_000 * DAY, DAY);
+    expect(periodOf(known, 20_000 * DAY + 1, DAY)).toEqual({ known, isNew: false, endsAfterMs: DAY - 1 });
   });
 
   test('begins again once where one clock is a little ahead', () => {
@@ -67,9 +68,49 @@ describe('the period of several clocks', () => {
     );
   });
 
-  test('knows four clocks at most', () => {
+  test.each([
+    { aheads: [0, 2.5] },
+    { aheads: [0, 1.1] },
+    { aheads: [0, 2.3, 4.6, 6.9] },
+    { aheads: [0, 1.3, 2.6, 3.9] },
+    { aheads: [0, 5_000] },
+    { aheads: [0, 1, 2, 3, 4, 5, 6, 7] },
+  ])('begins again once a period on the average for clocks that are $aheads periods ahead', ({ aheads }) => {
+    for (const pause of [0.01, 0.3, 0.9, 1.7]) {
+      const moments = Array.from({ length: Math.floor(100 / pause) }, (_, at) => NOON + at * pause * DAY);
+      const count = begun(
+        moments.flatMap((moment) => aheads.map((ahead) => Math.floor(moment + ahead * DAY))),
+      );
+      // Each clock that appears may begin some more.
+      expect(count).toBeLessThanOrEqual(100 + 2 * aheads.length);
+      expect(count).toBeGreaterThan(50);
+    }
+  });
+
+  test('goes on beginning again for a clock that is left alone, whichever of the others have gone', () => {
+    const clocks = fc.uniqueArray(fc.integer({ min: -50, max: 50 }), { minLength: 2, maxLength: 8 });
+    fc.assert(
+      fc.property(clocks, fc.nat(), fc.integer({ min: 1, max: 30 }), (aheads, pick, days) => {
+        let known: Periods = [];
+        const survivor = aheads[pick % aheads.length] ?? 0;
+        const resets: number[] = [];
+        for (let hour = 0; hour < (days + 60) * 24; hour += 6)
+          for (const ahead of hour < days * 24 ? aheads : [survivor]) {
+            const period = periodOf(known, NOON + hour * 3_600_000 + ahead * DAY, DAY);
+            known = period.known;
+            if (period.isNew) resets.push(hour);
+          }
+        const alone = resets.filter((hour) => hour >= days * 24);
+        // Two periods for the counts of another, and as long again where it comes upon a clock that was ahead and has gone.
+        expect(Math.min(...alone)).toBeLessThan((days + 6 + 2 * aheads.length) * 24);
+        expect(alone.length).toBeGreaterThanOrEqual(60 - 10 - 2 * aheads.length);
+      }),
+    );
+  });
+
+  test('knows so many clocks at most', () => {
     let known: Periods = [];
     for (let each = 0; each < 20; each += 1) known = periodOf(known, NOON - each * 5 * DAY, DAY).known;
-    expect(known).toHaveLength(4);
+    expect(known).toHaveLength(CLOCKS_MAX);
   });
 });

@@ -1,34 +1,70 @@
 /**
  * Counts of a period, such as a minute or a day, that instances with different clocks share. Pure.
  *
- * The record of the counts keeps the number of the period that each clock has seen last. So a clock that is far ahead keeps no
- * other from its next period, and two clocks that take turns give neither of them a new one.
+ * All clocks share one count. The clock that has begun it begins the next one with its own next period. Another clock has to see the same
+ * count for one whole period of its own before it may begin the next one. So over some periods the counts begin again no more often than
+ * time passes, and they do so as long as any clock goes on. Nobody says which clock is calling: it is known by the period that it was seen in
+ * last, so a clock that appears, or that calls more rarely than its distance to another, may begin one more.
  */
 
-/** Numbers of periods since 1970, ascending. Clocks that differ by less than a period share a number. */
-export type Periods = readonly number[];
+export interface SeenClock {
+  /** The number of its period since 1970 when it was last seen. */
+  readonly at: number;
+  /** The period in which it may begin the counts again; `null`: it has not seen the present counts. */
+  readonly next: number | null;
+}
+
+/** By their periods, ascending. Clocks that differ by less than a period are one. */
+export type Periods = readonly SeenClock[];
 
 /** Clocks that are told apart. */
-const CLOCKS_MAX = 4;
+export const CLOCKS_MAX = 8;
 
 export interface Period {
   readonly known: Periods;
   /** The counts begin again. */
   readonly isNew: boolean;
-  /** When the counts begin again for this clock, in milliseconds from now. */
+  /** When they begin again for this clock at the latest, in milliseconds from now. Another clock may be sooner. */
   readonly endsAfterMs: number;
 }
 
 /** The period of `now`, in milliseconds since 1970. `known` is the same list where nothing changes. */
 export function periodOf(known: Periods, now: number, lengthMs: number): Period {
   const own = Math.floor(now / lengthMs);
-  const endOf = (period: number) => Math.max(1, (period + 1) * lengthMs - now);
-  if (known.includes(own)) return { known, isNew: false, endsAfterMs: endOf(own) };
-  // A clock that is a little ahead has begun the next one.
-  if (known.includes(own + 1)) return { known, isNew: false, endsAfterMs: endOf(own + 1) };
-  const endsAfterMs = endOf(own);
-  const before = known.findLastIndex((each) => each < own);
-  // All others are ahead: their counts hold until this clock has seen its next period.
-  if (before < 0) return { known: [own, ...known].slice(0, CLOCKS_MAX), isNew: false, endsAfterMs };
-  return { known: known.with(before, own), isNew: true, endsAfterMs };
+  const endsAfter = (next: number) => Math.max(1, next * lengthMs - now);
+  if (known.length === 0) return { known: [begun(own)], isNew: false, endsAfterMs: endsAfter(own + 1) };
+  const index = indexOf(known, own);
+  const clock = known[index];
+  if (clock === undefined) {
+    // All others are ahead: their counts hold until this clock has seen them for a period.
+    const [, ...rest] = known;
+    const others = known.length < CLOCKS_MAX ? known : rest;
+    return { known: [joined(own), ...others], isNew: false, endsAfterMs: endsAfter(own + 2) };
+  }
+  const at = Math.max(clock.at, own);
+  if (clock.next === null)
+    return { known: known.with(index, joined(at)), isNew: false, endsAfterMs: endsAfter(at + 2) };
+  if (own >= clock.next) {
+    const others = known.map((each): SeenClock => ({ ...each, next: null }));
+    return { known: others.with(index, begun(own)), isNew: true, endsAfterMs: endsAfter(own + 1) };
+  }
+  const seen = at === clock.at ? known : known.with(index, { ...clock, at });
+  return { known: seen, isNew: false, endsAfterMs: endsAfter(clock.next) };
+}
+
+/** The same number, or that of a clock that is a little ahead and has begun its next period; otherwise the nearest one before. */
+function indexOf(known: Periods, own: number): number {
+  for (const at of [own, own + 1]) {
+    const index = known.findIndex((each) => each.at === at);
+    if (index >= 0) return index;
+  }
+  return known.findLastIndex((each) => each.at < own);
+}
+
+function begun(own: number): SeenClock {
+  return { at: own, next: own + 1 };
+}
+
+function joined(own: number): SeenClock {
+  return { at: own, next: own + 2 };
 }

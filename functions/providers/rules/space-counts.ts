@@ -15,13 +15,24 @@ export interface SpaceCount {
   readonly tokens: number;
   /** Calls in a row that failed. */
   readonly failures: number;
+  /** Those of them since the provider last answered a call of any space. */
+  readonly unanswered: number;
+  /** When the last of them ended; `null` without one. */
+  readonly failedAt: number | null;
   /** Until then no call of the space is made; `null` while calls are made. */
   readonly restsUntil: number | null;
 }
 
 export type SpaceCounts = readonly SpaceCount[];
 
-const NOTHING = { calls: 0, tokens: 0, failures: 0, restsUntil: null } as const;
+const NOTHING = {
+  calls: 0,
+  tokens: 0,
+  failures: 0,
+  unanswered: 0,
+  failedAt: null,
+  restsUntil: null,
+} as const;
 
 /** The count that holds for a space: its own, or that of the others where the record has no room for it. */
 export function countOf(counts: SpaceCounts, tag: string): SpaceCount {

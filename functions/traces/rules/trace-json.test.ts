@@ -47,6 +47,28 @@ describe('the content of a trace', () => {
     expect(reads).toBeLessThan(200_000);
   });
 
+  test('is made by looking at few of the members of a wide object, and by listing them once', () => {
+    const plain = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`m${at}`, at]));
+    const seen = { members: 0, lists: 0 };
+    const watched = new Proxy<Record<string, Json>>(plain, {
+      get: (target, name) => {
+        seen.members += 1;
+        return Reflect.get(target, name) as Json;
+      },
+      ownKeys: (target) => {
+        seen.lists += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    const content = boundedContent({ request: { watched, again: watched }, resultSummary: { status: 'x' } });
+    expect(bytesOf(content)).toBeLessThanOrEqual(limits.traceBytesMax);
+    const { watched: kept } = content.request as { watched: Record<string, Json> };
+    expect(kept).toMatchObject({ m0: 0, m1: 1, _cut: `${20_000 - (Object.keys(kept).length - 1)} members` });
+    // As many as a trace has room for, at each measure.
+    expect(seen.members).toBeLessThan(limits.traceBytesMax / 4);
+    expect(seen.lists).toBe(1);
+  });
+
   test('keeps as much of a large tree as it has room for, in order', () => {
     const { request } = boundedContent({ request: { tree: wide(6), last: 1 }, resultSummary: {} });
     expect(bytesOf({ request })).toBeGreaterThan(limits.traceBytesMax / 4);

@@ -35,15 +35,16 @@ export interface TraceContent {
  * work follows the size of a trace, however large the content is and however often it holds the same value.
  */
 export function boundedContent({ request, resultSummary }: TraceContent): TraceContent {
+  const members = new MemberNames();
   for (const measure of measures) {
-    const cut = new Cut(measure, limits.traceBytesMax, false);
+    const cut = new Cut(members, measure, limits.traceBytesMax, false);
     const content = { request: cut.object(request, 1), resultSummary: cut.object(resultSummary, 1) };
     if (!cut.isSpent && bytesOf(content) <= limits.traceBytesMax) return content;
   }
   // The summary is small as a rule, and says what came of the request.
-  const summary = new Cut(LAST, limits.traceBytesMax / 2 - NOTES_BYTES, true);
+  const summary = new Cut(members, LAST, limits.traceBytesMax / 2 - NOTES_BYTES, true);
   const kept = summary.object(resultSummary, 1);
-  const rest = new Cut(LAST, limits.traceBytesMax / 2 - NOTES_BYTES, true);
+  const rest = new Cut(members, LAST, limits.traceBytesMax / 2 - NOTES_BYTES, true);
   return { request: rest.object(request, 1), resultSummary: kept };
 }
 
@@ -51,13 +52,26 @@ export function bytesOf(content: object): number {
   return Buffer.byteLength(canonicalJson(content));
 }
 
+/** The names of the members of each object. A list of very many names takes time, so each is made once for all walks. */
+class MemberNames {
+  readonly #known = new Map<JsonObject, readonly string[]>();
+
+  of(object: JsonObject): readonly string[] {
+    const known = this.#known.get(object) ?? Object.keys(object);
+    this.#known.set(object, known);
+    return known;
+  }
+}
+
 /** One walk through a value. It stops where its bytes are spent, and then notes what it has left out if it `notes` that. */
 class Cut {
+  readonly #members: MemberNames;
   readonly #measure: Measure;
   readonly #notes: boolean;
   #left: number;
 
-  constructor(measure: Measure, bytes: number, notes: boolean) {
+  constructor(members: MemberNames, measure: Measure, bytes: number, notes: boolean) {
+    this.#members = members;
     this.#measure = measure;
     this.#left = bytes;
     this.#notes = notes;
@@ -68,16 +82,22 @@ class Cut {
   }
 
   object(object: JsonObject, depth: number): JsonObject {
-    const names = Object.keys(object).filter((name) => object[name] !== undefined);
+    const names = this.#members.of(object);
     const kept = new Map<string, Json>();
+    let absent = 0;
     for (const name of names) {
       if (this.isSpent || kept.size >= this.#measure.members) break;
+      const value = object[name];
+      if (value === undefined) {
+        absent += 1;
+        continue;
+      }
       const shown = this.#text(name);
-      const value = object[name] as Json;
       // Of names that are cut to the same text the first is kept.
       if (!kept.has(shown) && !this.isSpent) kept.set(shown, this.#value(value, depth + 1));
     }
-    const missing = names.length - kept.size;
+    // Members that nobody has looked at are counted without that.
+    const missing = names.length - absent - kept.size;
     if (missing > 0 && this.#mayNote()) {
       let note = CUT_NAME;
       while (kept.has(note)) note += '_';

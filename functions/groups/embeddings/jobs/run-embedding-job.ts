@@ -47,7 +47,7 @@ function failureOf(error: unknown, signal: AbortSignal): unknown {
   return new RunFailure(error.failureClass, error.message, { cause: error });
 }
 
-/** The job waits for its next turn where the provider may not be called again in this minute. */
+/** The job waits for its next turn where the provider may not be called now. */
 function embedInTurns(parts: EmbeddingJobsParts, context: JobContext, progress: JobProgress): Promise<Json> {
   const wait = async (until: number) => {
     await progress.report();
@@ -56,7 +56,7 @@ function embedInTurns(parts: EmbeddingJobsParts, context: JobContext, progress: 
   return inProviderTurns(
     () => embed(parts, context, progress),
     () => parts.clock.now(),
-    wait,
+    { wait, createdAt: context.createdAt },
   );
 }
 

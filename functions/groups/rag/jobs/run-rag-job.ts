@@ -36,7 +36,7 @@ export async function runRagJob(parts: RagJobsParts, context: JobContext): Promi
     const result = await inProviderTurns(
       (): Promise<object> => (isBatch ? ingestion.batch(text) : ingestion.text(text)),
       () => clock.now(),
-      wait,
+      { wait, createdAt: context.createdAt },
     );
     const kept = await keepResult(parts, context, isBatch, result as unknown as Json);
     if (staged !== undefined) await context.writeCheckpoint(OVER, kept);

@@ -1,0 +1,128 @@
+import type { FailureClass } from '../failure.ts';
+import { countOf, type SpaceCount, type SpaceCounts, withCount } from './space-counts.ts';
+
+/**
+ * Whether a provider that fails is left alone: by one space, or by all. Pure: `now` is in milliseconds since 1970.
+ *
+ * A space whose calls fail leaves the provider alone for itself. No space can do that to another: all rest only where several spaces have
+ * several failures each, all of them since the last answer that anybody got. After the rest each space tries for itself.
+ */
+
+/** Failures in a row after which a space leaves the provider alone. */
+export const FAILURES_MAX = 5;
+/** So long. Then one call of the space tries. */
+export const REST_MS = 30_000;
+/** All leave the provider alone where so many spaces have so many failures each without an answer to anybody. */
+export const FAILING_SPACES = 2;
+export const FAILURES_EACH = 3;
+/** Older failures say nothing about the provider of today. */
+export const FAILURE_AGE_MS = 300_000;
+
+/** Names the calls of the service itself, which are of no space. No tag of a space is so short. */
+const SERVICE = '-';
+
+export interface Circuit {
+  /** Until then no call is made at all. From then on each space makes one at a time, until one is answered; `null`: calls are made. */
+  readonly restsUntil: number | null;
+  readonly spaces: SpaceCounts;
+}
+
+export function failuresOf({ spaces }: Circuit, space: string | null): SpaceCount {
+  return countOf(spaces, space ?? SERVICE);
+}
+
+/** Without what is too old, or was written by a clock that is far ahead; the same object where nothing is. */
+export function withoutOldFailures<C extends Circuit>(circuit: C, now: number): C {
+  const isOld = (moment: number | null) => moment !== null && Math.abs(now - moment) > FAILURE_AGE_MS;
+  // A claim of a space that has not failed ends with its time.
+  const isOver = ({ failedAt, restsUntil }: SpaceCount) =>
+    isOld(failedAt) || (failedAt === null && restsUntil !== null && restOf(restsUntil, now) === 0);
+  const restsUntil = isOld(circuit.restsUntil) ? null : circuit.restsUntil;
+  if (restsUntil === circuit.restsUntil && !circuit.spaces.some(isOver)) return circuit;
+  const spaces = circuit.spaces.map((each) => (isOver(each) ? { ...each, ...NO_FAILURES } : each));
+  return { ...circuit, restsUntil, spaces };
+}
+
+const NO_FAILURES = { failures: 0, unanswered: 0, failedAt: null, restsUntil: null } as const;
+
+/** How long a call of the space has to wait for the rest, or for a call that tries. */
+export function restFor(circuit: Circuit, space: string | null, now: number): number {
+  return Math.max(restOf(circuit.restsUntil, now), restOf(failuresOf(circuit, space).restsUntil, now));
+}
+
+/** A clock that is far behind must not leave the provider alone for longer than a rest. */
+function restOf(restsUntil: number | null, now: number): number {
+  const rest = restsUntil === null ? 0 : restsUntil - now;
+  return rest > REST_MS ? 0 : Math.max(0, rest);
+}
+
+/** Whether the next call of the space tries the provider after a rest. */
+export function isTrialOf(circuit: Circuit, space: string | null): boolean {
+  return circuit.restsUntil !== null || failuresOf(circuit, space).restsUntil !== null;
+}
+
+/** Other calls of the space wait for this one that tries. */
+export function claimed<C extends Circuit>(circuit: C, space: string | null, now: number): C {
+  const own = { ...failuresOf(circuit, space), restsUntil: now + REST_MS };
+  return { ...circuit, spaces: withCount(circuit.spaces, own) };
+}
+
+/** Whether a success of a call for this space is news. */
+export function hasFailed(circuit: Circuit, space: string | null): boolean {
+  const own = failuresOf(circuit, space);
+  return (
+    circuit.restsUntil !== null ||
+    own.failures > 0 ||
+    own.restsUntil !== null ||
+    circuit.spaces.some(({ unanswered }) => unanswered > 0)
+  );
+}
+
+export interface CallEnd {
+  /** `null`: the call succeeded. */
+  readonly failure: FailureClass | null;
+  readonly space: string | null;
+  /** The call was one that tries. */
+  readonly isTrial: boolean;
+  readonly now: number;
+}
+
+/** After a call has ended; the same object where nothing changes. What the provider says about one request counts for nobody. */
+export function afterCall<C extends Circuit>(circuit: C, { failure, space, isTrial, now }: CallEnd): C {
+  if (failure === 'cancelled') return isTrial ? givenBack(circuit, space, now) : circuit;
+  if (failure === null || !isOfProvider(failure)) return answered(circuit, space);
+  const own = failuresOf(circuit, space);
+  const failures = Math.min(own.failures + 1, FAILURES_MAX);
+  const unanswered = Math.min(own.unanswered + 1, FAILURES_EACH);
+  const restsUntil = isTrial || failures === FAILURES_MAX ? now + REST_MS : own.restsUntil;
+  const spaces = withCount(circuit.spaces, { ...own, failures, unanswered, failedAt: now, restsUntil });
+  const isOfAll = spaces.filter((each) => each.unanswered >= FAILURES_EACH).length >= FAILING_SPACES;
+  return { ...circuit, restsUntil: circuit.restsUntil ?? (isOfAll ? now + REST_MS : null), spaces };
+}
+
+/** Nobody knows whether the provider is there, so the next call of the space tries. */
+function givenBack<C extends Circuit>(circuit: C, space: string | null, now: number): C {
+  const own = failuresOf(circuit, space);
+  const restsUntil = own.failures > 0 ? now : null;
+  return { ...circuit, spaces: withCount(circuit.spaces, { ...own, restsUntil }) };
+}
+
+/**
+ * A provider that answers is there, also where it refuses the request. It says nothing about the requests of a space that has failed again
+ * and again by itself.
+ */
+function answered<C extends Circuit>(circuit: C, space: string | null): C {
+  if (!hasFailed(circuit, space)) return circuit;
+  const { tag } = failuresOf(circuit, space);
+  const spaces = circuit.spaces.map((each) => {
+    if (each.tag === tag) return { ...each, ...NO_FAILURES };
+    const restsUntil = each.failures < FAILURES_MAX ? null : each.restsUntil;
+    return { ...each, unanswered: 0, restsUntil };
+  });
+  return { ...circuit, restsUntil: null, spaces };
+}
+
+/** Whether a failure of this class says that other calls would fail too. */
+function isOfProvider(failure: FailureClass): boolean {
+  return ['network', 'provider_unavailable', 'rate_limit', 'timeout'].includes(failure);
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { openCloudStorageBlobs } from '../../functions/blobs/cloud-storage/store.ts';
+import { openFileBlobs } from '../../functions/blobs/files/store.ts';
+import type { BlobStore } from '../../functions/blobs/port.ts';
+import { machine } from '../../functions/compose/machine.ts';
+import { BytesInFlight } from '../../functions/objects/bytes-in-flight.ts';
+import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
+import { recordCollections } from '../conformance/records-stage.ts';
+import { serveObjects } from '../support/objects-service.ts';
+
+/**
+ * A process of its own with the operations of objects: nothing but the service uses its memory. It tells its address, then, when it is
+ * asked, the most that it has held.
+ */
+
+export interface ObjectsProcessOptions {
+  readonly folder: string;
+  /** Where the bytes lie: in files, in pieces in the record store, or in this bucket. */
+  readonly place: 'files' | 'pieces' | { readonly bucket: string; readonly endpoint: string };
+  readonly bytesInFlightMax: number;
+  readonly objectBytesMax: number;
+}
+
+export interface MemoryPeak {
+  /** Bytes of buffers that were in use. */
+  readonly live: number;
+}
+
+const SAMPLE_MS = 100;
+
+const { folder, place, bytesInFlightMax, objectBytesMax } = JSON.parse(
+  process.argv[2] ?? '',
+) as ObjectsProcessOptions;
+const bytes = new BytesInFlight(bytesInFlightMax, objectBytesMax, machine.clock);
+const store = await openSqliteStore({
+  path: join(folder, 'store.db'),
+  ...machine,
+  collections: recordCollections,
+});
+const blobs = await openBlobs();
+const host = await serveObjects({ store, blobs, bytes, bytesInFlightMax });
+
+function openBlobs(): Promise<BlobStore> | BlobStore | null {
+  if (place === 'pieces') return null;
+  if (place === 'files') return openFileBlobs({ folder: join(folder, 'blobs'), ...machine });
+  return openCloudStorageBlobs({ ...place, ...machine });
+}
+
+let live = 0;
+setInterval(() => {
+  // Buffers that nobody uses any more are no matter of what the service holds.
+  globalThis.gc?.();
+  live = Math.max(live, process.memoryUsage().arrayBuffers);
+}, SAMPLE_MS);
+process.on('message', () => {
+  process.send?.({ live } satisfies MemoryPeak);
+  live = 0;
+});
+process.send?.(host.url);
