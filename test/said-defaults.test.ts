@@ -5,6 +5,7 @@ import { limits } from '../contracts/generated/limits.ts';
 import { machine } from '../functions/compose/machine.ts';
 import type { RecordStore } from '../functions/store/port.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
+import { ragAsDone } from './said-defaults-rag.ts';
 import { type Call, recordsAsDone } from './said-defaults-records.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
 import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
@@ -59,6 +60,7 @@ const asLimit: Readonly<Record<string, number>> = {
   'GET /collections/{collection}/inspect anomalyLimit': limits.anomaliesDefault,
   'GET /record-import/jobs limit': limits.recordJobListLimitDefault,
   'GET /embeddings/jobs limit': limits.embeddingJobListLimitDefault,
+  'GET /rag/ingestion/jobs limit': limits.ragJobListLimitDefault,
   'GET /traces limit': limits.traceListLimitDefault,
   'TracePruneRequest.limit': limits.traceListLimitDefault,
   'TraceExportRequest.limit': limits.traceListLimitDefault,
@@ -110,6 +112,14 @@ const room: Readonly<Record<string, number>> = {
   'CollectionInspectionAnomaly.details': 4_096,
   'RetrievalDiagnostics.details': 2_097_152,
   'RetrievalScoreNormalization.parameters': 65_536,
+  'RagIngestTextRequest.metadata': limits.recordBytesMax,
+  'RagIngestTextResult.trace': 65_536,
+  'RagContextChunk.metadata': limits.recordBytesMax,
+  'RagContextCitation.sourceSpan': limits.recordBytesMax,
+  'RagContextCitation.includedSourceSpan': limits.recordBytesMax,
+  'RagContextEnvelope.trace': limits.recordQueryBodyBytesMax,
+  'RagPromptEnvelope.trace': 65_536,
+  'RagContextEvaluationCase.metadata': 65_536,
   'ExecutionRuntimeAdapterStatus.details': 65_536,
   'ProviderDoctorResult.metadata': 65_536,
   'ProviderDoctorCheck.details': 65_536,
@@ -124,7 +134,13 @@ const room: Readonly<Record<string, number>> = {
   'PublicSchemaBundle.$defs': 16_777_216,
 };
 
-const collectionsAsDone = { ...recordsAsDone, ...searchesAsDone, ...tracesAsDone, ...embeddingsAsDone };
+const collectionsAsDone = {
+  ...recordsAsDone,
+  ...searchesAsDone,
+  ...tracesAsDone,
+  ...embeddingsAsDone,
+  ...ragAsDone,
+};
 
 /** How long lease calls asked to wait. */
 let waits: number[] = [];

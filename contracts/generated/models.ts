@@ -2354,36 +2354,33 @@ export type ExecutionMaintenanceDispatchReconcileResult = {
  * ignored.
  */
 export type SvcGraphTraversalProfileInput = {
-  /** Its name. (at most 2048 characters, "default" when absent) */
+  /** Its name. (at most 2048 characters) */
   readonly id?: string | null;
-  /**
-   * Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters, "both" when
-   * absent)
-   */
+  /** Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters) */
   readonly direction?: string | null;
-  /** Edges between a node and the nearest start, at most. (at least 0, 1 when absent) */
+  /** Edges between a node and the nearest start, at most. (at least 0) */
   readonly maxDepth?: number | null;
   /** Predicates of the edges that it follows; empty: all. (at most 10000 items) */
   readonly predicates?: readonly string[] | null;
   /** Types of the nodes that it goes to; empty: all. (at most 10000 items) */
   readonly nodeTypes?: readonly string[] | null;
-  /** Nodes of the answer, at most. Edges to further nodes are left out. (at least 1, 100 when absent) */
+  /** Nodes of the answer, at most. Edges to further nodes are left out. (at least 1) */
   readonly limit?: number | null;
-  /** Edges of the answer, at most. The walk ends with them. (at least 1, 100 when absent) */
+  /** Edges of the answer, at most. The walk ends with them. (at least 1) */
   readonly edgeLimit?: number | null;
-  /** Whether the answer has the starts. (true when absent) */
+  /** Whether the answer has the starts. */
   readonly includeStart?: boolean | null;
   /** Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items) */
   readonly reviewStatuses?: readonly string[] | null;
   /** Statuses of assertions, of which an edge needs one; empty: it needs none. (at most 10000 items) */
   readonly assertionStatuses?: readonly string[] | null;
-  /** Whether the walk goes only over edges and to nodes that have source spans. (false when absent) */
+  /** Whether the walk goes only over edges and to nodes that have source spans. */
   readonly requireSourceGrounding?: boolean | null;
   /**
    * Edges and nodes with a lower number `score` among their properties are left out. Those without one stay.
    */
   readonly minScore?: number | null;
-  /** Whether the diagnostics have the way to each node. (true when absent) */
+  /** Whether the diagnostics have the way to each node. */
   readonly includePathExplanations?: boolean | null;
   readonly [member: string]: unknown;
 };
@@ -2400,8 +2397,6 @@ export type SvcGraphProjection = {
   readonly nodes?: readonly SvcGraphNode[] | null;
   /** Its edges. (at most 10000 items) */
   readonly edges?: readonly SvcGraphEdge[] | null;
-  /** What the walk counted. */
-  readonly diagnostics?: JsonObject | null;
   /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
   readonly [member: string]: unknown;
@@ -2448,8 +2443,6 @@ export type SvcGraphNode = {
   readonly type: string;
   /** Name for people. (at most 900000 characters) */
   readonly label?: string | null;
-  /** Facts about it. A number `score` is what `minScore` of a traversal judges. */
-  readonly properties?: JsonObject | null;
   /** Where it is said. (at most 10000 items) */
   readonly sourceSpans?: readonly SvcGraphSourceSpan[] | null;
   /** Assertions about it. (at most 10000 items) */
@@ -2475,8 +2468,6 @@ export type SvcGraphSourceSpan = {
   readonly locator?: string | null;
   /** Hash of the text. (at most 900000 characters) */
   readonly textHash?: string | null;
-  /** Further facts. */
-  readonly metadata?: JsonObject | null;
   readonly [member: string]: unknown;
 };
 
@@ -2492,8 +2483,6 @@ export type SvcGraphEdge = {
   readonly predicate: string;
   /** Name for people. (at most 900000 characters) */
   readonly label?: string | null;
-  /** Facts about it. A number `score` is what `minScore` of a traversal judges. */
-  readonly properties?: JsonObject | null;
   /** Where it is said. (at most 10000 items) */
   readonly sourceSpans?: readonly SvcGraphSourceSpan[] | null;
   /** Assertions about it. (at most 10000 items) */
@@ -4034,13 +4023,12 @@ export type RetrievalRequest = {
   readonly hybrid?: HybridSearchOptions | null;
   /** How the best results are put into a new order. */
   readonly rerank?: RerankOptions | null;
-  /** The largest number of results, at most 1,000. (at least 1, 10 when absent) */
+  /** The largest number of results, at most 1,000. (at least 1) */
   readonly limit?: number | null;
   /** Results with a lower score before reranking are left out. */
   readonly minScore?: number | null;
   /**
    * Whether the answer says how it came about, which is also stored as a trace. A profile always asks for it.
-   * (false when absent)
    */
   readonly includeTrace?: boolean | null;
 };
@@ -4054,7 +4042,7 @@ export type EmbeddingOptions = {
   readonly field?: string | null;
   /**
    * What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower case
-   * are the same. (at most 32 characters, "query" when absent)
+   * are the same. (at most 32 characters)
    */
   readonly purpose?: string | null;
   /**
@@ -4072,7 +4060,7 @@ export type EmbeddingOptions = {
 export type RetrievalVectorFieldQuery = {
   /** Name of the vector in the policies of the collections. (at most 128 characters) */
   readonly field: string;
-  /** Its weight in the weighted mean of all vectors. (at least 0, 1 when absent) */
+  /** Its weight in the weighted mean of all vectors. (at least 0) */
   readonly weight?: number | null;
   /** Another text than the query of the request. (at most 100000 characters) */
   readonly query?: string | null;
@@ -4086,13 +4074,13 @@ export type RetrievalVectorFieldQuery = {
 
 /** How the results of words and of vectors become one list. */
 export type HybridSearchOptions = {
-  /** Weight of the vectors: at least 0. The sum of both weights is above 0. (0.55 when absent) */
+  /** Weight of the vectors: at least 0. The sum of both weights is above 0. */
   readonly vectorWeight?: number | null;
-  /** Weight of the words: at least 0. (0.45 when absent) */
+  /** Weight of the words: at least 0. */
   readonly lexicalWeight?: number | null;
   /**
    * Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
-   * (at least 1, 8 when absent)
+   * (at least 1)
    */
   readonly candidateMultiplier?: number | null;
   /** Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1) */
@@ -4101,22 +4089,22 @@ export type HybridSearchOptions = {
   readonly lexicalCandidateLimit?: number | null;
   /**
    * `weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight / (`rrfK`
-   * + rank). Upper and lower case are the same. (at most 32 characters, "weighted" when absent)
+   * + rank). Upper and lower case are the same. (at most 32 characters)
    */
   readonly fusion?: string | null;
-  /** How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1, 60 when absent) */
+  /** How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1) */
   readonly rrfK?: number | null;
 };
 
 /** How the best results are put into a new order by a model that reads their texts. */
 export type RerankOptions = {
-  /** Whether results are put into a new order. (false when absent) */
+  /** Whether results are put into a new order. */
   readonly enabled?: boolean | null;
   /** The provider; the reranker of the service itself if absent. (at most 160 characters) */
   readonly provider?: string | null;
   /**
    * What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
-   * `advisory`, `research`, `review` or `scaffold`. (at most 160 characters, "advisory" when absent)
+   * `advisory`, `research`, `review` or `scaffold`. (at most 160 characters)
    */
   readonly mode?: string | null;
   /**
@@ -4124,28 +4112,22 @@ export type RerankOptions = {
    * least 1)
    */
   readonly candidateLimit?: number | null;
-  /**
-   * The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1, 2000 when
-   * absent)
-   */
+  /** The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1) */
   readonly maxCandidateChars?: number | null;
   /**
    * The member of the content that holds the text; `text`, or else the first text of the content, if absent.
    * (at most 160 characters)
    */
   readonly contentField?: string | null;
-  /** Weight of the score of the reranker in the new score. (at least 0, 1 when absent) */
+  /** Weight of the score of the reranker in the new score. (at least 0) */
   readonly rerankScoreWeight?: number | null;
-  /** Weight of the score before. (at least 0, 0 when absent) */
+  /** Weight of the score before. (at least 0) */
   readonly originalScoreWeight?: number | null;
   /** How long the provider may take; as its mode says if absent. (at least 1) */
   readonly timeoutSeconds?: number | null;
   /** How much the provider may answer; as its mode says if absent. (at least 1) */
   readonly maxOutputBytes?: number | null;
-  /**
-   * Whether results keep their order where the reranker fails. If false, its failure refuses the request.
-   * (true when absent)
-   */
+  /** Whether results keep their order where the reranker fails. If false, its failure refuses the request. */
   readonly fallbackOnFailure?: boolean | null;
 };
 

@@ -2495,35 +2495,33 @@ class _SvcGraphTraversalProfileInputMembers(TypedDict):
     """
 
     id: NotRequired[str | None]
-    """Its name. (at most 2048 characters, "default" when absent)"""
+    """Its name. (at most 2048 characters)"""
     direction: NotRequired[str | None]
-    """Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters, "both" when
-    absent)
-    """
+    """Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters)"""
     maxDepth: NotRequired[int | None]
-    """Edges between a node and the nearest start, at most. (at least 0, 1 when absent)"""
+    """Edges between a node and the nearest start, at most. (at least 0)"""
     predicates: NotRequired[Sequence[str] | None]
     """Predicates of the edges that it follows; empty: all. (at most 10000 items)"""
     nodeTypes: NotRequired[Sequence[str] | None]
     """Types of the nodes that it goes to; empty: all. (at most 10000 items)"""
     limit: NotRequired[int | None]
-    """Nodes of the answer, at most. Edges to further nodes are left out. (at least 1, 100 when absent)"""
+    """Nodes of the answer, at most. Edges to further nodes are left out. (at least 1)"""
     edgeLimit: NotRequired[int | None]
-    """Edges of the answer, at most. The walk ends with them. (at least 1, 100 when absent)"""
+    """Edges of the answer, at most. The walk ends with them. (at least 1)"""
     includeStart: NotRequired[bool | None]
-    """Whether the answer has the starts. (true when absent)"""
+    """Whether the answer has the starts."""
     reviewStatuses: NotRequired[Sequence[str] | None]
     """Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
     assertionStatuses: NotRequired[Sequence[str] | None]
     """Statuses of assertions, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
     requireSourceGrounding: NotRequired[bool | None]
-    """Whether the walk goes only over edges and to nodes that have source spans. (false when absent)"""
+    """Whether the walk goes only over edges and to nodes that have source spans."""
     minScore: NotRequired[float | None]
     """Edges and nodes with a lower number `score` among their properties are left out. Those without one
     stay.
     """
     includePathExplanations: NotRequired[bool | None]
-    """Whether the diagnostics have the way to each node. (true when absent)"""
+    """Whether the diagnostics have the way to each node."""
 
 
 SvcGraphTraversalProfileInput: TypeAlias = Union[_SvcGraphTraversalProfileInputMembers, Mapping[str, object]]
@@ -2545,8 +2543,6 @@ class SvcGraphProjection(TypedDict):
     """Its nodes. (at most 10000 items)"""
     edges: NotRequired[list[SvcGraphEdge] | None]
     """Its edges. (at most 10000 items)"""
-    diagnostics: NotRequired[JsonObject | None]
-    """What the walk counted."""
     createdAt: NotRequired[str | None]
     """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
 
@@ -2593,8 +2589,6 @@ class SvcGraphNode(TypedDict):
     """What it is. (at most 900000 characters)"""
     label: NotRequired[str | None]
     """Name for people. (at most 900000 characters)"""
-    properties: NotRequired[JsonObject | None]
-    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
     sourceSpans: NotRequired[list[SvcGraphSourceSpan] | None]
     """Where it is said. (at most 10000 items)"""
     assertionIds: NotRequired[list[str] | None]
@@ -2620,8 +2614,6 @@ class SvcGraphSourceSpan(TypedDict):
     """The place in words, such as a page. (at most 900000 characters)"""
     textHash: NotRequired[str | None]
     """Hash of the text. (at most 900000 characters)"""
-    metadata: NotRequired[JsonObject | None]
-    """Further facts."""
 
 
 class SvcGraphEdge(TypedDict):
@@ -2637,8 +2629,6 @@ class SvcGraphEdge(TypedDict):
     """What it says. (at most 900000 characters)"""
     label: NotRequired[str | None]
     """Name for people. (at most 900000 characters)"""
-    properties: NotRequired[JsonObject | None]
-    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
     sourceSpans: NotRequired[list[SvcGraphSourceSpan] | None]
     """Where it is said. (at most 10000 items)"""
     assertionIds: NotRequired[list[str] | None]
@@ -4193,12 +4183,12 @@ class RetrievalRequest(TypedDict):
     rerank: NotRequired[RerankOptions | None]
     """How the best results are put into a new order."""
     limit: NotRequired[int | None]
-    """The largest number of results, at most 1,000. (at least 1, 10 when absent)"""
+    """The largest number of results, at most 1,000. (at least 1)"""
     minScore: NotRequired[float | None]
     """Results with a lower score before reranking are left out."""
     includeTrace: NotRequired[bool | None]
     """Whether the answer says how it came about, which is also stored as a trace. A profile always asks for
-    it. (false when absent)
+    it.
     """
 
 
@@ -4211,7 +4201,7 @@ class EmbeddingOptions(TypedDict):
     """
     purpose: NotRequired[str | None]
     """What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower
-    case are the same. (at most 32 characters, "query" when absent)
+    case are the same. (at most 32 characters)
     """
     queryPrefix: NotRequired[str | None]
     """Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
@@ -4229,7 +4219,7 @@ class RetrievalVectorFieldQuery(TypedDict):
     field: str
     """Name of the vector in the policies of the collections. (at most 128 characters)"""
     weight: NotRequired[float | None]
-    """Its weight in the weighted mean of all vectors. (at least 0, 1 when absent)"""
+    """Its weight in the weighted mean of all vectors. (at least 0)"""
     query: NotRequired[str | None]
     """Another text than the query of the request. (at most 100000 characters)"""
     embedding: NotRequired[EmbeddingOptions | None]
@@ -4244,12 +4234,12 @@ class HybridSearchOptions(TypedDict):
     """How the results of words and of vectors become one list."""
 
     vectorWeight: NotRequired[float | None]
-    """Weight of the vectors: at least 0. The sum of both weights is above 0. (0.55 when absent)"""
+    """Weight of the vectors: at least 0. The sum of both weights is above 0."""
     lexicalWeight: NotRequired[float | None]
-    """Weight of the words: at least 0. (0.45 when absent)"""
+    """Weight of the words: at least 0."""
     candidateMultiplier: NotRequired[int | None]
     """Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
-    (at least 1, 8 when absent)
+    (at least 1)
     """
     vectorCandidateLimit: NotRequired[int | None]
     """Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1)"""
@@ -4257,46 +4247,43 @@ class HybridSearchOptions(TypedDict):
     """Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1)"""
     fusion: NotRequired[str | None]
     """`weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight /
-    (`rrfK` + rank). Upper and lower case are the same. (at most 32 characters, "weighted" when absent)
+    (`rrfK` + rank). Upper and lower case are the same. (at most 32 characters)
     """
     rrfK: NotRequired[int | None]
-    """How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1, 60 when absent)"""
+    """How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1)"""
 
 
 class RerankOptions(TypedDict):
     """How the best results are put into a new order by a model that reads their texts."""
 
     enabled: NotRequired[bool | None]
-    """Whether results are put into a new order. (false when absent)"""
+    """Whether results are put into a new order."""
     provider: NotRequired[str | None]
     """The provider; the reranker of the service itself if absent. (at most 160 characters)"""
     mode: NotRequired[str | None]
     """What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
-    `advisory`, `research`, `review` or `scaffold`. (at most 160 characters, "advisory" when absent)
+    `advisory`, `research`, `review` or `scaffold`. (at most 160 characters)
     """
     candidateLimit: NotRequired[int | None]
     """So many of the best results are put into a new order, at most 1,000; four times the limit if absent.
     (at least 1)
     """
     maxCandidateChars: NotRequired[int | None]
-    """The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1, 2000 when
-    absent)
-    """
+    """The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1)"""
     contentField: NotRequired[str | None]
     """The member of the content that holds the text; `text`, or else the first text of the content, if
     absent. (at most 160 characters)
     """
     rerankScoreWeight: NotRequired[float | None]
-    """Weight of the score of the reranker in the new score. (at least 0, 1 when absent)"""
+    """Weight of the score of the reranker in the new score. (at least 0)"""
     originalScoreWeight: NotRequired[float | None]
-    """Weight of the score before. (at least 0, 0 when absent)"""
+    """Weight of the score before. (at least 0)"""
     timeoutSeconds: NotRequired[int | None]
     """How long the provider may take; as its mode says if absent. (at least 1)"""
     maxOutputBytes: NotRequired[int | None]
     """How much the provider may answer; as its mode says if absent. (at least 1)"""
     fallbackOnFailure: NotRequired[bool | None]
     """Whether results keep their order where the reranker fails. If false, its failure refuses the request.
-    (true when absent)
     """
 
 
