@@ -7,6 +7,7 @@ import type { RecordStore } from '../functions/store/port.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
 import { graphAsDone } from './said-defaults-graph.ts';
 import { providersAsDone } from './said-defaults-providers.ts';
+import { ragAsDone } from './said-defaults-rag.ts';
 import { type Call, recordsAsDone } from './said-defaults-records.ts';
 import { retrievalsAsDone } from './said-defaults-retrievals.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
@@ -69,6 +70,7 @@ const asLimit: Readonly<Record<string, number>> = {
   'GET /retrieval/evaluate/jobs limit': limits.retrievalJobListLimitDefault,
   'RetrievalRequest.limit': limits.retrievalLimitDefault,
   'GET /provider-jobs limit': limits.providerJobListLimitDefault,
+  'GET /rag/ingestion/jobs limit': limits.ragJobListLimitDefault,
   'GET /traces limit': limits.traceListLimitDefault,
   'TracePruneRequest.limit': limits.traceListLimitDefault,
   'TraceExportRequest.limit': limits.traceListLimitDefault,
@@ -138,6 +140,14 @@ const room: Readonly<Record<string, number>> = {
   'RetrievalScoreNormalization.parameters': 65_536,
   'RetrievalEvaluationCase.metadata': limits.recordQueryBodyBytesMax,
   'RetrievalResultEnvelope.trace': 131_072,
+  'RagIngestTextRequest.metadata': limits.recordBytesMax,
+  'RagIngestTextResult.trace': 65_536,
+  'RagContextChunk.metadata': limits.recordBytesMax,
+  'RagContextCitation.sourceSpan': limits.recordBytesMax,
+  'RagContextCitation.includedSourceSpan': limits.recordBytesMax,
+  'RagContextEnvelope.trace': limits.recordQueryBodyBytesMax,
+  'RagPromptEnvelope.trace': 65_536,
+  'RagContextEvaluationCase.metadata': 65_536,
   'ExecutionRuntimeAdapterStatus.details': 65_536,
   'ProviderDoctorResult.metadata': 65_536,
   'ProviderDoctorCheck.details': 65_536,
@@ -170,6 +180,7 @@ const collectionsAsDone = {
   ...graphAsDone,
   ...retrievalsAsDone,
   ...providersAsDone,
+  ...ragAsDone,
 };
 
 /** How long lease calls asked to wait. */

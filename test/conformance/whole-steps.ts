@@ -237,7 +237,7 @@ export const STEPS: readonly ScenarioStep[] = [
     '/graph/jobs/{id}',
   ),
   post('context', '/rag/context', context('river flood')),
-  post('prompt', '/rag/prompt', context('what holds the flood')),
+  post('prompt', '/rag/prompt', { context: context('what holds the flood') }),
   post('evaluate contexts', '/rag/context/evaluate', {
     cases: [{ request: context('river'), expectedGraph: { nodeIds: ['topic-0', 'topic-1'] } }],
   }),
