@@ -93,6 +93,24 @@ describe('the matches of an evaluation', () => {
     expect(found).toBeGreaterThan(1_000);
   });
 
+  test('are those of a second implementation where many sources differ in their spans alone', () => {
+    const end = fc.option(fc.integer({ min: 0, max: 9 }), { nil: null, freq: 8 });
+    const spans = fc.array(fc.record({ charStart: end, charEnd: end }), { minLength: 1, maxLength: 8 });
+    const place = { collection: 'c', partitionKey: 'p', id: 'r' };
+    const property = fc.property(spans, spans, (held, wanted) => {
+      const judged = judgedRecord(place, { sources: held.map((each) => ({ kind: 'k', span: each })) });
+      const all = wanted.map((each) => ({ kind: 'k', span: each }));
+      const rows = finish(
+        recordMatches(
+          all.map((each) => ({ sources: [each] })),
+          [judged],
+        ),
+      );
+      expect(rows).toEqual(all.map((one) => [judged.sources.some((other) => holdsSource(one, other))]));
+    });
+    fc.assert(property, runs);
+  });
+
   test('overlap where a second implementation finds it first', () => {
     const firsts = new Map<number, number>();
     const property = fc.property(matches, matches, (expected, wrong) => {
