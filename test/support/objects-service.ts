@@ -19,8 +19,7 @@ export const CALLERS = ['ada', 'bob', 'kim'];
 
 export interface ObjectsService {
   readonly store: RecordStore;
-  /** `null`: the bytes lie in pieces in the record store. */
-  readonly blobs: BlobStore | null;
+  readonly blobs: BlobStore;
   readonly bytes: BytesInFlight;
   readonly bytesInFlightMax: number;
 }
@@ -30,7 +29,7 @@ export function serveObjects({ store, blobs, bytes, bytesInFlightMax }: ObjectsS
   const open = () => Promise.resolve(store);
   const made = createObjectParts({
     records: createRecordParts({ store: open, world: machine, limits }),
-    place: bytesPlaceOf(open, blobs === null ? null : () => Promise.resolve(blobs)),
+    place: bytesPlaceOf(open, () => Promise.resolve(blobs)),
     limits: objectLimits(null, bytesInFlightMax),
   });
   const access = createRecordAccess({

@@ -15,8 +15,8 @@ import { serveObjects } from '../support/objects-service.ts';
 
 export interface ObjectsProcessOptions {
   readonly folder: string;
-  /** Where the bytes lie: in files, in pieces in the record store, or in this bucket. */
-  readonly place: 'files' | 'pieces' | { readonly bucket: string; readonly endpoint: string };
+  /** Where the bytes lie. */
+  readonly place: 'files' | { readonly bucket: string; readonly endpoint: string };
   readonly bytesInFlightMax: number;
   readonly objectBytesMax: number;
 }
@@ -40,8 +40,7 @@ const store = await openSqliteStore({
 const blobs = await openBlobs();
 const host = await serveObjects({ store, blobs, bytes, bytesInFlightMax });
 
-function openBlobs(): Promise<BlobStore> | BlobStore | null {
-  if (place === 'pieces') return null;
+function openBlobs(): Promise<BlobStore> | BlobStore {
   if (place === 'files') return openFileBlobs({ folder: join(folder, 'blobs'), ...machine });
   return openCloudStorageBlobs({ ...place, ...machine });
 }
