@@ -225,10 +225,10 @@ export function runAccessOf(settings: Settings): ExecutionAccess | null {
 }
 
 /** Who may start runs of providers may cancel them. */
-function asRecordJudge({ judgeRecordJob }: ProviderAccess): Pick<RecordAccess, 'judgeRecordJob'> {
+function asRecordJudge(providers: ProviderAccess): Pick<RecordAccess, 'judgeRecordJob'> {
   return {
     judgeRecordJob: ({ operation, ...job }) =>
-      judgeRecordJob({ ...job, operation: operation === 'read' ? 'read' : 'run' }),
+      providers.judgeRecordJob({ ...job, operation: operation === 'read' ? 'read' : 'run' }),
   };
 }
 

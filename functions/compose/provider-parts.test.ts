@@ -148,7 +148,10 @@ test('a qualification asks for vectors of the length that the settings say', asy
   if (vectors === undefined) throw new Error('the registry does not know it');
   let traces = 0;
   const [proof] = await qualify(capabilities, vectors, {
-    ...{ capabilities: vectors.target.capabilities, mode: 'mechanics', space: 'space', correlationId: 'c' },
+    capabilities: vectors.target.capabilities,
+    mode: 'mechanics',
+    space: 'space',
+    correlationId: 'c',
     signal: AbortSignal.timeout(60_000),
     newTraceId: () => `trace-of-${(traces += 1)}`,
   });

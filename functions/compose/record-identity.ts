@@ -20,7 +20,7 @@ export function spaceAccessOf<Operation extends string>(
     principal: policy.Principal ?? '',
     space: policy.Space ?? '',
     productId: policy.ProductId ?? null,
-    operations: (policy.AllowedOperations ?? []) as readonly string[] as readonly Operation[],
+    operations: (policy.AllowedOperations ?? []) as readonly Operation[],
   }));
   return createRecordAccess({ grants, caseInsensitive });
 }

@@ -51,10 +51,11 @@ test('the providers of the settings have their members', () => {
   expect(settings?.providers.enableLiveTargets).toBe(false);
 });
 
-const { Dimensions: _, ...withoutVectors } = openai;
 const chat = {
-  ...withoutVectors,
   Id: 'chat',
+  Kind: openai.Kind,
+  BaseAddress: openai.BaseAddress,
+  Model: openai.Model,
   'Capabilities:0': 'ai.chat',
   'Capabilities:1': 'ai.toolPlan',
   OutputTokensMax: '100',

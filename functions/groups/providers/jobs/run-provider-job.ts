@@ -25,9 +25,9 @@ export async function runProviderJob(parts: ProviderJobsParts, context: JobConte
   const statusDetails = { status, failureClass, providerStatus, traceId: ended.traceId };
   if (status === 'Succeeded') {
     await context.report({ statusDetails });
-    return result as unknown as Json;
+    return result;
   }
-  await context.writeCheckpoint(RESULT_KEY, result as unknown as Json);
+  await context.writeCheckpoint(RESULT_KEY, result);
   await context.report({ statusDetails });
   throw new RunFailure(failureClass ?? 'unknown', error ?? 'The run did not succeed.', {
     status: endOf(status),
