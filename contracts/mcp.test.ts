@@ -7,41 +7,71 @@ import { mcpDefinitions } from './generate/emit-mcp.ts';
 import { readSource } from './generate/source.ts';
 import { mcpExposures } from './generated/mcp/exposures.ts';
 
-/** Every operation that the endpoint offers in the whole contract, by its group; groups to come stand here already. */
-const tools: Readonly<Record<string, string>> = {
-  getExecutionRun: 'svc_execution_get_run_v1',
-  getExecutionRunHistory: 'svc_execution_get_run_history_v1',
-  listCollections: 'svc_collections_list_v1',
-  getCollection: 'svc_collections_get_v1',
-  inspectCollection: 'svc_collections_inspect_v1',
-  getRecord: 'svc_records_get_v1',
-  queryRecords: 'svc_records_query_v1',
-  searchRecords: 'svc_records_search_v1',
-  listRetrievalProfiles: 'svc_retrieval_list_profiles_v1',
-  retrieve: 'svc_retrieval_retrieve_v1',
-  buildRagContext: 'svc_rag_build_context_v1',
-  buildRagPrompt: 'svc_rag_build_prompt_v1',
-  listGraphProviderShapes: 'svc_graph_list_provider_shapes_v1',
-  getGraphProviderShape: 'svc_graph_get_provider_shape_v1',
-  traverseGraph: 'svc_graph_traverse_v1',
-  inspectGraph: 'svc_graph_inspect_collection_v1',
-  doctorGraph: 'svc_graph_doctor_collection_v1',
+/**
+ * Every operation that the endpoint offers in the whole contract, by its group, with the name that the first list of operations
+ * gave it; groups to come stand here already.
+ */
+const listed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  execution: {
+    startExecutionRun: 'svc_start_execution_run_v1',
+    getExecutionRun: 'svc_get_execution_run_v1',
+    getExecutionRunHistory: 'svc_get_execution_run_history_v1',
+  },
+  collections: {
+    listCollections: 'svc_list_collections_v1',
+    getCollection: 'svc_get_collection_v1',
+    startCollectionImportJob: 'svc_start_collection_import_job_v1',
+    inspectCollection: 'svc_inspect_collection_v1',
+  },
+  records: {
+    getRecord: 'svc_get_record_v1',
+    startRecordBatchUpsertJob: 'svc_start_record_batch_upsert_job_v1',
+    queryRecords: 'svc_query_records_v1',
+    searchRecords: 'svc_search_records_v1',
+  },
+  embeddings: {
+    startEmbeddingJob: 'svc_start_embedding_job_v1',
+  },
+  providers: {
+    startProviderRunJob: 'svc_start_provider_run_job_v1',
+  },
+  retrieval: {
+    listRetrievalProfiles: 'svc_list_retrieval_profiles_v1',
+    retrieve: 'svc_retrieve_v1',
+    startRetrievalEvaluationComparisonJob: 'svc_start_retrieval_evaluation_comparison_job_v1',
+    startRetrievalEvaluationJob: 'svc_start_retrieval_evaluation_job_v1',
+  },
+  rag: {
+    startRagIngestionTextJob: 'svc_start_rag_ingestion_text_job_v1',
+    startRagIngestionBatchJob: 'svc_start_rag_ingestion_batch_job_v1',
+    buildRagContext: 'svc_build_rag_context_v1',
+    buildRagPrompt: 'svc_build_rag_prompt_v1',
+  },
+  graph: {
+    listGraphProviderShapes: 'svc_list_graph_provider_shapes_v1',
+    getGraphProviderShape: 'svc_get_graph_provider_shape_v1',
+    traverseGraph: 'svc_traverse_graph_v1',
+    inspectGraphCollection: 'svc_inspect_graph_collection_v1',
+    doctorGraphCollection: 'svc_doctor_graph_collection_v1',
+    startGraphImportJob: 'svc_start_graph_import_job_v1',
+    startGraphInspectionJob: 'svc_start_graph_inspection_job_v1',
+    startGraphDoctorJob: 'svc_start_graph_doctor_job_v1',
+  },
 };
 
-const tasks: Readonly<Record<string, string>> = {
-  startExecutionRun: 'svc_execution_start_run_v1',
-  startCollectionImportJob: 'svc_collections_start_import_job_v1',
-  startRecordBatchUpsertJob: 'svc_records_start_batch_upsert_job_v1',
-  startEmbeddingJob: 'svc_embeddings_start_job_v1',
-  startProviderJob: 'svc_providers_start_run_job_v1',
-  startRetrievalEvaluationComparisonJob: 'svc_retrieval_start_evaluation_comparison_job_v1',
-  startRetrievalEvaluationJob: 'svc_retrieval_start_evaluation_job_v1',
-  startRagTextIngestionJob: 'svc_rag_start_ingestion_text_job_v1',
-  startRagTextBatchIngestionJob: 'svc_rag_start_ingestion_batch_job_v1',
-  startGraphImportJob: 'svc_graph_start_import_job_v1',
-  startGraphInspectionJob: 'svc_graph_start_inspection_job_v1',
-  startGraphDoctorJob: 'svc_graph_start_doctor_job_v1',
-};
+/** The name with the group as its area, once, in front: `svc_get_execution_run_v1` of execution is `svc_execution_get_run_v1`. */
+function areaFirst(group: string, name: string): string {
+  const area = [group, group.replace(/s$/, '')];
+  const words = name.split('_').slice(1, -1);
+  return ['svc', group, ...words.filter((word) => !area.includes(word)), 'v1'].join('_');
+}
+
+const named = Object.entries(listed).flatMap(([group, names]) =>
+  Object.entries(names).map(([id, name]) => [id, areaFirst(group, name)] as const),
+);
+const isTask = ([id]: readonly [string, string]) => id.startsWith('start');
+const tools: Readonly<Record<string, string>> = Object.fromEntries(named.filter((each) => !isTask(each)));
+const tasks: Readonly<Record<string, string>> = Object.fromEntries(named.filter(isTask));
 
 const resources: Readonly<Record<string, string>> = {
   getHealth: 'svc://health/v1',
@@ -59,6 +89,11 @@ describe('the names of the MCP catalog', () => {
     expect([tools, tasks, resources].map((each) => Object.keys(each).length)).toEqual([17, 12, 4]);
     const names = [tools, tasks, resources].flatMap((each) => Object.values(each));
     expect(new Set(names).size).toBe(33);
+    expect([tools['getExecutionRun'], tools['retrieve'], tasks['startEmbeddingJob']]).toEqual([
+      'svc_execution_get_run_v1',
+      'svc_retrieval_retrieve_v1',
+      'svc_embeddings_start_job_v1',
+    ]);
   });
 
   test('are those of the operations that exist, and no other operation is offered', () => {

@@ -44,7 +44,7 @@ export function emitMcpExposures({ catalog }: ContractSource): string {
   const exposed = catalog.operations.filter(({ mcp }) => mcp.exposure !== 'none');
   const rows = exposed.map(({ id, mcp }) => {
     const value = { exposure: mcp.exposure, name: mcp.name ?? mcp.uri, defaultEnabled: mcp.defaultEnabled };
-    return `  ${id}: ${literal(value as Json, '  ', id.length + 4)},\n`;
+    return `  ${id}: ${literal(value, '  ', id.length + 4)},\n`;
   });
   return [
     HEADER,
@@ -230,7 +230,7 @@ function withDefinitions(
   }
   const names = [...reached.keys()].sort();
   const definitions = Object.fromEntries(names.map((name) => [name, modelOf(source, name)]));
-  const whole = change({ ...schema, ...(names.length > 0 ? { $defs: definitions } : {}) } as Schema);
+  const whole = change({ ...schema, ...(names.length > 0 ? { $defs: definitions } : {}) });
   return published(whole as Json);
 }
 

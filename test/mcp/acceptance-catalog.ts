@@ -148,7 +148,7 @@ const plainTools: readonly McpTool[] = [
   answering(SECRET_TOOL, { type: 'text', text: 'for the operator' }),
   {
     definition: definitionOf('greet', { type: 'object', properties: { name: { type: 'string' } } }),
-    call: ({ name }) => Promise.resolve(textOf(`Hello, ${String(name)}!`)),
+    call: ({ name }) => Promise.resolve(textOf(`Hello, ${typeof name === 'string' ? name : ''}!`)),
   },
 ];
 

@@ -133,7 +133,7 @@ describe('a task is authorized with each request', () => {
       const id = `${Buffer.from(forged).toString('base64url')}.${mac}`;
       expect((await service.ask('writer', 'tasks/get', { taskId: id })).error?.code).toBe(-32602);
     }
-    for (const id of [text, place, mac, `${place}.`, `${taskId}.${mac}`, 'x'.repeat(5_000)])
+    for (const id of [text, place, mac, `${place}.`, `${String(taskId)}.${mac}`, 'x'.repeat(5_000)])
       expect((await service.ask('writer', 'tasks/get', { taskId: id })).error?.code).toBe(-32602);
   });
 
