@@ -44,7 +44,14 @@ describe('the map of functions', () => {
     // The jobs of artifacts, collections, records, embeddings and graphs are runs.
     const groups = locals['groups'] as Readonly<Record<string, { readonly queues: boolean }>>;
     const creating = Object.entries(groups).flatMap(([name, { queues }]) => (queues ? [name] : []));
-    expect(creating.sort()).toEqual(['artifacts', 'collections', 'embeddings', 'execution', 'graph', 'records']);
+    expect(creating.sort()).toEqual([
+      'artifacts',
+      'collections',
+      'embeddings',
+      'execution',
+      'graph',
+      'records',
+    ]);
   });
 });
 

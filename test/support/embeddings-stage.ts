@@ -8,11 +8,11 @@ import {
   admitEmbeddingJob,
   type EmbeddingJobDependencies,
 } from '../../functions/groups/embeddings/jobs/admit-embedding-job.ts';
-import { cancelInSpace } from '../../functions/groups/records/library/cancel-in-space.ts';
 import { embeddingJobs } from '../../functions/groups/embeddings/jobs/embedding-jobs.ts';
 import { embeddingJobPage } from '../../functions/groups/embeddings/jobs/job-list.ts';
 import { type EmbeddingJobView, embeddingJobView } from '../../functions/groups/embeddings/jobs/job-view.ts';
 import { embeddingResults } from '../../functions/groups/embeddings/jobs/kept-result.ts';
+import { cancelInSpace } from '../../functions/groups/records/library/cancel-in-space.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
 import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
 import { getJob } from '../../functions/jobs/read-jobs.ts';

@@ -113,8 +113,7 @@ function* faultsWithin(value: Json, pointer: string, [count, model]: Exclude<Kin
     }
     for (const name of REQUIRED[model])
       if (typeof each[name] !== 'string') yield { pointer: `${place}/${name}`, detail: words.text };
-    for (const fault of faultsOf(each, model))
-      yield { pointer: place + fault.pointer, detail: fault.detail };
+    for (const fault of faultsOf(each, model)) yield { pointer: place + fault.pointer, detail: fault.detail };
   }
 }
 

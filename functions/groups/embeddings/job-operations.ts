@@ -1,9 +1,9 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import { getJob } from '../../jobs/read-jobs.ts';
+import { cancelInSpace } from '../records/library/cancel-in-space.ts';
 import type { EmbeddingsDependencies } from './dependencies.ts';
 import { admitEmbeddingJob } from './jobs/admit-embedding-job.ts';
-import { cancelInSpace } from '../records/library/cancel-in-space.ts';
 import { embeddingJobPage } from './jobs/job-list.ts';
 import { embeddingJobView } from './jobs/job-view.ts';
 import { embeddingResults } from './jobs/kept-result.ts';

@@ -12,11 +12,11 @@ import { partitionOf } from '../../graph/rules/read-scope.ts';
 import type { CallContext, GroupHandlers, Handler } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
+import { cancelInSpace } from '../records/library/cancel-in-space.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import type { GraphDependencies } from './dependencies.ts';
 import { envelopeIn } from './import-options.ts';
 import { admitGraphJob, type GraphJobRequest } from './jobs/admit-graph-job.ts';
-import { cancelInSpace } from '../records/library/cancel-in-space.ts';
 import { graphJobView, graphResults } from './jobs/job-view.ts';
 
 type Handlers = GroupHandlers<'graph'>;

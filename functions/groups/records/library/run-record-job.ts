@@ -65,7 +65,12 @@ async function textOf({ payloads }: RecordJobsParts, payload: RecordJobPayload):
 }
 
 /** What the run holds of the result. Job views make a large one from the ledger where artifacts have no place. */
-async function kept({ resultBytesMax }: RecordJobsParts, context: JobContext, isBatch: boolean, result: Json) {
+async function kept(
+  { resultBytesMax }: RecordJobsParts,
+  context: JobContext,
+  isBatch: boolean,
+  result: Json,
+) {
   const name = RESULT_ARTIFACTS[isBatch ? 'batch_upsert' : 'collection_import'];
   return keepResult(context, name, result, resultBytesMax, { isRemade: true });
 }
