@@ -18,7 +18,7 @@ const status = fc.constantFrom('proposed', 'accepted', 'rejected');
 
 const listed = <Element extends object>(element: fc.Arbitrary<Element>, prefix: string, most: number) =>
   fc
-    .array(element, { maxLength: most })
+    .array(element, { maxLength: most, size: 'max' })
     .map((all) => all.map((each, at) => ({ ...each, id: `${prefix}${at}` })));
 
 /** Graphs with loops, cycles, parallel and dangling edges, and claims that contradict each other. */
