@@ -12,7 +12,6 @@ import { partitionOf } from '../../graph/rules/read-scope.ts';
 import type { CallContext, GroupHandlers, Handler } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
-import { cancelInSpace } from '../records/library/cancel-in-space.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { GraphDependencies } from './dependencies.ts';
