@@ -136,8 +136,11 @@ function placesFound({ collection, partitionKey }: MatchPlace): readonly string[
 
 /** Under which places a match looks: what it does not name it finds everywhere, and what it names also where no name stands. */
 function placesSought({ collection, partitionKey }: MatchPlace): readonly string[] {
-  const sought = (name: string | null): readonly PlaceName[] => (name === null ? [ANY] : [name, null]);
-  return placesOf(sought(nameOf(collection)), sought(nameOf(partitionKey)));
+  return placesOf(soughtNames(nameOf(collection)), soughtNames(nameOf(partitionKey)));
+}
+
+function soughtNames(name: string | null): readonly PlaceName[] {
+  return name === null ? [ANY] : [name, null];
 }
 
 type PlaceName = string | null | typeof ANY;
