@@ -37,6 +37,7 @@ export const directions: Readonly<Record<string, Direction>> = {
   executionHistoryLimitDefault: 'nowhere',
   recordJobListLimitDefault: 'nowhere',
   embeddingJobListLimitDefault: 'nowhere',
+  providerJobListLimitDefault: 'nowhere',
   retrievalLimitDefault: 'nowhere',
   traceListLimitDefault: 'nowhere',
   objectListLimitDefault: 'nowhere',
