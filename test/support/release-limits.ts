@@ -41,6 +41,7 @@ export const directions: Readonly<Record<string, Direction>> = {
   graphTargetRecordsDefault: 'nowhere',
   ragJobListLimitDefault: 'nowhere',
   retrievalJobListLimitDefault: 'nowhere',
+  providerJobListLimitDefault: 'nowhere',
   retrievalLimitDefault: 'nowhere',
   traceListLimitDefault: 'nowhere',
   objectListLimitDefault: 'nowhere',
