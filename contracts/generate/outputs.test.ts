@@ -72,18 +72,20 @@ same<ListParcelsParameters, { readonly limit?: number | undefined; readonly afte
 same<Client.ParcelManifest, { readonly manifest: Client.ParcelQuery; readonly artifact: FilePart }>(true);
 same<Awaited<ReturnType<SvcClient['ingestParcel']>>, Client.Parcel | null>(true);
 same<Awaited<ReturnType<SvcClient['putBytes']>>, ReadableStream<Uint8Array>>(true);
-same<Exclude<keyof SvcClient, 'getExecutionRun' | 'getRecordImportJob' | 'getEmbeddingJob'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'waitForExecutionRun' | 'waitForRecordImportJob' | 'waitForEmbeddingJob' | 'toJSON'>(true);
+same<Exclude<keyof SvcClient, 'getExecutionRun' | 'getRecordImportJob' | 'getEmbeddingJob' | 'getRetrievalEvaluationJob'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'waitForExecutionRun' | 'waitForRecordImportJob' | 'waitForEmbeddingJob' | 'waitForRetrievalEvaluationJob' | 'toJSON'>(true);
 // The methods of the runtime that need operations of the published contract, which the fixture lacks.
 declare module './sdk/typescript/src/generated/models.ts' {
   export interface ExecutionRun { readonly completedAtUtc: string | null }
   export interface RecordImportJob { readonly status: string }
   export interface EmbeddingJob { readonly status: string }
+  export interface RetrievalEvaluationJob { readonly status: string }
 }
 declare module './sdk/typescript/src/generated/client.ts' {
   interface Operations {
     getExecutionRun(runId: string, parameters: { readonly waitSeconds: number }, options: object): Promise<Client.ExecutionRun>;
     getRecordImportJob(jobId: string, options: object): Promise<Client.RecordImportJob | null>;
     getEmbeddingJob(jobId: string, options: object): Promise<Client.EmbeddingJob | null>;
+    getRetrievalEvaluationJob(jobId: string, options: object): Promise<Client.RetrievalEvaluationJob | null>;
   }
 }
 export const used = [query, parcel, operations.peek.routes, problems.not_found.status, limits.parcelsMax, loadValidators];
