@@ -56,11 +56,12 @@ async function main(): Promise<void> {
   console.log(`${cloud ? 'The local cloud' : 'The service'} answers on ${service.address}.`);
   const editions = { 1: libraryOf(root, 1, records), 2: libraryOf(root, 2, records) };
   const startedAt = performance.now();
-  const showChart = async (svg: string) => {
-    if (chart !== undefined) await writeFile(chart, svg);
-  };
   await play({ address: service.address, editions, clients, root, showChart });
   console.log(`Every promise was kept, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
+}
+
+async function showChart(svg: string): Promise<void> {
+  if (chart !== undefined) await writeFile(chart, svg);
 }
 
 function embedded(folder: string): ServiceProgram {

@@ -101,7 +101,7 @@ describe('retrieve', () => {
       schemaVersion: 'svc.retrieval.diagnostics.v1',
       candidateSources: ['vector', 'lexical', 'rerank'],
     });
-    const id = String(json.trace?.['id']);
+    const id = json.trace?.['id'] as string;
     const stored = await service.call({ method: 'GET', path: `/traces/${id}` });
     expect(stored.json()).toMatchObject({ id, operation: 'retrieval.search' });
   });

@@ -1,5 +1,5 @@
 import type { JobContext } from '../../../jobs/job-plugin.ts';
-import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
+import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import type { Clock } from '../../../kernel/world.ts';
 import type { CaseLog } from '../../../retrieval/evaluation/run-evaluation.ts';
 import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
@@ -59,7 +59,7 @@ export class CaseCheckpoints implements CaseLog {
   }
 
   async keep(variant: number | null, result: CaseResult): Promise<void> {
-    await this.#context.writeCheckpoint(caseKey(variant, result.index), result as unknown as Json);
+    await this.#context.writeCheckpoint(caseKey(variant, result.index), result);
     this.#counts.add(result);
   }
 
