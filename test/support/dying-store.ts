@@ -20,8 +20,13 @@ export class DyingStore {
   calls = 0;
   readonly store: RecordStore;
 
-  constructor(inner: RecordStore, { at, after }: Death) {
-    const isVerb = (name: unknown) => name === 'transact' || name === 'query' || name === 'claim';
+  /** `verbs` are the calls that count. */
+  constructor(
+    inner: RecordStore,
+    { at, after }: Death,
+    verbs: readonly string[] = ['transact', 'query', 'claim'],
+  ) {
+    const isVerb = (name: unknown) => verbs.includes(String(name));
     this.store = new Proxy(inner, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name);
