@@ -41,9 +41,9 @@ async function killedAt(
   const stage = new RecordsStage(store);
   const api = stage.records({ concurrencyMax: 0 });
   const start = (body: object) => api.answer<GraphJob>('POST', '/collections/g/graph/import', { body }, 202);
+  const old = await start({ envelope: ringOf('old', 3) });
   const before = stage.records();
   await before.engine.start();
-  const old = await start({ envelope: ringOf('old', 3) });
   const read = (id: string) => api.answer<GraphJob>('GET', `/graph/jobs/${id}`);
   while (['queued', 'running'].includes((await read(old.id)).status)) await stage.quiet();
   await before.engine.stop();
