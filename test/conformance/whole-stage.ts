@@ -92,7 +92,7 @@ export class ScenarioProcess {
   #chain: Chain | null = null;
 
   constructor({ folder, store, step = 0, answers = new Map(), isHurried = false }: ProcessOptions) {
-    this.#dying = new DyingStore(store, { ...LIVE, commitsOnly: true });
+    this.#dying = new DyingStore(store, LIVE, ['transact']);
     this.answers = new Map(answers);
     this.#time.begin(step);
     const given = { ...SETTINGS, 'Server:DataDirectory': folder };
@@ -120,7 +120,7 @@ export class ScenarioProcess {
 
   /** The process dies right after so many more commits: the database has the last one, the process never knows. */
   dieAfter(commits: number): void {
-    this.#dying.death = { at: this.#dying.calls + commits, after: true, commitsOnly: true };
+    this.#dying.death = { at: this.#dying.calls + commits, after: true };
   }
 
   get isDead(): boolean {

@@ -7,8 +7,6 @@ export interface Death {
   readonly at: number;
   /** Whether the store has done that call. */
   readonly after: boolean;
-  /** Whether reads and claims are no calls, and commits alone count. */
-  readonly commitsOnly?: boolean;
 }
 
 /** A process that lives. */
@@ -24,10 +22,14 @@ export class DyingStore {
   death: Death;
   readonly store: RecordStore;
 
-  constructor(inner: RecordStore, death: Death) {
+  /** `verbs` are the calls that count. */
+  constructor(
+    inner: RecordStore,
+    death: Death,
+    verbs: readonly string[] = ['transact', 'query', 'claim'],
+  ) {
     this.death = death;
-    const isVerb = (name: unknown) =>
-      name === 'transact' || (!this.death.commitsOnly && (name === 'query' || name === 'claim'));
+    const isVerb = (name: unknown) => verbs.includes(String(name));
     this.store = new Proxy(inner, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name);
