@@ -19,7 +19,7 @@ export interface ExpansionRequest {
   readonly seedNodeIds?: readonly string[] | null;
   readonly seedJsonPointers?: readonly string[] | null;
   readonly maxSeedNodes?: number | null;
-  readonly profile?: object | null;
+  readonly profile?: { readonly id?: string | null } | null;
   readonly maxRecords?: number | null;
   readonly allowPartialGraph?: boolean | null;
   readonly includeGraphContextText?: boolean | null;
