@@ -1,7 +1,6 @@
 import { checkCollectionName } from '../../collections/rules/policy.ts';
 import { readProfile, type TraversalProfile } from '../../graph/rules/profile.ts';
 import { readSeedPointers } from '../../graph/rules/seeds.ts';
-import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 
 const SEEDS_MAX = 1_000;
@@ -73,7 +72,7 @@ export function readExpansion(
     seedNodeIds,
     seedJsonPointers: readSeedPointers(given.seedJsonPointers, `${pointer}/seedJsonPointers`),
     maxSeedNodes: whole(given.maxSeedNodes ?? 16, [1, SEEDS_MAX], `${pointer}/maxSeedNodes`),
-    profile: readProfile((given.profile ?? {}) as JsonObject, `${pointer}/profile`),
+    profile: readProfile(given.profile ?? {}, `${pointer}/profile`),
     maxRecords,
     allowPartialGraph: given.allowPartialGraph ?? false,
     includeText: given.includeGraphContextText ?? true,
