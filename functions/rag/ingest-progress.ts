@@ -100,5 +100,5 @@ function headOf({ head }: RecordData): ProgressHead {
 
 function begunIn(record: RecordData): BegunPlan {
   const { incarnation, next, revisions } = headOf(record);
-  return { incarnation, next, revisions, plan: parseJson(record.body ?? 'null') as unknown as PackedPlan };
+  return { incarnation, next, revisions, plan: parseJson(record.body ?? 'null') as PackedPlan };
 }

@@ -94,12 +94,8 @@ export class RagStage extends Stage {
   async records(): Promise<readonly RecordValue[]> {
     const { records } = await queryRecords(this.partsOver(this.store), this.space, 'notes', {});
     return records.map((text) => {
-      const { createdAt, updatedAt, vectors, ...record } = JSON.parse(text) as RecordValue;
-      return {
-        ...record,
-        hasVector: vectors !== null,
-        hasTimes: createdAt !== updatedAt || true,
-      } as RecordValue;
+      const { createdAt: _, updatedAt: __, vectors, ...record } = JSON.parse(text) as RecordValue;
+      return { ...record, vectors: vectors !== null };
     });
   }
 

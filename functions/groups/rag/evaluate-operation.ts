@@ -49,7 +49,7 @@ function withoutContext(answer: CaseAnswer): CaseAnswer {
 function caseOf({ index, asked, durationMs, outcome }: TriedContext, includeContext: boolean): CaseAnswer {
   const { name = null, request, expectedGraph = null, metadata = null } = asked;
   const queryId = queryIdOf(name, metadata, index);
-  const profile = request.graphExpansion?.profile as { readonly id?: string | null } | null | undefined;
+  const profile = request.graphExpansion?.profile;
   const mode =
     'built' in outcome ? outcome.built.retrieval.mode : (request.retrieval.searchMode ?? 'lexical');
   const profileName = request.retrieval.profile ?? profile?.id ?? mode;

@@ -72,9 +72,13 @@ async function planText(
   const collection = await readCollection(records, space, name);
   if (collection === null) throw collectionMissing(name);
   const document = readDocument(text(), collection.policy, embeddings.embedder);
-  const embed = () => Promise.reject(new TypeError('a dry run embeds nothing'));
-  const call = { embed, signal, ...(grow === undefined ? {} : { grow }) };
+  const call = { embed: embedsNothing, signal, ...(grow === undefined ? {} : { grow }) };
   const planned = await ingestDocument(records, space, document, call);
   const trace = await traceIngestion(retrieval, planned, { runId: null, index: 0, space, startedAt });
   return { status: 200 as const, body: ingestAnswer(planned.plan, [], trace) };
+}
+
+/** A dry run asks no model. */
+function embedsNothing(): Promise<never> {
+  return Promise.reject(new TypeError('a dry run embeds nothing'));
 }

@@ -1,7 +1,6 @@
 import { checkCollectionName } from '../../collections/rules/policy.ts';
 import { readProfile, type TraversalProfile } from '../../graph/rules/profile.ts';
 import { readSeedPointers } from '../../graph/rules/seeds.ts';
-import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 
 const SEEDS_MAX = 1_000;
@@ -19,7 +18,7 @@ export interface ExpansionRequest {
   readonly seedNodeIds?: readonly string[] | null;
   readonly seedJsonPointers?: readonly string[] | null;
   readonly maxSeedNodes?: number | null;
-  readonly profile?: object | null;
+  readonly profile?: { readonly id?: string | null } | null;
   readonly maxRecords?: number | null;
   readonly allowPartialGraph?: boolean | null;
   readonly includeGraphContextText?: boolean | null;
@@ -73,7 +72,7 @@ export function readExpansion(
     seedNodeIds,
     seedJsonPointers: readSeedPointers(given.seedJsonPointers, `${pointer}/seedJsonPointers`),
     maxSeedNodes: whole(given.maxSeedNodes ?? 16, [1, SEEDS_MAX], `${pointer}/maxSeedNodes`),
-    profile: readProfile((given.profile ?? {}) as JsonObject, `${pointer}/profile`),
+    profile: readProfile(given.profile ?? {}, `${pointer}/profile`),
     maxRecords,
     allowPartialGraph: given.allowPartialGraph ?? false,
     includeText: given.includeGraphContextText ?? true,

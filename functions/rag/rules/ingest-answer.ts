@@ -82,13 +82,13 @@ const names = Object.keys(NO_TOTALS) as readonly (keyof IngestTotals)[];
 
 export function addedTotals(totals: IngestTotals, answer: IngestTotals): IngestTotals {
   const sums = names.map((name) => [name, totals[name] + answer[name]]);
-  return Object.fromEntries(sums) as unknown as IngestTotals;
+  return Object.fromEntries(sums) as IngestTotals;
 }
 
 /** The counters in what a run says of itself. */
 export function totalsIn(details: Readonly<Record<string, unknown>> | null | undefined): IngestTotals {
   const found = names.map((name) => [name, Number(details?.[name] ?? 0)]);
-  return Object.fromEntries(found) as unknown as IngestTotals;
+  return Object.fromEntries(found) as IngestTotals;
 }
 
 export function batchAnswer(collection: string, requested: number, items: readonly BatchItemAnswer[]) {

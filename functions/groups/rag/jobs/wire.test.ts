@@ -116,7 +116,7 @@ describe('ingestRagText', () => {
     };
     const { textResult } = await ingested(INGEST, body);
     expect(textResult?.trace).toMatchObject({ tracePersisted: true, operation: 'rag.ingest_text' });
-    const { id } = textResult?.trace as unknown as { readonly id: string };
+    const { id } = (textResult?.trace ?? {}) as { readonly id?: string };
     const trace = await read(`/traces/${id}`);
     expect(trace.status).toBe(200);
     expect(trace.json()).toMatchObject({ operation: 'rag.ingest_text', resultSummary: { chunkCount: 1 } });
