@@ -48,8 +48,7 @@ const PAUSE_MS = 5_000;
 /** Before the first bytes: a promise that nothing comes of holds up its space for no longer. */
 const FIRST_PAUSE_MS = 1_000;
 /** In so long an upload or answer that is fast enough for its bytes passes as a whole, but for pauses. */
-const WHOLE_MS = 15_000;
-const FAST_PAUSE_MS = 2_000;
+const WHOLE_MS = 30_000;
 /** So long after something of a space gave way, what it begins has to show its pace from the first byte. */
 export const NO_GRACE_MS = 30_000;
 /** The largest object arrives in four times as long at the least pace of a prompt upload. */
@@ -72,12 +71,12 @@ export function promptAfter(promptUntil: number, bytes: number, now: number): nu
 
 /** Until when what begins now is fast enough, whatever it will hold. `gaveWayAt`: when something of its space did so last. */
 export function fastFrom(now: number, gaveWayAt: number | null): number {
-  return gaveWayAt !== null && now - gaveWayAt < NO_GRACE_MS ? now : now + FAST_PAUSE_MS;
+  return gaveWayAt !== null && now - gaveWayAt < NO_GRACE_MS ? now : now + PAUSE_MS;
 }
 
 /** After more bytes have passed of a call that holds so many. */
 export function fastAfter(fastUntil: number, bytes: number, held: number, now: number): number {
-  return Math.min(now + FAST_PAUSE_MS, fastUntil + (bytes * WHOLE_MS) / Math.max(held, bytes, 1));
+  return Math.min(now + PAUSE_MS, fastUntil + (bytes * WHOLE_MS) / Math.max(held, bytes, 1));
 }
 
 /** One share for each space: half of the process, and always room for the largest object. */
