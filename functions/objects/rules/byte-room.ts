@@ -7,7 +7,7 @@
  * - An upload or an answer that falls behind `PROMPT_BYTES_PER_SECOND` is slow. Slow ones are ended where others need their bytes, and
  *   only there.
  * - What is held longer than `WHOLE_MS` at its pace gives way, where there is no other room, to a call of another space that would hold less
- *   than its own space holds; within a space, to a call that would hold less than it does. So two callers who read the largest objects just
+ *   than half of what its own space holds; within a space, to a call that would hold less than it does. So two callers who read the largest objects just
  *   fast enough take nothing from others: who has less comes first. Nor do they by asking again and again: after it gave way, a space has
  *   no time to show its pace for `NO_GRACE_MS`.
  * - The oldest upload of the process is not ended for the bound of the process, and a prompt one ends younger uploads where it needs their
@@ -156,10 +156,12 @@ function endedFor<H extends ByteHolder>(
     end(each);
     if (fits()) return [...ended];
   }
+  // Spaces that want the same would otherwise end each other in turn.
+  const margin = areSpacesWeighed ? 2 : 1;
   const left = isSlow(asking, now) ? [] : lingering(holders, asking, now).filter((each) => !ended.has(each));
   for (;;) {
     const next = heaviestOf(left, weightOf);
-    if (next === undefined || weightOf(next) <= weightOf(asking) + bytes) break;
+    if (next === undefined || weightOf(next) <= margin * (weightOf(asking) + bytes)) break;
     left.splice(left.indexOf(next), 1);
     end(next);
     if (fits()) return [...ended];
