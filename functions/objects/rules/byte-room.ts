@@ -7,7 +7,7 @@
  * - An upload or an answer that falls behind `PROMPT_BYTES_PER_SECOND` is slow. Slow ones are ended where others need their bytes, and
  *   only there.
  * - What is held longer than `WHOLE_MS` at its pace gives way, where there is no other room, to a call of another space that would hold less
- *   than its own space holds; within a space, to a call that would hold less than it does. So two callers who read the largest objects just
+ *   than half of what its own space holds; within a space, to a call that would hold less than it does. So two callers who read the largest objects just
  *   fast enough take nothing from others: who has less comes first. Nor do they by asking again and again: after it gave way, a space has
  *   no time to show its pace for `NO_GRACE_MS`.
  * - The oldest upload of the process is not ended for the bound of the process, and a prompt one ends younger uploads where it needs their
@@ -48,8 +48,7 @@ const PAUSE_MS = 5_000;
 /** Before the first bytes: a promise that nothing comes of holds up its space for no longer. */
 const FIRST_PAUSE_MS = 1_000;
 /** In so long an upload or answer that is fast enough for its bytes passes as a whole, but for pauses. */
-const WHOLE_MS = 15_000;
-const FAST_PAUSE_MS = 2_000;
+const WHOLE_MS = 30_000;
 /** So long after something of a space gave way, what it begins has to show its pace from the first byte. */
 export const NO_GRACE_MS = 30_000;
 /** The largest object arrives in four times as long at the least pace of a prompt upload. */
@@ -72,12 +71,12 @@ export function promptAfter(promptUntil: number, bytes: number, now: number): nu
 
 /** Until when what begins now is fast enough, whatever it will hold. `gaveWayAt`: when something of its space did so last. */
 export function fastFrom(now: number, gaveWayAt: number | null): number {
-  return gaveWayAt !== null && now - gaveWayAt < NO_GRACE_MS ? now : now + FAST_PAUSE_MS;
+  return gaveWayAt !== null && now - gaveWayAt < NO_GRACE_MS ? now : now + PAUSE_MS;
 }
 
 /** After more bytes have passed of a call that holds so many. */
 export function fastAfter(fastUntil: number, bytes: number, held: number, now: number): number {
-  return Math.min(now + FAST_PAUSE_MS, fastUntil + (bytes * WHOLE_MS) / Math.max(held, bytes, 1));
+  return Math.min(now + PAUSE_MS, fastUntil + (bytes * WHOLE_MS) / Math.max(held, bytes, 1));
 }
 
 /** One share for each space: half of the process, and always room for the largest object. */
@@ -157,10 +156,12 @@ function endedFor<H extends ByteHolder>(
     end(each);
     if (fits()) return [...ended];
   }
+  // Spaces that want the same would otherwise end each other in turn.
+  const margin = areSpacesWeighed ? 2 : 1;
   const left = isSlow(asking, now) ? [] : lingering(holders, asking, now).filter((each) => !ended.has(each));
   for (;;) {
     const next = heaviestOf(left, weightOf);
-    if (next === undefined || weightOf(next) <= weightOf(asking) + bytes) break;
+    if (next === undefined || weightOf(next) <= margin * (weightOf(asking) + bytes)) break;
     left.splice(left.indexOf(next), 1);
     end(next);
     if (fits()) return [...ended];
