@@ -30,16 +30,18 @@ interface Mapped {
 
 /** The same graph with each list in the order of its ids, so that equal graphs are written alike. */
 export function inIdOrder(envelope: GraphEnvelope): GraphEnvelope {
-  const ordered = <Element extends { readonly id: string }>(elements: readonly Element[]) =>
-    [...elements].sort((a, b) => compareUtf8(a.id, b.id));
   return {
     ...envelope,
-    nodes: ordered(envelope.nodes),
-    edges: ordered(envelope.edges),
-    assertions: ordered(envelope.assertions),
-    reviews: ordered(envelope.reviews),
-    projections: ordered(envelope.projections),
+    nodes: byId(envelope.nodes),
+    edges: byId(envelope.edges),
+    assertions: byId(envelope.assertions),
+    reviews: byId(envelope.reviews),
+    projections: byId(envelope.projections),
   };
+}
+
+function byId<Element extends { readonly id: string }>(elements: readonly Element[]): readonly Element[] {
+  return elements.toSorted((a, b) => compareUtf8(a.id, b.id));
 }
 
 /** The records of a graph: the envelope, then its elements list by list. One record a step. */
