@@ -159,6 +159,7 @@ describe('P04: what is deployed is what is listed', () => {
       'embedding-providers',
       'engine',
       'external-context',
+      'guard-record',
       'handler-registry',
       'handlers',
       'index',
