@@ -147,6 +147,14 @@ describe('the comparison finds', () => {
     ['a default where none was told', limited('CanonicalTransactionRequest', 'actor', 'default', null)],
     ['a value more', inSchema('ServerCheckStatus', addValue('unknown'))],
     [
+      'another text of a member that is called default',
+      (document) => {
+        const { properties } = document.components.schemas['ProviderModelDescriptor'] ?? expect.fail();
+        const member = properties['default'] ?? expect.fail();
+        properties['default'] = { ...member, description: 'Other words.' };
+      },
+    ],
+    [
       'parameters in another order',
       ({ paths }) => {
         for (const { get } of Object.values(paths)) get?.parameters?.reverse();

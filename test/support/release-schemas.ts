@@ -13,9 +13,10 @@ export function schemaFaults(released: object, now: object): string[] {
     if (seen.has(pair) || !isObject(old.node)) return;
     seen.add(pair);
     const it = isObject(young.node) ? young.node : {};
-    for (const fault of changes(old.node, it)) faults.add(`${old.at}: ${fault}`);
+    const isMembers = holdsMembers(old.at);
+    if (!isMembers) for (const fault of changes(old.node, it)) faults.add(`${old.at}: ${fault}`);
     for (const [name, child] of Object.entries(old.node)) {
-      if (said.has(name)) continue;
+      if (!isMembers && said.has(name)) continue;
       const key = keyOf(child, name, it);
       visit(step(old, name, child), step(young, key, Reflect.get(it, key)));
     }
@@ -43,6 +44,11 @@ interface Place {
 
 /** Examples are no schemas, whatever they hold. */
 const said = new Set(['example', 'examples', 'default', 'enum', 'const']);
+
+/** A model may have a member with the name of a keyword, such as `default`; one that is called `properties` is a schema itself. */
+function holdsMembers(at: string): boolean {
+  return /(?<!\/properties)\/properties$/.test(at);
+}
 
 function start(document: object, part: string): Place {
   return { document, at: `/${part}`, node: Reflect.get(document, part) };
