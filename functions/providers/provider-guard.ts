@@ -72,12 +72,16 @@ async function enterCall(
 ): Promise<Omit<Sent, 'isSent'>> {
   const key = guardKey(provider);
   const now = clock.now();
-  const { state, refusal, isTrial } = await (await store()).transact(GUARD_SCOPE, { keys: [{ key }] }, (found) => {
-    const before = stateIn(found.get(key)?.head);
-    const answer = admitCall(before, limits, { ...request, now });
-    const isWritten = answer.state !== before;
-    return { writes: isWritten ? [{ put: { key, head: headOf(answer.state) } }] : [], result: answer };
-  });
+  const { state, refusal, isTrial } = await (await store()).transact(
+    GUARD_SCOPE,
+    { keys: [{ key }] },
+    (found) => {
+      const before = stateIn(found.get(key)?.head);
+      const answer = admitCall(before, limits, { ...request, now });
+      const isWritten = answer.state !== before;
+      return { writes: isWritten ? [{ put: { key, head: headOf(answer.state) } }] : [], result: answer };
+    },
+  );
   if (refusal !== null) throw failureOf(refusal);
   return { isNews: hasFailed(state, request.space), isTrial };
 }

@@ -24,7 +24,8 @@ interface Entry {
 
 const read = (path: string) => JSON.parse(readFileSync(join(import.meta.dirname, path), 'utf8')) as unknown;
 const promised = read('operations-129.json') as readonly Promised[];
-const known = (read('../../contracts/public-sdk-surface.json') as { readonly operations: readonly Entry[] }).operations;
+const known = (read('../../contracts/public-sdk-surface.json') as { readonly operations: readonly Entry[] })
+  .operations;
 
 /** A key with slashes is a catch-all in the catalog. */
 const pathOf = (path: string) => path.replaceAll(/\{(\w+)\+\}/g, '{$1}');

@@ -23,11 +23,7 @@ export class DyingStore {
   readonly store: RecordStore;
 
   /** `verbs` are the calls that count. */
-  constructor(
-    inner: RecordStore,
-    death: Death,
-    verbs: readonly string[] = ['transact', 'query', 'claim'],
-  ) {
+  constructor(inner: RecordStore, death: Death, verbs: readonly string[] = ['transact', 'query', 'claim']) {
     this.death = death;
     const isVerb = (name: unknown) => verbs.includes(String(name));
     this.store = new Proxy(inner, {
