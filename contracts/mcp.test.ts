@@ -61,9 +61,9 @@ const listed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** The name with the group as its area, once, in front: `svc_get_execution_run_v1` of execution is `svc_execution_get_run_v1`. */
 function areaFirst(group: string, name: string): string {
-  const area = [group, group.replace(/s$/, '')];
+  const area = new Set([group, group.replace(/s$/, '')]);
   const words = name.split('_').slice(1, -1);
-  return ['svc', group, ...words.filter((word) => !area.includes(word)), 'v1'].join('_');
+  return ['svc', group, ...words.filter((word) => !area.has(word)), 'v1'].join('_');
 }
 
 const named = Object.entries(listed).flatMap(([group, names]) =>

@@ -61,12 +61,15 @@ function entryFaults(entry: Partial<ProviderSetting>): string[] {
   ).filter((name) => entry[name] === undefined);
   const faults = missing.map((name) => `has no ${name}`);
   const ofKind = [...common, ...useful[Kind]];
-  const uses = [...ofKind, ...usesOfCapabilities(entry, Kind)];
-  const all = [...ofKind, ...usesOfCapabilities({ Capabilities: ['ai.embedding', 'ai.chat'] }, Kind)];
-  const useless = (Object.keys(entry) as Member[]).filter((name) => !uses.includes(name));
+  const uses = new Set([...ofKind, ...usesOfCapabilities(entry, Kind)]);
+  const all = new Set([
+    ...ofKind,
+    ...usesOfCapabilities({ Capabilities: ['ai.embedding', 'ai.chat'] }, Kind),
+  ]);
+  const useless = (Object.keys(entry) as Member[]).filter((name) => !uses.has(name));
   faults.push(
     ...useless.map((name) => {
-      const which = all.includes(name) ? 'its Capabilities have' : `the kind ${Kind} has`;
+      const which = all.has(name) ? 'its Capabilities have' : `the kind ${Kind} has`;
       return `has ${name}, for which ${which} no use`;
     }),
   );

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GraphJob, SvcGraphCollectionExportResult } from '../../contracts/generated/models.ts';
 import { declaredCollections } from '../../functions/compose/collections.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { canonicalJson, type Json } from '../../functions/kernel/canonical-json.ts';
+import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
@@ -68,7 +68,7 @@ async function killedAt(
   );
   await second.engine.stop();
   const job = { status, requested, attempted, succeeded, failed, progress, nodeCount, importResult };
-  return { commits: dying.calls, end: canonicalJson({ job, envelope, recordCount } as unknown as Json) };
+  return { commits: dying.calls, end: canonicalJson({ job, envelope, recordCount }) };
 }
 
 /** Nothing that lives is under way any more; the dead process goes on with nothing. */

@@ -71,12 +71,12 @@ export async function killedAfter(
   const first = await openProcess(folder, index, answers);
   await first.process.start();
   first.process.dieAfter(commits);
-  let isOver = false;
-  void first.process.take(step, index).then(
-    () => (isOver = true),
-    () => (isOver = true),
-  );
-  while (!isOver && !first.process.isDead) await turn();
+  const request = { isOver: false };
+  const over = () => {
+    request.isOver = true;
+  };
+  void first.process.take(step, index).then(over, over);
+  while (!request.isOver && !first.process.isDead) await turn();
   for (let turns = 0; turns < TURNS; turns += 1) await turn();
   await first.store.close();
   const second = await openProcess(folder, index, answers, true);

@@ -39,7 +39,7 @@ export const mcpExposures: Readonly<Record<string, { readonly exposure: 'tool' |
   retrieve: { exposure: 'tool', name: 'svc_retrieval_retrieve_v1', defaultEnabled: true },
   startRetrievalEvaluationComparisonJob: {
     exposure: 'task',
-    name: 'svc_retrieval_start_comparison_job_v1',
+    name: 'svc_retrieval_start_evaluation_comparison_job_v1',
     defaultEnabled: false,
   },
   startRetrievalEvaluationJob: {
@@ -70,8 +70,12 @@ export const mcpExposures: Readonly<Record<string, { readonly exposure: 'tool' |
     defaultEnabled: true,
   },
   traverseGraph: { exposure: 'tool', name: 'svc_graph_traverse_v1', defaultEnabled: true },
-  inspectGraphCollection: { exposure: 'tool', name: 'svc_graph_inspect_v1', defaultEnabled: true },
-  doctorGraphCollection: { exposure: 'tool', name: 'svc_graph_doctor_v1', defaultEnabled: true },
+  inspectGraphCollection: {
+    exposure: 'tool',
+    name: 'svc_graph_inspect_collection_v1',
+    defaultEnabled: true,
+  },
+  doctorGraphCollection: { exposure: 'tool', name: 'svc_graph_doctor_collection_v1', defaultEnabled: true },
   startGraphImportJob: { exposure: 'task', name: 'svc_graph_start_import_job_v1', defaultEnabled: false },
   startGraphInspectionJob: {
     exposure: 'task',
