@@ -30,6 +30,7 @@ const STEP_MS = 600_000;
 /** The lease of a dead process ends within this time. */
 const LEASE_OVER_MS = 10_000;
 const START = Date.UTC(2026, 0, 1);
+const QUIET_TURNS = 20;
 const ENDED = /^(succeeded|failed|cancelled|rejected|timedout|unsupported|notconfigured)$/i;
 
 /** All record collections of the service. */
@@ -78,6 +79,39 @@ export interface ProcessOptions {
   readonly isHurried?: boolean;
 }
 
+/** A store that knows how many of its calls are under way. */
+class WatchedStore {
+  readonly store: RecordStore;
+  #underWay = 0;
+
+  constructor(inner: RecordStore) {
+    this.store = new Proxy(inner, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        return (...given: unknown[]) => {
+          const answer: unknown = Reflect.apply(member, target, given);
+          if (!(answer instanceof Promise)) return answer;
+          this.#underWay += 1;
+          const over = () => {
+            this.#underWay -= 1;
+          };
+          answer.then(over, over);
+          return answer;
+        };
+      },
+    });
+  }
+
+  /** Settles when what goes on beside the answers has come to its end, such as the last commits of a run. */
+  async quiet(): Promise<void> {
+    for (let turns = 0; turns < QUIET_TURNS; turns += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#underWay > 0) turns = -1;
+    }
+  }
+}
+
 export interface Answer {
   readonly status: number;
   readonly body: string;
@@ -88,11 +122,13 @@ export class ScenarioProcess {
   readonly answers: Map<string, unknown>;
   readonly #time = new StepWorld();
   readonly #dying: DyingStore;
+  readonly #watched: WatchedStore;
   readonly #service: Service;
   #chain: Chain | null = null;
 
   constructor({ folder, store, step = 0, answers = new Map(), isHurried = false }: ProcessOptions) {
-    this.#dying = new DyingStore(store, LIVE, ['transact']);
+    this.#watched = new WatchedStore(store);
+    this.#dying = new DyingStore(this.#watched.store, LIVE, ['transact']);
     this.answers = new Map(answers);
     this.#time.begin(step);
     const given = { ...SETTINGS, 'Server:DataDirectory': folder };
@@ -140,7 +176,9 @@ export class ScenarioProcess {
   /** Sends the step and reads its job until it has ended: the texts of all answers. */
   async take(step: ScenarioStep, index: number): Promise<readonly Answer[]> {
     this.#time.begin(index);
-    return this.again(step, keyOf(index));
+    const answers = await this.again(step, keyOf(index));
+    await this.#watched.quiet();
+    return answers;
   }
 
   /** The same without a move of the time. */
