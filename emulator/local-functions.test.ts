@@ -72,9 +72,9 @@ test('the functions of records start where the settings serve them', () => {
       ].includes(name),
     );
   const canonical = { Server__CanonicalAccess__IdentityPolicies__0__Principal: 'a@b.c' };
-  expect(named({})).toHaveLength(7);
+  expect(named({})).toHaveLength(9);
   expect(named(canonical)).toEqual([]);
-  expect(named(canonical, true)).toHaveLength(7);
+  expect(named(canonical, true)).toHaveLength(9);
   expect(named({ Records__Enabled: 'false' })).toEqual([]);
   expect(named({ executionruntime__enabled: 'false' })).toEqual([]);
 });
@@ -98,10 +98,10 @@ test('the worker is there where the queue is not in the process, at the path tha
     'objects',
     'artifacts',
     'embeddings',
-    'graph',
-    'rag',
-    'retrieval',
     'providers',
+    'retrieval',
+    'rag',
+    'graph',
     'traces',
     'worker',
     'reconcile',

@@ -277,7 +277,7 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
     ...own,
   });
 
-  test('an evaluation goes on behind a case that fails', async () => {
+  test('evaluateRetrieval goes on behind a case that fails', async () => {
     const stage = await stageWith({}, store);
     const cases = [
       asked('fox'),
@@ -333,7 +333,7 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
     expect(await grown(5)).toBe(one);
   });
 
-  test('a comparison that is killed at any of its checkpoints ends with the same report', async () => {
+  test('compareRetrievalEvaluations: a comparison that is killed at any of its checkpoints ends with the same report', async () => {
     const stage = await stageWith({}, store);
     const comparison = readComparison({
       cases: [

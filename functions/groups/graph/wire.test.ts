@@ -63,7 +63,7 @@ async function exported(name: string, body: object = {}): Promise<SvcGraphCollec
   return answer.json();
 }
 
-describe('an import', () => {
+describe('importGraphEnvelope and startGraphImportJob: an import', () => {
   test.each(['import', 'import/jobs'])('by %s is a job that makes the collection', async (path) => {
     const name = `made-${path.replace('/', '-')}`;
     const answer = await post(at(name, path), { envelope: people });
@@ -172,7 +172,7 @@ describe('an import', () => {
   });
 });
 
-test('a preflight says what an import would do, and does nothing', async () => {
+test('preflightGraphImport says what an import would do, and does nothing', async () => {
   const answer = await post(at('nothing-yet', 'import/preflight'), { envelope: people });
   expect(answer.json()).toMatchObject({
     valid: true,
@@ -188,7 +188,7 @@ test('a preflight says what an import would do, and does nothing', async () => {
   expect((await read('/collections/nothing-yet')).status).toBe(404);
 });
 
-describe('an export', () => {
+describe('exportGraphEnvelope', () => {
   test('gives the graph, which imports elsewhere as it is', async () => {
     await done(at('from', 'import'), { envelope: people });
     const first = await exported('from', { graphId: 'people' });
@@ -217,7 +217,7 @@ describe('an export', () => {
   });
 });
 
-describe('a walk', () => {
+describe('traverseGraph', () => {
   test('finds what its profile asks for, and says how', async () => {
     await done(at('walked', 'import'), { envelope: people });
     const found = await walk('walked', { startNodeIds: ['ada', 'eve'], profile: { maxDepth: 2 } });
@@ -278,7 +278,7 @@ describe('a walk', () => {
   });
 });
 
-test('an inspection counts, and names what is odd', async () => {
+test('inspectGraphCollection and startGraphInspectionJob count, and names what is odd', async () => {
   const odd = {
     ...people,
     edges: [...people.edges, edge('cx', 'cleo', 'nobody')],
@@ -322,7 +322,7 @@ test('an inspection counts, and names what is odd', async () => {
     expect((await post(at('odd', 'inspect'), { anomalyLimit })).status).toBe(400);
 });
 
-test('a doctor says how records lead into the graph', async () => {
+test('doctorGraphCollection and startGraphDoctorJob say how records lead into the graph', async () => {
   await done(at('graph', 'import'), { envelope: people });
   expect((await post(at('graph', 'doctor'), {})).json()).toMatchObject({
     ready: true,
@@ -386,7 +386,7 @@ test('operations on a collection that is not there say so', async () => {
   expect([target.status, target.json()]).toMatchObject([404, { code: 'collection_not_found' }]);
 });
 
-test('jobs are listed newest first with a next page, and an ended one is not cancelled', async () => {
+test('listGraphJobs is newest first with a next page, and cancelGraphJob leaves what getGraphJob shows as ended', async () => {
   const made: string[] = [];
   for (const id of ['a', 'b', 'c'])
     made.push((await done(at('listed', 'import'), { envelope: { nodes: [node(id)] } })).id);
@@ -410,7 +410,7 @@ test('jobs are listed newest first with a next page, and an ended one is not can
   for (const limit of [0, 201]) expect((await read(`/graph/jobs?limit=${limit}`)).status).toBe(400);
 });
 
-test('shapes of graph stores are listed in their order, and found by their exact id', async () => {
+test('listGraphProviderShapes has an order, and getGraphProviderShape takes an exact id', async () => {
   const shapes = (await read('/graph/provider-shapes')).json<{ id: string }[]>();
   expect(idsOf(shapes)).toEqual([
     'local-sqlite',

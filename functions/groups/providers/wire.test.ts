@@ -112,7 +112,7 @@ describe('what a provider can do', () => {
 const DISABLED = 'provider_disabled_by_configuration';
 
 describe('the state of a provider', () => {
-  test('readiness tells what was proven, and what may not be called', async () => {
+  test('listProviderReadiness and getProviderReadiness tell what was proven, and what may not be called', async () => {
     const { json: all } = await call('/providers/readiness');
     expect(all['items']).toHaveLength(8);
     expect((await call('/providers/chat/readiness')).json).toMatchObject({
@@ -121,7 +121,7 @@ describe('the state of a provider', () => {
     });
   });
 
-  test('the doctor says what is wrong with a provider, and calls none', async () => {
+  test('listProviderDoctor and getProviderDoctor say what is wrong with a provider, and call none', async () => {
     const { json: all } = await call('/providers/doctor');
     expect(all).toMatchObject([
       { provider: 'chat', status: 'failed' },
@@ -174,7 +174,7 @@ describe('the state of a provider', () => {
     }
   });
 
-  test('a provider that is not registered has no state, no models and no limits', async () => {
+  test('getProvider, getProviderQuota and listProviderQualifications know no provider that is not registered', async () => {
     for (const path of ['', '/doctor', '/readiness', '/qualifications'])
       expect(await call(`/providers/none${path}`)).toMatchObject({
         status: 404,

@@ -256,7 +256,7 @@ test('both jobs have an operation of their own, also for a dry run, whose job wr
   expect(await records({ partitionKeys: ['jobs'] })).toEqual([]);
 });
 
-test('listRagIngestionJobs names its next page, and shows results where they are asked for', async () => {
+test('listRagIngestionJobs names its next page, and shows results as getRagIngestionJob does where they are asked for', async () => {
   for (const id of ['x', 'y', 'z'])
     await ingested(INGEST, { documentId: id, partitionKey: 'list', text: TEXT });
   const seen: string[] = [];

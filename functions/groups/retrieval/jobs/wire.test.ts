@@ -99,7 +99,7 @@ test('a request with the same key answers the first job, and another request is 
   }
 });
 
-test('the list names its next page, and shows results where they are asked for', async () => {
+test('listRetrievalEvaluationJobs names its next page, and shows results as getRetrievalEvaluationJob where they are asked for', async () => {
   for (const path of [JOBS, COMPARISONS, JOBS])
     await ended((await started(path, path === JOBS ? evaluation : comparison)).admission.statusUri);
   const seen: string[] = [];
