@@ -142,7 +142,9 @@ test('a proof by a run or a trial of one space shows another space nothing of th
   const local = '/providers/local-deterministic-ai';
   await finished('a plan');
   const tried = await send('caller', 'POST', `${local}/qualify`, { capability: 'ai.review' });
-  expect(tried.json()).toMatchObject([{ evidenceRefs: [/^trace:/, /^input:/, /^output:/].map((ref): unknown => expect.stringMatching(ref)) }]);
+  expect(tried.json()).toMatchObject([
+    { evidenceRefs: [/^trace:/, /^input:/, /^output:/].map((ref): unknown => expect.stringMatching(ref)) },
+  ]);
   const refsAt = async (name: string, path: string) => {
     const answer = (await send(name, 'GET', local + path)).json<unknown>();
     const all = (Array.isArray(answer) ? answer : (answer as { items: unknown }).items) as readonly Proof[];
