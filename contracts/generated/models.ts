@@ -3430,7 +3430,10 @@ export type ProviderModePolicy = {
   readonly reviewRequired: boolean;
   /** Whether each run leaves a trace. */
   readonly traceRequired: boolean;
-  /** Time of a run that names none, in seconds. (at least 1) */
+  /**
+   * Time of a run that names none, in seconds; `defaultTimeoutSeconds` of the limits (120) where that is
+   * shorter. (at least 1)
+   */
   readonly timeoutSeconds: number;
 };
 
@@ -3580,7 +3583,10 @@ export type ProviderCapabilityReadiness = {
    * `provider_disabled`. (at most 160 characters)
    */
   readonly reason: string;
-  /** The proof, as `trace:`, `input:` and `output:` with an id or a hash. (at most 16 items) */
+  /**
+   * The proof, as `trace:`, `input:` and `output:` with an id or a hash. Only the answer of `qualifyProvider`
+   * has all of them; elsewhere a trial shows `input:`, and a run nothing. (at most 16 items)
+   */
   readonly evidenceRefs: readonly string[];
   /** What makes the proof worthless. (at most 16 items) */
   readonly driftTriggers: readonly string[];
@@ -3725,7 +3731,10 @@ export type ProviderQualification = {
   readonly driftTriggers: readonly string[];
   /** What other services have and this one does not. (at most 32 items) */
   readonly unsupportedFeatures: readonly string[];
-  /** The proof, as `trace:`, `input:` and `output:` with an id or a hash. (at most 16 items) */
+  /**
+   * The proof, as `trace:`, `input:` and `output:` with an id or a hash. Only the answer of `qualifyProvider`
+   * has all of them; elsewhere a trial shows `input:`, and a run nothing. (at most 16 items)
+   */
   readonly evidenceRefs: readonly string[];
 };
 
@@ -3770,7 +3779,10 @@ export type ProviderRunRequest = {
   readonly correlationId?: string | null;
   /** What the caller has read for it; the trace keeps these names. (at most 64 items) */
   readonly contextRefs?: readonly string[] | null;
-  /** Time of the whole run in seconds, from 1 to 300; that of the mode where it is absent. */
+  /**
+   * Time of the whole run in seconds, from 1 to 300. Where it is absent, that of the mode or
+   * `defaultTimeoutSeconds` of the limits (120), whichever is shorter.
+   */
   readonly timeoutSeconds?: number | null;
   /** Bytes of the output as canonical JSON, from 1 to 131,072. */
   readonly maxOutputBytes?: number | null;

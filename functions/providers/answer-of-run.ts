@@ -39,6 +39,11 @@ export async function keptAnswer(memory: RunMemory | null): Promise<RunAnswer | 
   return ((await memory?.read(RESPONSE)) ?? null) as RunAnswer | null;
 }
 
+/** Whether an earlier execution of the run has called the provider: it was admitted, and the call is perhaps paid for. */
+export async function hasCalled(memory: RunMemory | null): Promise<boolean> {
+  return ((await memory?.read(CALLS)) ?? null) !== null;
+}
+
 /** Asks the provider, and keeps its answer right after it came. Throws only what interrupts the run. */
 export async function answerOf(
   world: Pick<World, 'timers'>,

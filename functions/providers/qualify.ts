@@ -22,8 +22,8 @@ export interface Qualification {
 }
 
 /**
- * Tries each capability with the smallest useful request, one after the other, and keeps what that proves. A run that the limits of
- * the service refused proves nothing. Each run of a paid provider costs.
+ * Tries each capability with the smallest useful request, one after the other, and keeps what that proves. A run that the limits or the
+ * settings of the service refused proves nothing. Each run of a paid provider costs. The traces are evidence for this caller alone.
  */
 export async function qualify(
   parts: CapabilityParts,
@@ -31,6 +31,7 @@ export async function qualify(
   { capabilities, mode, ...of }: Qualification,
 ): Promise<readonly ReturnType<typeof qualificationView>[]> {
   const { target } = provider;
+  const proofs = new Map<OfferedCapability, StoredQualification>();
   for (const capability of capabilities) {
     of.signal.throwIfAborted();
     const traceId = of.newTraceId();
@@ -39,13 +40,19 @@ export async function qualify(
     const ended = await runCapability(parts, provider, run);
     const made = proofOf(ended, capability);
     await parts.writeTrace(of.space, traceOf(ended, made, of.newTraceId()));
-    if (ended.outcome.reached !== 'guard')
-      await keepQualification(parts.store, target.id, made, 'qualification');
+    if (!isProof(ended)) continue;
+    await keepQualification(parts.store, target.id, made, 'qualification');
+    proofs.set(capability, made);
   }
   const [stored = []] = await qualificationsOf(parts.store, [target.id]);
   return capabilities.map((each) =>
-    qualificationView(target, each, currentQualification(target, each, stored)),
+    qualificationView(target, each, proofs.get(each) ?? currentQualification(target, each, stored)),
   );
+}
+
+/** A provider that the service did not call, by its limits or because the settings do not let it, works as before. */
+function isProof({ target, outcome }: EndedRun): boolean {
+  return target.isEnabled && outcome.reached !== 'guard';
 }
 
 function proofOf(ended: EndedRun, capability: OfferedCapability): StoredQualification {

@@ -198,6 +198,18 @@ describe('a run over the network', () => {
     expect([again.outcome, server?.received.length]).toEqual([outcome, 2]);
   });
 
+  test('that goes on after its lease has ended counts once, so that a full window does not refuse it', async () => {
+    const instance = new Instance();
+    const provider = await instance.remote(completion('Hi'), completion('Hi'), completion('Hi'));
+    const parts = { ...instance.parts, limits: { ...RUN_LIMITS, maxRunsPerWindow: 1 } };
+    const memory = new Memory();
+    memory.kept.set('calls', 1);
+    await runCapability(parts, provider, runOf());
+    expect((await runCapability(parts, provider, runOf())).outcome.providerStatus).toBe('rate_limited');
+    const { outcome } = await runCapability(parts, provider, runOf({}, { memory }));
+    expect([outcome.status, server?.received.length]).toEqual(['Succeeded', 2]);
+  });
+
   test('whose process dies so twice is not tried a third time', async () => {
     const instance = new Instance();
     const provider = await instance.remote(completion('Hi'));
@@ -335,7 +347,30 @@ describe('a qualification', () => {
     expect(views).toMatchObject([{ status: 'failed', lastValidatedAt: null }]);
     await runCapability(instance.parts, provider, runOf());
     const [stored] = await qualificationsOf(instance.parts.store, ['mine']);
-    expect(stored).toMatchObject([{ status: 'validated' }]);
+    // Of the run, which is a matter of its space, others see nothing more.
+    expect(stored).toMatchObject([{ status: 'validated', evidenceRefs: [] }]);
+  });
+
+  test('shows its trace to its own caller alone', async () => {
+    const instance = new Instance();
+    const capabilities = ['ai.chat'] as const;
+    const [own] = await qualify(instance.parts, local, asked({ capabilities }));
+    const [stored = []] = await qualificationsOf(instance.parts.store, [ai.id]);
+    const inputs = own?.evidenceRefs.filter((ref) => ref.startsWith('input:'));
+    expect(own?.evidenceRefs.map((ref) => ref.replace(/:.*/, ''))).toEqual(['trace', 'input', 'output']);
+    expect(stored).toMatchObject([{ status: 'validated', evidenceRefs: inputs }]);
+  });
+
+  test('of a provider that is switched off keeps what was proven before', async () => {
+    const instance = new Instance();
+    const provider = await instance.remote(completion('Hi'));
+    const capabilities = ['ai.chat'] as const;
+    await qualify(instance.parts, provider, asked({ capabilities }));
+    const off = { ...provider, target: { ...provider.target, isEnabled: false } };
+    expect(await qualify(instance.parts, off, asked({ capabilities }))).toMatchObject([
+      { status: 'validated' },
+    ]);
+    expect(server?.received).toHaveLength(1);
   });
 
   test('that the limits refuse proves nothing', async () => {

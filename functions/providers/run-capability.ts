@@ -1,6 +1,6 @@
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
-import { answerOf, keptAnswer, type RunAnswer, type RunMemory } from './answer-of-run.ts';
+import { answerOf, hasCalled, keptAnswer, type RunAnswer, type RunMemory } from './answer-of-run.ts';
 import { ProviderFailure } from './failure.ts';
 import { keepQualification } from './qualifications.ts';
 import type { RegisteredProvider } from './registered.ts';
@@ -95,7 +95,7 @@ async function answered(
     return kept;
   }
   try {
-    await enterRun(guard, place);
+    await enterRun(guard, { ...place, wasAdmitted: await hasCalled(memory) });
   } catch (error) {
     if (signal.aborted || !(error instanceof ProviderFailure)) throw error;
     return { outcome: outcomeOfFailure(error), usage: null };

@@ -39,6 +39,8 @@ export interface GuardedRun {
   /** The same in each execution of the run. */
   readonly id: string;
   readonly leaseMs: number;
+  /** An earlier execution of the run has been admitted and counted. */
+  readonly wasAdmitted?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -71,20 +73,21 @@ export async function leaveRun(parts: RunGuardParts, { space, id }: GuardedRun):
 
 async function tryToEnter(
   parts: RunGuardParts,
-  { space, id, leaseMs }: GuardedRun,
+  { space, id, leaseMs, wasAdmitted = false }: GuardedRun,
 ): Promise<RunRefusal | null> {
   const keys = keysOf(parts, space);
   const now = parts.world.clock.now();
   const store = await parts.store();
   return store.transact(SCOPE, { keys: keys.map(({ key }) => ({ key })) }, (found) => {
-    const answers = keys.map(({ key, limits }) => ({
-      key,
-      ...admitRun(countsIn(found, key), limits, { id, now, leaseMs }),
-    }));
+    const answers = keys.map(({ key, limits }) => {
+      const before = countsIn(found, key);
+      return { key, before, ...admitRun(before, limits, { id, now, leaseMs, wasAdmitted }) };
+    });
     const refusal = answers.find((each) => each.refusal !== null)?.refusal ?? null;
     // A run that has no place in all takes none in its space either.
-    const writes = refusal === null ? answers.map(({ key, counts }) => putOf(key, counts)) : [];
-    return { writes, result: refusal };
+    const kept = refusal === null ? answers : answers.filter((each) => each.refusal !== null);
+    const changed = kept.filter(({ before, counts }) => counts !== before);
+    return { writes: changed.map(({ key, counts }) => putOf(key, counts)), result: refusal };
   });
 }
 

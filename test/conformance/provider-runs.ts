@@ -27,8 +27,13 @@ interface Guards {
   readonly ofAll?: Partial<RunGuardLimits>;
 }
 
+/** An instance of the service, with a clock that a test sets. */
+interface Instance extends RunGuardParts {
+  now: number;
+}
+
 /** Instances of the service, each with its own store over one database, that know one provider. */
-function instances(stores: readonly RecordStore[], { ofSpace, ofAll }: Guards): readonly RunGuardParts[] {
+function instances(stores: readonly RecordStore[], { ofSpace, ofAll }: Guards): readonly Instance[] {
   const provider = `provider-${randomUUID()}`;
   const timers = {
     after: (_: number, callback: () => void) => {
@@ -36,22 +41,27 @@ function instances(stores: readonly RecordStore[], { ofSpace, ofAll }: Guards): 
       return () => undefined;
     },
   };
-  return stores.map((store) => ({
-    store: () => Promise.resolve(store),
-    world: { clock: { now: () => NOW }, timers },
-    provider,
-    ofSpace: { ...unlimited, ...ofSpace },
-    ofAll: ofAll === undefined ? null : { ...unlimited, ...ofAll },
-    queueMs: 0,
-  }));
+  return stores.map((store) => {
+    const instance: Instance = {
+      store: () => Promise.resolve(store),
+      world: { clock: { now: () => instance.now }, timers },
+      now: NOW,
+      provider,
+      ofSpace: { ...unlimited, ...ofSpace },
+      ofAll: ofAll === undefined ? null : { ...unlimited, ...ofAll },
+      queueMs: 0,
+    };
+    return instance;
+  });
 }
 
 const signal = new AbortController().signal;
 const placeOf = (space: string, id: string) => ({ space, id, leaseMs: 10_000, signal });
 
 /** What became of a run: `begun`, or the word of its refusal. */
-async function begin(parts: RunGuardParts | undefined, space: string, id: string): Promise<string> {
+async function begin(parts: Instance | undefined, space: string, id: string, now = NOW): Promise<string> {
   if (parts === undefined) throw new Error('there is no such instance');
+  parts.now = now;
   try {
     await enterRun(parts, placeOf(space, id));
     return 'begun';
@@ -117,6 +127,28 @@ export function describeProviderRuns(
       expect(await begin(two, 'b', 'third')).toBe('begun');
     });
 
+    test('an instance whose clock is far ahead keeps the other out for less than two windows', async () => {
+      const [ahead, right] = instances(stores, { ofSpace: { runsPerWindow: 1 } });
+      expect(await begin(ahead, 'a', 'first', NOW + 400 * 86_400_000)).toBe('begun');
+      expect(await begin(right, 'a', 'second')).toBe('rate_limited');
+      expect(await begin(right, 'a', 'second', NOW + 119_000)).toBe('rate_limited');
+      expect(await begin(right, 'a', 'second', NOW + 120_000)).toBe('begun');
+    });
+
+    test('two instances whose clocks differ begin no more runs together than the limit', async () => {
+      const [right, ahead] = instances(stores, { ofSpace: { runsPerWindow: 3 } });
+      const begun: number[] = [];
+      for (let minute = 0; minute < 6; minute += 1)
+        for (const seconds of [0, 29, 31, 59])
+          for (const each of [right, ahead])
+            for (let at = 0; at < 2; at += 1) {
+              const now = NOW + minute * 60_000 + seconds * 1_000 + (each === ahead ? 150_000 : 0);
+              if ((await begin(each, 'a', randomUUID(), now)) === 'begun')
+                begun[minute] = (begun[minute] ?? 0) + 1;
+            }
+      expect(begun.slice(1)).toEqual([3, 3, 3, 3, 3]);
+    });
+
     test('qualifications are kept for each provider, and what proves nothing new writes nothing', async () => {
       const [one, two] = stores.map((store) => () => Promise.resolve(store));
       if (one === undefined || two === undefined) throw new Error('there are two');
@@ -126,14 +158,14 @@ export function describeProviderRuns(
         configHash: 'sha256:1',
         status: 'failed',
         at: NOW,
-        evidenceRefs: ['trace:1'],
+        evidenceRefs: ['input:1'],
       };
       await keepQualification(one, mine, made, 'qualification');
       expect(await qualificationsOf(two, [other, mine])).toEqual([[], [made]]);
       const works = { ...made, status: 'validated', at: NOW + 1 } as const;
       await keepQualification(two, mine, works, 'run');
       await keepQualification(one, mine, { ...works, at: NOW + 2 }, 'run');
-      expect(await qualificationsOf(one, [mine])).toEqual([[works]]);
+      expect(await qualificationsOf(one, [mine])).toEqual([[{ ...works, evidenceRefs: [] }]]);
     });
   });
 }

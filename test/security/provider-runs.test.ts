@@ -138,6 +138,33 @@ describe('a job of a provider', () => {
   });
 });
 
+test('a proof by a run or a trial of one space shows another space nothing of them', async () => {
+  const local = '/providers/local-deterministic-ai';
+  await finished('a plan');
+  const tried = await send('caller', 'POST', `${local}/qualify`, { capability: 'ai.review' });
+  expect(tried.json()).toMatchObject([
+    { evidenceRefs: [/^trace:/, /^input:/, /^output:/].map((ref): unknown => expect.stringMatching(ref)) },
+  ]);
+  const refsAt = async (name: string, path: string) => {
+    const answer = (await send(name, 'GET', local + path)).json<unknown>();
+    const all = (Array.isArray(answer) ? answer : (answer as { items: unknown }).items) as readonly Proof[];
+    const known = all.filter((each) => (each.status ?? each.qualificationStatus) === 'validated');
+    return Object.fromEntries(known.map(({ capability, evidenceRefs }) => [capability, evidenceRefs]));
+  };
+  for (const path of ['/qualifications', '/readiness'])
+    expect(await refsAt('neighbour', path)).toEqual({
+      'ai.chat': [],
+      'ai.review': [expect.stringMatching(/^input:sha256:/)],
+    });
+});
+
+interface Proof {
+  readonly capability: string;
+  readonly status?: string;
+  readonly qualificationStatus?: string;
+  readonly evidenceRefs: readonly string[];
+}
+
 test('the runs of a busy neighbour cost a space none of its own', async () => {
   const rerank = '/providers/local-token-overlap-reranker/qualify';
   for (let at = 0; at < 62; at += 1) await send('neighbour', 'POST', rerank, {});

@@ -251,7 +251,9 @@ describe('qualifyProvider', () => {
   });
 
   test('a provider that may not be called proves nothing', async () => {
-    expect((await qualify('chat', {})).json).toMatchObject([{ status: 'failed', lastValidatedAt: null }]);
+    expect((await qualify('chat', {})).json).toMatchObject([
+      { status: 'unvalidated', lastValidatedAt: null },
+    ]);
     expect((await qualify('keyless', {}, live)).json).toMatchObject([{ status: 'failed' }]);
   });
 

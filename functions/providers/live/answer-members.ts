@@ -10,11 +10,3 @@ export function memberOf(value: unknown, name: string): unknown {
 export function bytesOf(value: Json | undefined): number {
   return Buffer.byteLength(JSON.stringify(value ?? null));
 }
-
-/** A shorter key may be a word of the text. */
-const SECRET_LENGTH_MIN = 8;
-
-/** The text of an answer without the key that was sent for it: some servers repeat the request. */
-export function withoutSecret(text: string, key: string | null): string {
-  return key === null || key.length < SECRET_LENGTH_MIN ? text : text.replaceAll(key, '[key]');
-}

@@ -27,8 +27,8 @@ export async function callModel(
 
 async function complete(model: LiveModel, payload: PromptedPayload, bounds: ModelBounds) {
   if (model.complete === undefined) throw missing();
-  const { value, usage } = await model.complete(promptOf(payload), bounds);
-  return { output: outputOf(payload, value), usage };
+  const { value, usage, secret } = await model.complete(promptOf(payload), bounds);
+  return { output: outputOf(payload, value, secret), usage };
 }
 
 async function rank(model: LiveModel, { query, candidates, limit }: RerankPayload, bounds: ModelBounds) {

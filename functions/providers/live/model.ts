@@ -20,6 +20,12 @@ export interface ModelAnswer<Value> {
   readonly usage: Usage;
 }
 
+/** A text without the key that was sent for it. */
+export interface ModelText extends ModelAnswer<Completion> {
+  /** The key, which may stand in the text with escapes; `null` where none was sent. */
+  readonly secret: string | null;
+}
+
 export interface RankedDocument {
   /** The place of the document in the call. */
   readonly index: number;
@@ -28,7 +34,7 @@ export interface RankedDocument {
 
 /** A model over the network, by what it can do. Each call throws a `ProviderFailure`, whose text repeats nothing of the provider. */
 export interface LiveModel {
-  readonly complete?: (prompt: Prompt, bounds: ModelBounds) => Promise<ModelAnswer<Completion>>;
+  readonly complete?: (prompt: Prompt, bounds: ModelBounds) => Promise<ModelText>;
   readonly rank?: (
     question: { readonly query: string; readonly documents: readonly string[]; readonly limit: number },
     bounds: ModelBounds,

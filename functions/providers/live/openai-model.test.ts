@@ -9,7 +9,9 @@ import {
   startModelServer,
   TIMEOUT_MS,
 } from '../outgoing/model-server.fixture.ts';
+import { readPayload } from '../rules/payloads.ts';
 import type { Prompt } from '../rules/prompts.ts';
+import { callModel } from './call-model.ts';
 import type { ModelBounds } from './model.ts';
 import { openAiModel } from './openai-model.ts';
 
@@ -62,6 +64,7 @@ test('a chat gives the text of the first choice and the usage that the provider 
   expect(await model.complete(prompt, bounds)).toEqual({
     value: { text: 'Hi', isWhole: true },
     usage: { inputTokens: 9, outputTokens: 2, isReported: true },
+    secret: KEY,
   });
   expect(server.received[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
 });
@@ -70,6 +73,16 @@ test('a key that the provider repeats is cut out of its text', async () => {
   const model = await modelAt(json(completion(`You sent ${KEY}, ${KEY}`)));
   const { value } = await model.complete(prompt, bounds);
   expect(value.text).toBe('You sent [key], [key]');
+});
+
+test('a key that the provider repeats with escapes of JSON is cut out of the names and values', async () => {
+  const escaped = KEY.replace('s', '\\u0073');
+  const text = `{"${escaped}":[{"a":"x ${escaped}"}],"b":"sk\\u002dcanary-4711","c":1}`;
+  expect(text).not.toContain(KEY);
+  expect(JSON.stringify(JSON.parse(text))).toContain(KEY);
+  const model = await modelAt(json(completion(text)));
+  const { output } = await callModel(model, readPayload('ai.extract', { text: 'x' }), bounds);
+  expect(output['data']).toEqual({ '[key]': [{ a: 'x [key]' }], b: '[key]', c: 1 });
 });
 
 test('the member that bounds the output is that of the server', async () => {

@@ -6,7 +6,8 @@ import { callProvider } from '../outgoing/call-provider.ts';
 import type { Prompt } from '../rules/prompts.ts';
 import type { Completion } from '../rules/structured-answer.ts';
 import { usageOf } from '../rules/usage.ts';
-import { bytesOf, memberOf, withoutSecret } from './answer-members.ts';
+import { withoutSecret } from '../rules/without-secret.ts';
+import { bytesOf, memberOf } from './answer-members.ts';
 import type { LiveModel, ModelBounds, RankedDocument } from './model.ts';
 
 export interface OpenAiModelOptions {
@@ -45,7 +46,7 @@ export function openAiModel(
         { input: memberOf(reported, 'prompt_tokens'), output: memberOf(reported, 'completion_tokens') },
         { input: bytesOf(body['messages']), output: bytesOf(text) },
       );
-      return { value: { text: withoutSecret(text, key), isWhole }, usage };
+      return { value: { text: withoutSecret(text, key), isWhole }, usage, secret: key };
     },
     async rank({ query, documents, limit }, bounds) {
       const body = { model: modelId, query, documents, top_n: limit, return_documents: false };

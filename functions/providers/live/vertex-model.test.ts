@@ -23,14 +23,14 @@ const bounds = { timeoutMs: TIMEOUT_MS, answerBytesMax: 10_000, signal: new Abor
 let server: ModelServer;
 afterEach(() => server.close());
 
-async function ask(answer: unknown, asked = prompt) {
+async function ask(answer: unknown, asked = prompt, token = 'token') {
   server = await startModelServer(json(answer));
   const model = vertexModel(new ModelWorld(), {
     project: 'p-1',
     location: 'europe-west1',
     modelId: 'gemini-2.5-flash',
     outputTokensMax: 64,
-    credentials: () => Promise.resolve(new Headers({ authorization: 'Bearer token' })),
+    credentials: () => Promise.resolve(new Headers({ authorization: `Bearer ${token}` })),
     endpoint: `http://127.0.0.1:${server.port}`,
   });
   return model.complete(asked, bounds);
@@ -46,6 +46,7 @@ test('a text is asked for as the reference of the operation says', async () => {
   expect(await ask(candidate(parts))).toEqual({
     value: { text: '{"a":1}', isWhole: true },
     usage: { inputTokens: 9, outputTokens: 7, isReported: true },
+    secret: 'token',
   });
   const { method, url, headers, body } = server.received[0] ?? expect.fail();
   expect(method).toBe('POST');
@@ -62,6 +63,12 @@ test('a text is asked for as the reference of the operation says', async () => {
     systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'In English.' }] },
     generationConfig: { candidateCount: 1, maxOutputTokens: 64, responseMimeType: 'application/json' },
   });
+});
+
+test('a token that the provider repeats is cut out of its text, and is known for what is read from it', async () => {
+  const token = 'ya29.canary-4711';
+  const { value, secret } = await ask(candidate([{ text: `You sent ${token}` }]), prompt, token);
+  expect([value.text, secret]).toEqual(['You sent [key]', token]);
 });
 
 test('a plain chat has no instructions and asks for no type', async () => {

@@ -6,6 +6,7 @@ import { callProvider } from '../outgoing/call-provider.ts';
 import type { Prompt } from '../rules/prompts.ts';
 import type { Completion } from '../rules/structured-answer.ts';
 import { usageOf } from '../rules/usage.ts';
+import { withoutSecret } from '../rules/without-secret.ts';
 import { bytesOf, memberOf } from './answer-members.ts';
 import type { LiveModel } from './model.ts';
 
@@ -35,18 +36,19 @@ export function vertexModel(
     async complete(prompt, bounds) {
       const body = bodyOf(prompt, outputTokensMax);
       const { answerBytesMax } = bounds;
-      const call = { url, headers: await credentials(), body, answerBytesMax };
-      const answer = await callProvider(world, call, bounds);
-      const value = completionIn(answer);
+      const headers = await credentials();
+      const secret = headers.get('authorization')?.replace(/^Bearer /i, '') ?? null;
+      const answer = await callProvider(world, { url, headers, body, answerBytesMax }, bounds);
+      const { text, isWhole } = completionIn(answer);
       const reported = memberOf(answer, 'usageMetadata');
       const usage = usageOf(
         {
           input: memberOf(reported, 'promptTokenCount'),
           output: sumOf(memberOf(reported, 'candidatesTokenCount'), memberOf(reported, 'thoughtsTokenCount')),
         },
-        { input: bytesOf(body['contents']), output: bytesOf(value.text) },
+        { input: bytesOf(body['contents']), output: bytesOf(text) },
       );
-      return { value, usage };
+      return { value: { text: withoutSecret(text, secret), isWhole }, usage, secret };
     },
   };
 }

@@ -14,7 +14,7 @@ export interface StoredQualification {
   readonly status: Exclude<QualificationStatus, 'unvalidated'>;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** `trace:`, `input:` and `output:` with an id or a hash; never content. */
+  /** `trace:`, `input:` and `output:` with an id or a hash; never content. Every space sees those that are stored. */
   readonly evidenceRefs: readonly string[];
 }
 
@@ -90,7 +90,8 @@ export function qualificationBy(
 }
 
 /**
- * What is stored after a run or a qualification. A validated capability stays validated by a later run; a success of a run
+ * What is stored after a run or a qualification, for all spaces: of the evidence only the hash of the tiny request, which is the same for
+ * all. A validated capability stays validated by a later run; a success of a run
  * replaces a failed qualification of the same settings. Those of other settings go.
  */
 export function withQualification(
@@ -102,7 +103,12 @@ export function withQualification(
   const known = same.find(({ capability }) => capability === next.capability);
   if (from === 'run' && (next.status !== 'validated' || known?.status === 'validated')) return stored;
   if (known !== undefined && known.at > next.at) return stored;
-  return [...same.filter((each) => each !== known), next];
+  return [...same.filter((each) => each !== known), { ...next, evidenceRefs: sharedRefs(next, from) }];
+}
+
+/** The payload and the trace of a run, and the trace of a qualification, are matters of their space. */
+function sharedRefs({ evidenceRefs }: StoredQualification, from: 'qualification' | 'run'): readonly string[] {
+  return from === 'run' ? [] : evidenceRefs.filter((ref) => ref.startsWith('input:'));
 }
 
 /** The payload of the smallest useful request of a capability. Content that says nothing, because a provider gets it. */

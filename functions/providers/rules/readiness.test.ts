@@ -32,7 +32,7 @@ const validated: StoredQualification = {
   configHash: ai.configHash,
   status: 'validated',
   at: NOW - 1_000,
-  evidenceRefs: ['trace:trace-1'],
+  evidenceRefs: ['input:sha256:a'],
 };
 const factsWith = (qualifications: readonly StoredQualification[], hasFailedCheck = false) => ({
   qualifications,
@@ -165,7 +165,7 @@ describe('what is stored of qualifications', () => {
 
   test('is replaced by a run that succeeds, unless the capability is known to work', () => {
     const later = { ...validated, at: NOW + 1 };
-    expect(withQualification([failed], later, 'run')).toEqual([later]);
+    expect(withQualification([failed], later, 'run')).toEqual([{ ...later, evidenceRefs: [] }]);
     expect(withQualification([validated], later, 'run')).toEqual([validated]);
     expect(withQualification([validated], failed, 'run')).toEqual([validated]);
   });
@@ -174,6 +174,14 @@ describe('what is stored of qualifications', () => {
     const old = { ...validated, configHash: 'old', capability: 'ai.review' } as const;
     expect(withQualification([old], validated, 'qualification')).toEqual([validated]);
     expect(currentQualification(ai, 'ai.review', [old])).toBeNull();
+  });
+
+  test('keeps of its evidence what is the same for all spaces', () => {
+    const made = { ...validated, evidenceRefs: ['trace:t', 'input:sha256:a', 'output:sha256:b'] };
+    expect(withQualification([], made, 'qualification')).toEqual([
+      { ...made, evidenceRefs: ['input:sha256:a'] },
+    ]);
+    expect(withQualification([], made, 'run')).toEqual([{ ...made, evidenceRefs: [] }]);
   });
 
   test('names its evidence by ids and hashes', () => {

@@ -49,6 +49,48 @@ describe('runs', () => {
     expect(enter(counts, 'two').refusal).toBeNull();
   });
 
+  test('that go on after their lease has ended need only a place', () => {
+    const own = { runsPerWindow: 1 };
+    const asking = { id: 'one', now: NOW + 20_000, leaseMs: 10_000, wasAdmitted: true };
+    const { counts } = enter(NO_RUNS, 'one', NOW, own);
+    expect(admitRun(counts, { ...limits, ...own }, asking)).toMatchObject({
+      refusal: null,
+      counts: { runs: 1, leases: [{ id: 'one', until: NOW + 30_000 }] },
+    });
+    const other = enter(NO_RUNS, 'two', asking.now).counts;
+    expect(admitRun(other, limits, asking).refusal).toMatchObject({ reason: 'busy' });
+  });
+
+  test('of a clock that is five minutes ahead are not refused for ever where the other clock has filled the window and is gone', () => {
+    let counts = NO_RUNS;
+    const begin = (now: number, id: string) => {
+      const answer = enter(counts, id, now);
+      counts = endRun(answer.counts, id);
+      return answer.refusal === null;
+    };
+    begin(NOW, 'slow');
+    begin(NOW + 5 * MINUTE, 'ahead');
+    begin(NOW, 'slow-again');
+    for (let at = 0; at < 70; at += 1) begin(NOW + 2 * MINUTE + at, `slow-${at}`);
+    let refused = 0;
+    for (let minute = 8; minute < 8 + 30 * 24 * 60; minute += 1)
+      if (!begin(NOW + minute * MINUTE, `ahead-${minute}`)) refused += 1;
+    expect(refused).toBeGreaterThan(0);
+    expect(refused).toBeLessThanOrEqual(3);
+  });
+
+  test('that are refused change what is stored only where a clock or its window is another', () => {
+    let { counts } = enter(NO_RUNS, 'one', NOW, { runsPerWindow: 1 });
+    const full = counts;
+    expect(enter(full, 'two', NOW + 1, { runsPerWindow: 1 }).counts).toBe(full);
+    const later = enter(full, 'two', NOW - 5 * MINUTE, { runsPerWindow: 1 });
+    expect(later.refusal).not.toBeNull();
+    expect(later.counts).toMatchObject({ runs: 1, leases: full.leases });
+    expect(later.counts.windows).toHaveLength(2);
+    counts = later.counts;
+    expect(enter(counts, 'two', NOW - 5 * MINUTE, { runsPerWindow: 1 }).counts).toBe(counts);
+  });
+
   test('are never more at once than the limit, in whatever order they begin and end', () => {
     const step = fc.record({ id: fc.nat(6), ends: fc.boolean(), after: fc.nat(3_000) });
     fc.assert(

@@ -30,9 +30,18 @@ export interface RunRefusal {
 }
 
 export interface RunAdmission {
+  /** To be stored, also with a refusal, where it is another object than before. */
   readonly counts: RunCounts;
   /** `null`: the run is admitted and counted. */
   readonly refusal: RunRefusal | null;
+}
+
+export interface RunAsking {
+  readonly id: string;
+  readonly now: number;
+  readonly leaseMs: number;
+  /** An earlier execution of the run has been admitted and counted. */
+  readonly wasAdmitted?: boolean;
 }
 
 /** No lease is longer than this; one that seems so was written by a clock that is ahead. */
@@ -40,12 +49,12 @@ export const LEASE_MS_MAX = 600_000;
 
 /**
  * Admits a run and leases it a place, or says why not. A run that has its lease already, because another worker goes on with
- * it, keeps it and counts once. A refused run counts nothing.
+ * it, keeps it and counts once; one that was admitted and whose lease has ended needs only a place. A refused run counts nothing.
  */
 export function admitRun(
   before: RunCounts,
   limits: RunGuardLimits,
-  { id, now, leaseMs }: { readonly id: string; readonly now: number; readonly leaseMs: number },
+  { id, now, leaseMs, wasAdmitted = false }: RunAsking,
 ): RunAdmission {
   const lease: RunLease = { id, until: now + Math.min(leaseMs, LEASE_MS_MAX) };
   const held = before.leases.filter(({ until }) => until > now && until - now <= LEASE_MS_MAX);
@@ -55,13 +64,15 @@ export function admitRun(
   const window = periodOf(before.windows, now, limits.windowMs);
   const runs = window.isNew ? 0 : before.runs;
   const { runsPerWindow, concurrentRuns } = limits;
-  if (runsPerWindow !== null && runs >= runsPerWindow)
-    return { counts: before, refusal: { reason: 'rate_limited', retryAfterMs: window.endsAfterMs } };
+  // A clock whose runs are all refused has to be known as well, or it can never begin a window.
+  const seen = window.known === before.windows ? before : { ...before, windows: window.known, runs };
+  if (!wasAdmitted && runsPerWindow !== null && runs >= runsPerWindow)
+    return { counts: seen, refusal: { reason: 'rate_limited', retryAfterMs: window.endsAfterMs } };
   if (others.length >= concurrentRuns) {
     const firstEnd = Math.min(...others.map(({ until }) => until));
-    return { counts: before, refusal: { reason: 'busy', retryAfterMs: Math.max(1, firstEnd - now) } };
+    return { counts: seen, refusal: { reason: 'busy', retryAfterMs: Math.max(1, firstEnd - now) } };
   }
-  const counts = { windows: window.known, runs: runs + 1, leases: [...others, lease] };
+  const counts = { windows: window.known, runs: wasAdmitted ? runs : runs + 1, leases: [...others, lease] };
   return { counts, refusal: null };
 }
 

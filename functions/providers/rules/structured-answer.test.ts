@@ -22,6 +22,22 @@ describe('the output of a model', () => {
     expect(answered(chat, 'abc', false)).toMatchObject({ stopReason: 'length' });
   });
 
+  test.each<[OfferedCapability, Json]>([
+    ['ai.extract', { state: 'KEY', KEY: [['KEY']] }],
+    ['ai.review', { summary: 'KEY', findings: [{ message: 'x'.repeat(4_090) + 'KEY', category: 'KEY' }] }],
+    ['ai.scaffold', { summary: 'KEY', artifacts: [{ path: 'proposal.md', content: 'KEY' }] }],
+    ['ai.toolPlan', { calls: [{ tool: 'read_state', arguments: { KEY: 'KEY' }, rationale: 'KEY' }] }],
+  ])('of %s has no part of the key, which stands with escapes in the answer', (capability, answer) => {
+    const key = 'sk-canary/"4711"';
+    const escaped = '\\u0073k-canary\\/\\"4711\\"';
+    const text = JSON.stringify(answer).replaceAll('KEY', escaped);
+    const shown = (secret: string | null) =>
+      JSON.stringify(outputOf(payloadOf(capability), { text, isWhole: true }, secret));
+    expect(shown(null)).toContain('sk-can');
+    expect(shown(key)).toContain('[key]');
+    expect(shown(key)).not.toContain('sk-');
+  });
+
   test('of an extraction is the object, also where it stands in a block of code', () => {
     const extract = payloadOf('ai.extract', { text: 'x', schema: { required: ['state'] } });
     expect(answered(extract, { state: 1 })).toEqual({

@@ -5,6 +5,7 @@ import { cut } from './deterministic.ts';
 import { isInnerPath, type ReviewPayload, type ScaffoldPayload, type ToolPlanPayload } from './payloads.ts';
 import type { PromptedPayload } from './prompts.ts';
 import { proposedFile } from './proposed-file.ts';
+import { valueWithoutSecret } from './without-secret.ts';
 
 /** What a model of chats has answered. */
 export interface Completion {
@@ -18,15 +19,23 @@ const SHAPE_CHECKED = 'shape_checked';
 const MESSAGE_LENGTH_MAX = 4_096;
 const severities: ReadonlySet<unknown> = new Set(['info', 'low', 'medium', 'high', 'critical']);
 
-/** The output of a capability from an answer. Throws a `ProviderFailure` of the class `schema` that repeats nothing of the answer. */
-export function outputOf(payload: PromptedPayload, { text, isWhole }: Completion): JsonObject {
+/**
+ * The output of a capability from an answer, without the key that was sent for it. Throws a `ProviderFailure` of the class `schema` that
+ * repeats nothing of the answer.
+ */
+export function outputOf(
+  payload: PromptedPayload,
+  { text, isWhole }: Completion,
+  secret: string | null = null,
+): JsonObject {
   if (payload.capability === 'ai.chat') {
     const content = cut(text, payload.maxOutputChars);
     const stopReason = isWhole && content.length === text.length ? 'complete' : 'length';
     return { message: { role: 'assistant', content, contentBlocks: null }, stopReason };
   }
   if (!isWhole) throw wrong('output_truncated', 'The provider ended its answer at a limit.');
-  const answer = objectIn(text);
+  // Before a text is cut, which might leave a part of the key, and before contents are hashed.
+  const answer = valueWithoutSecret(objectIn(text), secret);
   switch (payload.capability) {
     case 'ai.extract':
       requireMembers(payload.schema, answer);

@@ -3685,7 +3685,9 @@ class ProviderModePolicy(TypedDict):
     traceRequired: bool
     """Whether each run leaves a trace."""
     timeoutSeconds: int
-    """Time of a run that names none, in seconds. (at least 1)"""
+    """Time of a run that names none, in seconds; `defaultTimeoutSeconds` of the limits (120) where that is
+    shorter. (at least 1)
+    """
 
 
 class ProviderCapabilityDescriptor(TypedDict):
@@ -3840,7 +3842,10 @@ class ProviderCapabilityReadiness(TypedDict):
     `provider_disabled`. (at most 160 characters)
     """
     evidenceRefs: list[str]
-    """The proof, as `trace:`, `input:` and `output:` with an id or a hash. (at most 16 items)"""
+    """The proof, as `trace:`, `input:` and `output:` with an id or a hash. Only the answer of
+    `qualifyProvider` has all of them; elsewhere a trial shows `input:`, and a run nothing. (at most 16
+    items)
+    """
     driftTriggers: list[str]
     """What makes the proof worthless. (at most 16 items)"""
     unsupportedFeatures: list[str]
@@ -3985,7 +3990,10 @@ class ProviderQualification(TypedDict):
     unsupportedFeatures: list[str]
     """What other services have and this one does not. (at most 32 items)"""
     evidenceRefs: list[str]
-    """The proof, as `trace:`, `input:` and `output:` with an id or a hash. (at most 16 items)"""
+    """The proof, as `trace:`, `input:` and `output:` with an id or a hash. Only the answer of
+    `qualifyProvider` has all of them; elsewhere a trial shows `input:`, and a run nothing. (at most 16
+    items)
+    """
 
 
 class ProviderQualificationRequest(TypedDict):
@@ -4027,7 +4035,9 @@ class ProviderRunRequest(TypedDict):
     contextRefs: NotRequired[Sequence[str] | None]
     """What the caller has read for it; the trace keeps these names. (at most 64 items)"""
     timeoutSeconds: NotRequired[int | None]
-    """Time of the whole run in seconds, from 1 to 300; that of the mode where it is absent."""
+    """Time of the whole run in seconds, from 1 to 300. Where it is absent, that of the mode or
+    `defaultTimeoutSeconds` of the limits (120), whichever is shorter.
+    """
     maxOutputBytes: NotRequired[int | None]
     """Bytes of the output as canonical JSON, from 1 to 131,072."""
     artifactDirectory: NotRequired[str | None]
