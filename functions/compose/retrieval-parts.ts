@@ -58,8 +58,8 @@ function providerReranker(provider: string, isLocal: boolean, rerank: Rerank): R
 
 /** The failure to throw where it passes by itself or is a limit of the service; `null` for every other. */
 function passingOf(failure: NonNullable<RerankResult['failure']>): ProviderFailure | null {
-  const { providerStatus, retryAfterMs, isOfGuard } = failure;
-  const failureClass = failure.failureClass ?? 'unknown';
+  const { failureClass, providerStatus, retryAfterMs, isOfGuard } = failure;
+  if (failureClass === null || failureClass === 'tool' || failureClass === 'trust') return null;
   if (!isOfGuard && !isPassing({ failureClass })) return null;
   const message = failure.message ?? 'The provider gave no order.';
   return new ProviderFailure(failureClass, providerStatus, message, {

@@ -1,9 +1,9 @@
 import { inTurns } from '../kernel/turns.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { ProviderFailure } from '../providers/failure.ts';
+import { tokenOverlap } from '../providers/rules/token-overlap.ts';
 import type { RerankItem, RerankPayload } from './rules/rerank.ts';
 import type { RerankFailure } from './rules/rerank-outcome.ts';
-import { tokenOverlap } from './rules/token-overlap.ts';
 import { signalledTurns } from './signalled-turns.ts';
 
 export interface RerankCall {
