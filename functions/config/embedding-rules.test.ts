@@ -229,7 +229,11 @@ test('a key in a file of settings or on the command line is refused, and not rep
     argv: [],
     readFile: (path: string) => (path === name ? JSON.stringify({ Providers: [entry] }) : undefined),
   }));
-  for (const [index, source] of ['command line', 'svcsettings.json', 'svcsettings.Development.json'].entries()) {
+  for (const [index, source] of [
+    'command line',
+    'svcsettings.json',
+    'svcsettings.Development.json',
+  ].entries()) {
     const { faults } = loadConfiguration([onLine, ...inFile][index] ?? expect.fail());
     expect(faults).toMatchObject([
       { key: 'Providers:0:ApiKey', source, message: expect.stringContaining('ApiKeyFile') },

@@ -58,7 +58,8 @@ const hiddenKeys: Rule = ({ providers }, _host, _isGiven, sourceOf) =>
     const key = `${listKey}:${index}:ApiKey`;
     const isHidden = sourceOf(key)?.startsWith('environment variable ') ?? true;
     if (ApiKey === undefined || isHidden) return [];
-    const message = 'must come from the environment; with settings from a file, name a file of the key by ApiKeyFile';
+    const message =
+      'must come from the environment; with settings from a file, name a file of the key by ApiKeyFile';
     return [{ key, message }];
   });
 

@@ -312,7 +312,7 @@ function describeRerankers(conformance: RetrievalJobsConformance): void {
     'a provider that has no turn for the job is no result of a case: the job waits as long as it says',
     async () => {
       const stage = await furnished(conformance);
-      let calls = 0;
+      const calls: number[] = [];
       const passing = new ProviderFailure('rate_limit', 'rate_limited', 'Too many runs have begun.', {
         isRetryable: true,
         retryAfterMs: 5_000,
@@ -323,13 +323,13 @@ function describeRerankers(conformance: RetrievalJobsConformance): void {
           provider: 'paid',
           inputBytesMax: () => 65_536,
           rerank({ candidates }) {
-            calls += 1;
+            calls.push(candidates.length);
             // The second case is refused once, then the third: as an answer, and thrown.
-            if (calls === 2) {
+            if (calls.length === 2) {
               const failure = { failureClass: 'rate_limit', providerStatus: 'rate_limited' };
               return Promise.resolve({ traceId: 'trace-1', failure, passing });
             }
-            if (calls === 4) return Promise.reject(passing);
+            if (calls.length === 4) return Promise.reject(passing);
             const items = candidates.map(({ id }, at) => ({ id, rank: at + 1, score: 1 / (at + 1) }));
             return Promise.resolve({ traceId: null, items });
           },
@@ -341,16 +341,16 @@ function describeRerankers(conformance: RetrievalJobsConformance): void {
       const { id } = await service.start({
         cases: requests.map((request) => ({ request, expected: [{ id: 'fox' }] })),
       });
-      while (calls < 2) await stage.quiet();
+      while (calls.length < 2) await stage.quiet();
       await stage.quiet();
       expect(await service.get(id)).toMatchObject({ status: 'queued', casesFailed: 0 });
       await stage.pass(4_000);
-      expect(calls).toBe(2);
+      expect(calls).toHaveLength(2);
       for (let turn = 0; turn < 2; turn += 1) await stage.pass(6_000);
       const job = await service.ended(id);
       expect(job).toMatchObject({ status: 'succeeded', casesSucceeded: 3, casesFailed: 0 });
       expect(job.evaluationResult).toMatchObject({ rerankCaseCount: 3, rerankFallbackCaseCount: 0 });
-      expect(calls).toBe(5);
+      expect(calls).toHaveLength(5);
       await service.engine.stop();
     },
   );

@@ -188,7 +188,8 @@ describe('a retrieval that has a provider rank', () => {
         expect([answer.status, answer.json<{ code: string }>().code]).toEqual([403, 'permission_denied']);
       }
     for (const id of [known, 'none']) expect((await post('ranker', path, body(id))).status).toBe(through);
-    for (const id of [null, '', ` ${own}`]) expect((await post('keeper', path, body(id))).status).toBe(through);
+    for (const id of [null, '', ` ${own}`])
+      expect((await post('keeper', path, body(id))).status).toBe(through);
   });
 
   test('is asked for nothing where it does not rank', async () => {

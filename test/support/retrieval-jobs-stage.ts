@@ -85,7 +85,13 @@ export class RetrievalJobsStage extends Stage {
       over === undefined
         ? this.instance({ ...options, jobs: [plugin] })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs: [plugin] });
-    return new RetrievalJobsInstance(this, engine, { jobs: engine.jobs, plugin, payloads, access, rerankAccess });
+    return new RetrievalJobsInstance(this, engine, {
+      jobs: engine.jobs,
+      plugin,
+      payloads,
+      access,
+      rerankAccess,
+    });
   }
 }
 

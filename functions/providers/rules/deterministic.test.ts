@@ -100,8 +100,7 @@ describe('ranks', () => {
     fc.assert(
       fc.property(text, pairs, fc.integer({ min: 1, max: 15 }), (query, given, limit) => {
         const candidates = given.map(([id, each]) => ({ id, text: each }));
-        const ask = (all: typeof candidates) =>
-          rankByTokens({ query, candidates: all, limit });
+        const ask = (all: typeof candidates) => rankByTokens({ query, candidates: all, limit });
         const ranked = ask(candidates);
         expect(ranked).toEqual(ask(candidates.toReversed()));
         expect(ranked.map(({ rank }) => rank)).toEqual(ranked.map((_, at) => at + 1));

@@ -14,7 +14,8 @@ import { type RetrievalJobFacts, tagsOf } from './job-facts.ts';
 import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalJobsParts } from './job-parts.ts';
 
 /** What the operations that admit and show these jobs work with. */
-export interface RetrievalJobDependencies extends Pick<RetrievalJobsParts, 'payloads' | 'access' | 'rerankAccess'> {
+export interface RetrievalJobDependencies
+  extends Pick<RetrievalJobsParts, 'payloads' | 'access' | 'rerankAccess'> {
   readonly jobs: Jobs;
   readonly plugin: JobPlugin;
 }
