@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { authorizationClasses } from '../../contracts/generated/groups.ts';
-import { type AccessPart, accessParts, needsApiKey } from '../config/rules.ts';
+import { type AccessPart, accessParts, needsApiKey, providersOff } from '../config/rules.ts';
 import { type Settings, table } from '../config/table.ts';
 import { createApiKeyFile } from '../identity/api-key-file.ts';
 import { type ApiKeyFile, type ApiKeys, createApiKeys, hashApiKey } from '../identity/api-keys.ts';
@@ -23,6 +23,7 @@ import {
   type ExecutionAccessOperation,
   type ExecutionGrant,
 } from '../identity/execution-access.ts';
+import { permissionDenied } from '../identity/grants.ts';
 import { withSpaceRights } from '../identity/job-run-access.ts';
 import type { KeySet } from '../identity/oidc/key-set.ts';
 import { createOidcIdentity } from '../identity/oidc/oidc-identity.ts';
@@ -240,6 +241,16 @@ export function recordAccessOf(settings: Settings): RecordAccess {
 /** Decides about the spaces of those who run capabilities of providers; without policies all callers share the space `default`. */
 export function providerAccessOf(settings: Settings): ProviderAccess {
   return spaceAccessOf(settings.providerAccess, namesMailboxes(settings, 'providerAccess'));
+}
+
+/** Who may have a provider rank what a retrieval finds: nobody where the operations on providers are off. */
+export function rerankAccessOf(settings: Settings): Pick<ProviderAccess, 'judgeRecordJob'> {
+  if (providersOff(settings) === null) return providerAccessOf(settings);
+  return {
+    judgeRecordJob() {
+      throw permissionDenied();
+    },
+  };
 }
 
 function executionGrants({ executionAccess }: Settings): readonly ExecutionGrant[] {

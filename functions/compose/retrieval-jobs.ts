@@ -2,6 +2,7 @@ import type { RetrievalJobDependencies } from '../groups/retrieval/jobs/admit-re
 import type { RetrievalJobsParts } from '../groups/retrieval/jobs/job-parts.ts';
 import { retrievalJobs } from '../groups/retrieval/jobs/retrieval-jobs.ts';
 import type { GroupParts } from './group.ts';
+import { rerankAccessOf } from './identity.ts';
 import { recordJobsPartsOf } from './record-jobs.ts';
 import { retrievalPartsOf } from './retrieval-parts.ts';
 
@@ -10,12 +11,14 @@ export function retrievalJobsPartsOf(
   parts: Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>,
 ): RetrievalJobsParts {
   const { payloads, access, resultBytesMax } = recordJobsPartsOf(parts);
-  return { retrieval: retrievalPartsOf(parts), payloads, access, resultBytesMax };
+  const rerankAccess = rerankAccessOf(parts.settings);
+  return { retrieval: retrievalPartsOf(parts), payloads, access, rerankAccess, resultBytesMax };
 }
 
 /** What the operations admit and show these jobs with. */
 export async function retrievalJobDependenciesOf(parts: GroupParts): Promise<RetrievalJobDependencies> {
   const own = retrievalJobsPartsOf(parts);
   const { jobs } = await parts.execution.get();
-  return { jobs, plugin: retrievalJobs(own), payloads: own.payloads, access: own.access };
+  const { payloads, access, rerankAccess } = own;
+  return { jobs, plugin: retrievalJobs(own), payloads, access, rerankAccess };
 }

@@ -16,7 +16,7 @@ import { retrievalPartsOf } from './retrieval-parts.ts';
 let server: ModelServer | undefined;
 afterEach(() => server?.close());
 
-async function partsWith(reply: Reply, switches: object = { EnableLiveTargets: true }) {
+async function partsWith(reply: Reply, switches: object = { EnableLiveTargets: true }, world = machine) {
   server = await startModelServer(reply);
   const common = { Kind: 'openai-compatible', BaseAddress: `http://127.0.0.1:${server.port}/v1`, Model: 'm' };
   const entries = [
@@ -29,7 +29,7 @@ async function partsWith(reply: Reply, switches: object = { EnableLiveTargets: t
   if (settings === undefined) throw new Error(faults.map(({ message }) => message).join());
   const store = new MemoryStore(new MemoryDatabase(), {});
   const opened = { get: () => Promise.resolve(store), close: () => Promise.resolve() };
-  return retrievalPartsOf({ settings, store: opened, world: machine, log: () => undefined });
+  return retrievalPartsOf({ settings, store: opened, world, log: () => undefined });
 }
 
 const payload = {
@@ -94,4 +94,19 @@ test('a provider that is not enabled fails, and one that cannot rank is not foun
   const answer = await rerankers.find('ranks')?.rerank(payload, call);
   expect(answer).toMatchObject({ failure: { providerStatus: 'provider_disabled' } });
   expect(server?.received).toEqual([]);
+});
+
+test('a refusal of the service for too many runs says that it passes, and when; one of the request does not', async () => {
+  const world = { ...machine, clock: { now: () => Date.UTC(2026, 0, 2, 12, 0, 10) } };
+  const { rerankers } = await partsWith(json(ranked), {}, world);
+  const local = rerankers.find('local-deterministic-ai');
+  for (let run = 0; run < 60; run += 1)
+    expect(await local?.rerank(payload, call)).toMatchObject({ items: [{ id: 'b' }, { id: 'a' }] });
+  expect(await local?.rerank(payload, call)).toMatchObject({
+    failure: { failureClass: 'rate_limit', providerStatus: 'rate_limited' },
+    passing: { failureClass: 'rate_limit', isOfGuard: true, retryAfterMs: 50_000 },
+  });
+  const refused = await local?.rerank(payload, { ...call, mode: 'magic' });
+  expect(refused).toMatchObject({ failure: { providerStatus: 'unknown_mode' } });
+  expect(refused).not.toHaveProperty('passing');
 });

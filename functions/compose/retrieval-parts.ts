@@ -1,4 +1,5 @@
-import { type Rerank, rerankWith } from '../providers/rerank.ts';
+import { isPassing, ProviderFailure } from '../providers/failure.ts';
+import { type Rerank, type RerankResult, rerankWith } from '../providers/rerank.ts';
 import { modePolicyOf } from '../providers/rules/modes.ts';
 import type { RetrievalParts } from '../retrieval/parts.ts';
 import { LOCAL_RERANKER, localReranker, type Reranker, type Rerankers } from '../retrieval/reranker.ts';
@@ -48,7 +49,22 @@ function providerReranker(provider: string, isLocal: boolean, rerank: Rerank): R
       const { traceId, items, failure } = await rerank({ ...payload, ...bounds }, call);
       if (failure === null) return { traceId, items };
       const { failureClass, providerStatus } = failure;
-      return { traceId, failure: { failureClass: failureClass ?? 'unknown', providerStatus } };
+      const answer = { traceId, failure: { failureClass: failureClass ?? 'unknown', providerStatus } };
+      const passing = passingOf(failure);
+      return passing === null ? answer : { ...answer, passing };
     },
   };
+}
+
+/** The failure to throw where it passes by itself or is a limit of the service; `null` for every other. */
+function passingOf(failure: NonNullable<RerankResult['failure']>): ProviderFailure | null {
+  const { failureClass, providerStatus, retryAfterMs, isOfGuard } = failure;
+  if (failureClass === null || failureClass === 'tool' || failureClass === 'trust') return null;
+  if (!isOfGuard && !isPassing({ failureClass })) return null;
+  const message = failure.message ?? 'The provider gave no order.';
+  return new ProviderFailure(failureClass, providerStatus, message, {
+    isRetryable: true,
+    retryAfterMs,
+    isOfGuard,
+  });
 }

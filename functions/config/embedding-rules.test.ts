@@ -34,8 +34,18 @@ const argv = (entries: readonly object[], more: Readonly<Record<string, string>>
   ),
   ...Object.entries(more).map(([key, value]) => `--${key}=${value}`),
 ];
+/** The same entries as variables: keys come from there alone. */
+const variables = (entries: readonly object[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    entries.flatMap((entry, index) =>
+      Object.entries(entry).map(([name, value]) => [
+        `Providers__${index}__${name.replaceAll(':', '__')}`,
+        String(value),
+      ]),
+    ),
+  );
 const load = (entries: readonly object[], more: Readonly<Record<string, string>> = {}) =>
-  loadConfiguration({ host, env: {}, argv: argv(entries, more), readFile: () => undefined });
+  loadConfiguration({ host, env: variables(entries), argv: argv([], more), readFile: () => undefined });
 const faultOf = (...given: Parameters<typeof load>) => {
   const { faults } = load(...given);
   return faults.length === 0 ? '' : faultsText(faults);
@@ -201,13 +211,35 @@ test('the list may come from a file, and the switch from elsewhere', () => {
 
 test('a key is shown nowhere', () => {
   const key = 'canary-of-a-provider';
-  const given = argv([{ ...openai, ApiKey: key }]);
-  const input = { host, env: {}, argv: given, readFile: () => undefined };
+  const given = (value: string) => variables([{ ...openai, ApiKey: value }]);
+  const input = { host, env: given(key), argv: [], readFile: () => undefined };
+  expect(loadConfiguration(input).faults).toEqual([]);
   expect(JSON.stringify(describeConfiguration(input))).not.toContain('canary');
-  const wrong = { ...input, argv: argv([{ ...openai, ApiKey: `${key} with a space` }]) };
+  const wrong = { ...input, env: given(`${key} with a space`) };
   const { faults } = loadConfiguration(wrong);
   expect(faults).toHaveLength(1);
   expect(faultsText(faults)).not.toContain('canary');
+});
+
+test('a key in a file of settings or on the command line is refused, and not repeated', () => {
+  const entry = { ...openai, ApiKey: 'canary-of-a-provider' };
+  const onLine = { host, env: {}, argv: argv([entry]), readFile: () => undefined };
+  const inFile = ['svcsettings.json', 'svcsettings.Development.json'].map((name) => ({
+    ...onLine,
+    argv: [],
+    readFile: (path: string) => (path === name ? JSON.stringify({ Providers: [entry] }) : undefined),
+  }));
+  for (const [index, source] of [
+    'command line',
+    'svcsettings.json',
+    'svcsettings.Development.json',
+  ].entries()) {
+    const { faults } = loadConfiguration([onLine, ...inFile][index] ?? expect.fail());
+    expect(faults).toMatchObject([
+      { key: 'Providers:0:ApiKey', source, message: expect.stringContaining('ApiKeyFile') },
+    ]);
+    expect(faultsText(faults)).not.toContain('canary');
+  }
 });
 
 test('the schema of files takes the list, and an object of places beside the switch', () => {

@@ -52,6 +52,17 @@ const soundProviders: Rule = ({ providers }) => {
   });
 };
 
+/** Files of settings are copied and kept under version control, and a command line is shown to every user of the machine. */
+const hiddenKeys: Rule = ({ providers }, _host, _isGiven, sourceOf) =>
+  providers.list.flatMap(({ ApiKey }, index) => {
+    const key = `${listKey}:${index}:ApiKey`;
+    const isHidden = sourceOf(key)?.startsWith('environment variable ') ?? true;
+    if (ApiKey === undefined || isHidden) return [];
+    const message =
+      'must come from the environment; with settings from a file, name a file of the key by ApiKeyFile';
+    return [{ key, message }];
+  });
+
 function entryFaults(entry: Partial<ProviderSetting>): string[] {
   const { Kind } = entry;
   if (Kind === undefined) return ['has no Kind'];
@@ -149,4 +160,4 @@ const ownDimensions: Rule = ({ embeddings: { provider, dimensions } }) => {
   return [{ key: table.embeddings.dimensions.key, message }];
 };
 
-export const embeddingRules: readonly Rule[] = [soundProviders, knownProvider, ownDimensions];
+export const embeddingRules: readonly Rule[] = [soundProviders, hiddenKeys, knownProvider, ownDimensions];

@@ -3,10 +3,18 @@ import type { Host } from './setting.ts';
 import type { Settings } from './table.ts';
 
 /** A rule between settings. Returns the reasons why the service must not start. */
-export type Rule = (settings: Settings, host: Host, isGiven: IsGiven) => readonly RuleFault[];
+export type Rule = (
+  settings: Settings,
+  host: Host,
+  isGiven: IsGiven,
+  sourceOf: SourceOf,
+) => readonly RuleFault[];
 
 /** Whether a source sets the key, even to its default value. */
 export type IsGiven = (key: string) => boolean;
+
+/** Where the value of a setting comes from; `undefined` where it is the default. */
+export type SourceOf = (key: string) => string | undefined;
 
 export type RuleFault = Pick<Fault, 'key' | 'message'>;
 

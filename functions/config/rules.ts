@@ -9,16 +9,13 @@ import { isLoopback } from './loopback.ts';
 import { mcpRules } from './mcp-rules.ts';
 import { providerRules } from './provider-rules.ts';
 import { recordRules } from './record-rules.ts';
-import type { Rule } from './rule.ts';
+import type { Rule, SourceOf } from './rule.ts';
 import type { Host } from './setting.ts';
 import { type Settings, table } from './table.ts';
 
-/** Where the value of a setting comes from; `undefined` where it is the default. */
-export type SourceOf = (key: string) => string | undefined;
-
 export function crossFaults(settings: Settings, host: Host, sourceOf: SourceOf): Fault[] {
   return rules
-    .flatMap((rule) => rule(settings, host, (key) => sourceOf(key) !== undefined))
+    .flatMap((rule) => rule(settings, host, (key) => sourceOf(key) !== undefined, sourceOf))
     .map((fault) => ({ ...fault, source: sourceOf(fault.key) ?? 'default' }));
 }
 

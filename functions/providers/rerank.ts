@@ -40,6 +40,9 @@ export type RerankResult =
         readonly failureClass: RunFailureClass | null;
         readonly providerStatus: string;
         readonly message: string | null;
+        readonly retryAfterMs: number | null;
+        /** As of a `ProviderFailure`. */
+        readonly isOfGuard: boolean;
       };
     });
 
@@ -72,7 +75,12 @@ export function rerankWith(
     };
     if (outcome.output !== null)
       return { ...facts, items: outcome.output['items'] as unknown as readonly RankedItem[], failure: null };
-    const { failureClass, providerStatus, message } = outcome;
-    return { ...facts, items: null, failure: { failureClass, providerStatus, message } };
+    const { failureClass, providerStatus, message, retryAfterMs = null } = outcome;
+    const isOfGuard = outcome.reached === 'guard' && outcome.status === 'Rejected';
+    return {
+      ...facts,
+      items: null,
+      failure: { failureClass, providerStatus, message, retryAfterMs, isOfGuard },
+    };
   };
 }

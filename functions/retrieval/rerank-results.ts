@@ -1,5 +1,5 @@
 import { invalidMember } from '../kernel/errors.ts';
-import { ProviderFailure } from '../providers/failure.ts';
+import { isPassing, ProviderFailure } from '../providers/failure.ts';
 import type { RerankAnswer, RerankCall, Reranker, Rerankers } from './reranker.ts';
 import { blend, candidateId, candidateText, type Reranked, type RerankPayload } from './rules/rerank.ts';
 import type { RerankOptions } from './rules/rerank-options.ts';
@@ -14,7 +14,7 @@ export interface RerankedResults {
 
 /**
  * Puts the results into the order of the reranker. One that fails leaves them as they are, or where the retrieval forbids
- * that, is the refusal of the call.
+ * that, is the refusal of the call. With `throwsPassing` a failure that passes by itself is thrown in any case.
  */
 export async function rerankResults(
   rerankers: Rerankers,
@@ -25,12 +25,14 @@ export async function rerankResults(
     space,
     correlationId,
     signal,
+    throwsPassing,
   }: {
     readonly query: string;
     readonly options: RerankOptions | null;
     readonly space: string;
     readonly correlationId: string | null;
     readonly signal: AbortSignal;
+    readonly throwsPassing: boolean;
   },
 ): Promise<RerankedResults> {
   if (options === null) return { results: unranked(results), outcome: null };
@@ -45,6 +47,7 @@ export async function rerankResults(
   const { mode, timeoutSeconds, maxOutputBytes } = options;
   const call = { space, correlationId, mode, timeoutSeconds, maxOutputBytes, signal };
   const answer = await answerOf(reranker, { payload, payloadBytes, inputBytesMax }, call);
+  if (throwsPassing && 'passing' in answer && answer.passing !== undefined) throw answer.passing;
   const failure = 'failure' in answer ? answer.failure : null;
   if (failure !== null && !options.fallbackOnFailure)
     throw invalidMember(
@@ -94,7 +97,8 @@ async function answerOf(reranker: Reranker | null, sent: Sent, call: RerankCall)
   } catch (error) {
     // The client has gone, or the job was cancelled: nobody waits for results in the old order.
     if (call.signal.aborted || !(error instanceof ProviderFailure)) throw error;
-    return failed(error.failureClass, error.providerStatus);
+    const answer = failed(error.failureClass, error.providerStatus);
+    return isPassing(error) || error.isOfGuard ? { ...answer, passing: error } : answer;
   }
 }
 

@@ -1,8 +1,9 @@
 import { inTurns } from '../kernel/turns.ts';
 import type { Clock } from '../kernel/world.ts';
+import type { ProviderFailure } from '../providers/failure.ts';
+import { tokenOverlap } from '../providers/rules/token-overlap.ts';
 import type { RerankItem, RerankPayload } from './rules/rerank.ts';
 import type { RerankFailure } from './rules/rerank-outcome.ts';
-import { tokenOverlap } from './rules/token-overlap.ts';
 import { signalledTurns } from './signalled-turns.ts';
 
 export interface RerankCall {
@@ -20,7 +21,14 @@ export interface RerankCall {
 export type RerankAnswer = {
   /** The trace of the run, where the provider writes one. */
   readonly traceId: string | null;
-} & ({ readonly items: readonly RerankItem[] } | { readonly failure: RerankFailure });
+} & (
+  | { readonly items: readonly RerankItem[] }
+  | {
+      readonly failure: RerankFailure;
+      /** The same failure where it passes by itself or is a limit of the service; absent for every other. */
+      readonly passing?: ProviderFailure;
+    }
+);
 
 /** Puts texts into the order of how well they answer a query. */
 export interface Reranker {

@@ -42,6 +42,8 @@ export interface RetrieveCall extends ReadCall {
   readonly storesTrace?: boolean;
   /** Of the request or the job that retrieves: traces of rerankers name it. */
   readonly correlationId?: string;
+  /** Whether a reranker's failure that passes by itself is thrown, also where the retrieval may fall back; not, where absent. */
+  readonly throwsPassing?: boolean;
 }
 
 /**
@@ -70,6 +72,7 @@ export async function retrieve(
     space,
     correlationId: call.correlationId ?? null,
     signal,
+    throwsPassing: call.throwsPassing ?? false,
   });
   const best = results.slice(0, limit);
   const durationMs = Math.max(0, clock.now() - startedAt);

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { ProviderFailure } from '../../functions/providers/failure.ts';
 import { runComparison, runEvaluation } from '../../functions/retrieval/evaluation/run-evaluation.ts';
+import type { Rerankers } from '../../functions/retrieval/reranker.ts';
 import { readComparison, readEvaluation } from '../../functions/retrieval/rules/evaluation/request.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import { RetrievalJobsStage } from '../support/retrieval-jobs-stage.ts';
@@ -26,6 +28,7 @@ export function describeRetrievalJobsLife(conformance: RetrievalJobsConformance)
   describeReports(conformance);
   describeRefusals(conformance);
   describeEnds(conformance);
+  describeRerankers(conformance);
 }
 
 async function furnished({ store }: RetrievalJobsConformance): Promise<RetrievalJobsStage> {
@@ -275,4 +278,80 @@ function describeEnds(conformance: RetrievalJobsConformance): void {
     expect(await service.ended(id)).toMatchObject({ status: 'succeeded', casesSucceeded: 2, casesFailed: 1 });
     await service.engine.stop();
   });
+}
+
+function describeRerankers(conformance: RetrievalJobsConformance): void {
+  const reranked = (own: object = {}) => ({
+    query: 'fox',
+    collections: ['notes'],
+    rerank: { enabled: true, provider: 'paid', ...own },
+  });
+  test('a job whose caller may no longer run providers has none rank', async () => {
+    const stage = await furnished(conformance);
+    const asked: string[] = [];
+    const rerankers: Rerankers = {
+      find(id) {
+        asked.push(id ?? '');
+        return null;
+      },
+    };
+    const body = { cases: [{ request: reranked(), expected: [{ id: 'fox' }] }] };
+    const { id } = await stage.jobs({ concurrencyMax: 0 }).start(body);
+    stage.rankers = [];
+    const service = stage.jobs({ parts: { rerankers } });
+    await service.engine.start();
+    await stage.pass(60_000);
+    const job = await service.ended(id);
+    expect(job).toMatchObject({ status: 'failed', failureClass: 'permission_denied' });
+    expect(asked).toEqual([]);
+    expect(await refusalOf(service.start(body))).toBe('permission_denied');
+    await service.engine.stop();
+  });
+
+  conformance.local(
+    'a provider that has no turn for the job is no result of a case: the job waits as long as it says',
+    async () => {
+      const stage = await furnished(conformance);
+      const calls: number[] = [];
+      const passing = new ProviderFailure('rate_limit', 'rate_limited', 'Too many runs have begun.', {
+        isRetryable: true,
+        retryAfterMs: 5_000,
+        isOfGuard: true,
+      });
+      const rerankers: Rerankers = {
+        find: () => ({
+          provider: 'paid',
+          inputBytesMax: () => 65_536,
+          rerank({ candidates }) {
+            calls.push(candidates.length);
+            // The second case is refused once, then the third: as an answer, and thrown.
+            if (calls.length === 2) {
+              const failure = { failureClass: 'rate_limit', providerStatus: 'rate_limited' };
+              return Promise.resolve({ traceId: 'trace-1', failure, passing });
+            }
+            if (calls.length === 4) return Promise.reject(passing);
+            const items = candidates.map(({ id }, at) => ({ id, rank: at + 1, score: 1 / (at + 1) }));
+            return Promise.resolve({ traceId: null, items });
+          },
+        }),
+      };
+      const service = stage.jobs({ parts: { rerankers } });
+      await service.engine.start();
+      const requests = [reranked(), reranked(), reranked({ fallbackOnFailure: false })];
+      const { id } = await service.start({
+        cases: requests.map((request) => ({ request, expected: [{ id: 'fox' }] })),
+      });
+      while (calls.length < 2) await stage.quiet();
+      await stage.quiet();
+      expect(await service.get(id)).toMatchObject({ status: 'queued', casesFailed: 0 });
+      await stage.pass(4_000);
+      expect(calls).toHaveLength(2);
+      for (let turn = 0; turn < 2; turn += 1) await stage.pass(6_000);
+      const job = await service.ended(id);
+      expect(job).toMatchObject({ status: 'succeeded', casesSucceeded: 3, casesFailed: 0 });
+      expect(job.evaluationResult).toMatchObject({ rerankCaseCount: 3, rerankFallbackCaseCount: 0 });
+      expect(calls).toHaveLength(5);
+      await service.engine.stop();
+    },
+  );
 }

@@ -277,6 +277,29 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
     ...own,
   });
 
+  test.each(['answers', 'throws'])(
+    'an evaluation ends at a reranker that %s a failure which passes, and a retrieval does not',
+    async (way) => {
+      const plain = await stageWith({}, store);
+      const passing = new ProviderFailure('quota', 'budget_spent', 'The budget is spent.', {
+        retryAfterMs: 7_000,
+        isOfGuard: true,
+      });
+      const { failureClass, providerStatus } = passing;
+      const answer = { traceId: null, failure: { failureClass, providerStatus }, passing };
+      const fails = () => (way === 'throws' ? Promise.reject(passing) : Promise.resolve(answer));
+      const rerankers = reranker({ rerank: fails });
+      const stage = new RetrievalStage(store(), { rerankers, space: plain.space });
+      const found = await stage.retrieve({ query: 'fox', rerank, includeTrace: true });
+      expect(found.trace).toMatchObject({ rerankFallbackApplied: true, rerankFailureClass: 'quota' });
+      for (const fallbackOnFailure of [true, false]) {
+        const request = { query: 'fox', collections: ['notes'], rerank: { ...rerank, fallbackOnFailure } };
+        const evaluation = readEvaluation({ cases: [asked('fox', { request })] });
+        await expect(runEvaluation(stage.parts, stage.space, evaluation, call)).rejects.toBe(passing);
+      }
+    },
+  );
+
   test('evaluateRetrieval goes on behind a case that fails', async () => {
     const stage = await stageWith({}, store);
     const cases = [

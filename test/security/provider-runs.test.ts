@@ -38,12 +38,17 @@ beforeAll(async () => {
           [principalOf('caller'), { space, operations: all }],
           [principalOf('reader'), { space, operations: ['read'] }],
           [principalOf('neighbour'), neighbour],
+          [principalOf('ranker'), { space, operations: ['run'] }],
+          [principalOf('looker'), { space, operations: ['read', 'qualify'] }],
         ],
         serviceAudience,
         'Server:ProviderAccess',
       ),
       ...recordGrantSettings(
-        [[principalOf('keeper'), { space, operations: ['read', 'write', 'delete', 'maintain'] }]],
+        ['keeper', 'ranker', 'looker'].map((name) => [
+          principalOf(name),
+          { space, operations: ['read', 'write', 'delete', 'maintain'] },
+        ]),
         serviceAudience,
       ),
     },
@@ -164,6 +169,60 @@ interface Proof {
   readonly qualificationStatus?: string;
   readonly evidenceRefs: readonly string[];
 }
+
+describe('a retrieval that has a provider rank', () => {
+  const asking = (provider: string | null, enabled = true) => ({
+    query: 'fox',
+    collections: ['absent'],
+    rerank: { enabled, provider },
+  });
+  const expected = [{ id: 'a' }];
+  const plain = { request: { query: 'fox', collections: ['absent'] }, expected };
+  const caseOf = (provider: string | null) => ({ request: asking(provider), expected });
+  /** Each way to it: the provider stands in the last case, or in the last variant alone. */
+  const ways: readonly (readonly [path: string, through: number, body: (id: string | null) => object])[] = [
+    ['/search', 404, asking],
+    ['/retrieval/evaluate', 200, (id) => ({ cases: [plain, caseOf(id)] })],
+    ...(['', '/jobs'] as const).flatMap((end) => {
+      const path = `/retrieval/evaluate/compare${end}`;
+      const through = end === '' ? 200 : 202;
+      return [
+        [path, through, (id: string | null) => ({ cases: [plain, caseOf(id)], variants: [{ id: 'a' }] })],
+        [
+          path,
+          through,
+          (id: string | null) => ({
+            cases: [plain],
+            variants: [{ id: 'a' }, { id: 'b', rerank: asking(id).rerank }],
+          }),
+        ],
+      ] as const;
+    }),
+    ['/retrieval/evaluate/jobs', 202, (id) => ({ cases: [plain, caseOf(id)] })],
+    ['/rag/context', 404, (id) => ({ retrieval: asking(id) })],
+    ['/rag/prompt', 404, (id) => ({ context: { retrieval: asking(id) } })],
+    ['/rag/context/evaluate', 200, (id) => ({ cases: [{ request: { retrieval: asking(id) } }] })],
+  ];
+  const known = 'local-deterministic-ai';
+  const own = 'local-token-overlap-reranker';
+  const post = (name: string, path: string, body: object) =>
+    send(name, 'POST', path.endsWith('/jobs') ? path + query : path, body);
+
+  test.each(ways)('by %s is for who may run providers', async (path, through, body) => {
+    for (const name of ['keeper', 'looker'])
+      for (const id of [known, 'none', ` ${known} `]) {
+        const answer = await post(name, path, body(id));
+        expect([answer.status, answer.json<{ code: string }>().code]).toEqual([403, 'permission_denied']);
+      }
+    for (const id of [known, 'none']) expect((await post('ranker', path, body(id))).status).toBe(through);
+    for (const id of [null, '', ` ${own}`])
+      expect((await post('keeper', path, body(id))).status).toBe(through);
+  });
+
+  test('is asked for nothing where it does not rank', async () => {
+    expect((await post('keeper', '/search', asking('none', false))).status).toBe(404);
+  });
+});
 
 test('the runs of a busy neighbour cost a space none of its own', async () => {
   const rerank = '/providers/local-token-overlap-reranker/qualify';

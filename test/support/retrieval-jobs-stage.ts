@@ -11,6 +11,7 @@ import { retrievalJobPage } from '../../functions/groups/retrieval/jobs/job-list
 import { type RetrievalJobView, retrievalJobView } from '../../functions/groups/retrieval/jobs/job-view.ts';
 import { retrievalReports } from '../../functions/groups/retrieval/jobs/kept-report.ts';
 import { retrievalJobs } from '../../functions/groups/retrieval/jobs/retrieval-jobs.ts';
+import { permissionDenied } from '../../functions/identity/grants.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
 import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
 import { getJob } from '../../functions/jobs/read-jobs.ts';
@@ -48,6 +49,9 @@ export class RetrievalJobsStage extends Stage {
     { principal: 'bob', space: `${this.space}-other`, productId: null, operations: ALL },
   ];
 
+  /** Who may have a provider rank. A test may change them too. */
+  rankers: readonly string[] = ['ada'];
+
   /** Three notes, of which two hold the word of a case. */
   async furnish(): Promise<void> {
     await this.retrieval.create('notes');
@@ -71,12 +75,23 @@ export class RetrievalJobsStage extends Stage {
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
     const retrieval = { ...this.retrieval.parts, ...parts };
-    const plugin = retrievalJobs({ retrieval, payloads, access, resultBytesMax });
+    const rerankAccess: RetrievalJobDependencies['rerankAccess'] = {
+      judgeRecordJob: ({ caller: { principal } }) => {
+        if (!this.rankers.includes(principal ?? '')) throw permissionDenied();
+      },
+    };
+    const plugin = retrievalJobs({ retrieval, payloads, access, rerankAccess, resultBytesMax });
     const engine =
       over === undefined
         ? this.instance({ ...options, jobs: [plugin] })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs: [plugin] });
-    return new RetrievalJobsInstance(this, engine, { jobs: engine.jobs, plugin, payloads, access });
+    return new RetrievalJobsInstance(this, engine, {
+      jobs: engine.jobs,
+      plugin,
+      payloads,
+      access,
+      rerankAccess,
+    });
   }
 }
 

@@ -63,13 +63,20 @@ export const hurried: World = {
   },
 };
 
+function ofProviders(given: Readonly<Record<string, string>>, isWanted: boolean) {
+  return Object.entries(given).filter(([key]) => /^Providers:\d+:/.test(key) === isWanted);
+}
+
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'svc-security-'));
   const given = { ...common, 'Server:DataDirectory': folder, ...options.settings };
   const { settings, faults } = loadConfiguration({
     host: 'embedded',
-    env: {},
-    argv: Object.entries(given).map(([key, value]) => `--${key}=${value}`),
+    // Keys of providers come from the environment only, and an entry from one source.
+    env: Object.fromEntries(
+      ofProviders(given, true).map(([key, value]) => [key.replaceAll(':', '__'), value]),
+    ),
+    argv: ofProviders(given, false).map(([key, value]) => `--${key}=${value}`),
     readFile: () => undefined,
   });
   if (settings === undefined) throw new Error(faultsText(faults));

@@ -1,7 +1,7 @@
 import { PageTokens } from '../../kernel/page-token.ts';
 import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
-import { recordAccessOf } from '../identity.ts';
+import { recordAccessOf, rerankAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
   bytesMax: 520_000,
@@ -23,6 +23,7 @@ export const group: GroupModule = {
       retrieval: retrievalPartsOf(parts),
       ragJobs: await ragJobDependenciesOf(parts),
       access: recordAccessOf(settings),
+      rerankAccess: rerankAccessOf(settings),
       pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
     };
     return { handlers: ragHandlers(own), extra: [] };

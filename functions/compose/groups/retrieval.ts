@@ -1,7 +1,7 @@
 import { PageTokens } from '../../kernel/page-token.ts';
 import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
-import { recordAccessOf } from '../identity.ts';
+import { recordAccessOf, rerankAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
   bytesMax: 500_000,
@@ -35,6 +35,7 @@ export const group: GroupModule = {
       evaluations: new ReadLanes({ timers: world.timers, longReadsMax }),
       retrievalJobs: await retrievalJobDependenciesOf(parts),
       access: recordAccessOf(settings),
+      rerankAccess: rerankAccessOf(settings),
       pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
     };
     return { handlers: retrievalHandlers(own), extra: [], bodyLimits };

@@ -2,23 +2,36 @@ import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import { refusedBy } from '../../providers/refusal.ts';
 import { type BuiltContext, buildContext, type ContextQuestion } from '../../rag/build-context.ts';
 import { checkTemplate, promptOf } from '../../rag/rules/prompt.ts';
+import { judgeRerankers } from '../retrieval/library/judge-rerankers.ts';
 import { answered, contextText } from './context-answer.ts';
 import type { RagDependencies } from './dependencies.ts';
 
 type Handlers = GroupHandlers<'rag'>;
 
-export function buildRagContext({ retrieval, access }: RagDependencies): Handlers['buildRagContext'] {
+export function buildRagContext({
+  retrieval,
+  access,
+  rerankAccess,
+}: RagDependencies): Handlers['buildRagContext'] {
   return async ({ body }, context) => {
-    const space = access.spaceOf(context.caller, 'read');
+    const { caller } = context;
+    const space = access.spaceOf(caller, 'read');
+    judgeRerankers(rerankAccess, { caller, space }, [body.retrieval]);
     const built = await contextOf(retrieval, space, body, context);
     return { status: 200, body: answered(retrieval, contextText(built)) };
   };
 }
 
 /** The context of a prompt has its text and its citations, whatever the request says of them. */
-export function buildRagPrompt({ retrieval, access }: RagDependencies): Handlers['buildRagPrompt'] {
+export function buildRagPrompt({
+  retrieval,
+  access,
+  rerankAccess,
+}: RagDependencies): Handlers['buildRagPrompt'] {
   return async ({ body: { context: asked, template: given } }, context) => {
-    const space = access.spaceOf(context.caller, 'read');
+    const { caller } = context;
+    const space = access.spaceOf(caller, 'read');
+    judgeRerankers(rerankAccess, { caller, space }, [asked.retrieval]);
     const template = given ?? {};
     checkTemplate(template);
     const question = { ...asked, includeContextText: true, includeCitations: true };

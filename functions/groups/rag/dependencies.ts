@@ -1,6 +1,7 @@
 import type { RecordAccess } from '../../identity/record-access.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
 import type { RetrievalParts } from '../../retrieval/parts.ts';
+import type { RerankAccess } from '../retrieval/library/judge-rerankers.ts';
 import type { RagJobDependencies } from './jobs/admit-rag-job.ts';
 
 /** The parts that the operations of the group work with. */
@@ -12,4 +13,5 @@ export interface RagDependencies {
   readonly pageTokens: PageTokens;
   /** Names the space of each caller. */
   readonly access: RecordAccess;
+  readonly rerankAccess: RerankAccess;
 }

@@ -9,6 +9,7 @@ import {
   caseJson,
   evaluationJson,
 } from '../../rag/rules/evaluation-json.ts';
+import { judgeRerankers } from '../retrieval/library/judge-rerankers.ts';
 import { answered, contextText } from './context-answer.ts';
 import type { RagDependencies } from './dependencies.ts';
 
@@ -17,9 +18,12 @@ const ERROR_LENGTH_MAX = 4_096;
 export function evaluateRagContext({
   retrieval,
   access,
+  rerankAccess,
 }: RagDependencies): GroupHandlers<'rag'>['evaluateRagContext'] {
   return async ({ body }, { caller, signal, grow, correlationId }) => {
     const space = access.spaceOf(caller, 'read');
+    const retrievals = body.cases.map(({ request }) => request.retrieval);
+    judgeRerankers(rerankAccess, { caller, space }, retrievals);
     const call = { signal, correlationId, ...(grow === undefined ? {} : { grow }) };
     const continueOnError = body.continueOnError ?? true;
     const cases: CaseAnswer[] = [];

@@ -3,6 +3,7 @@ import type { RecordAccess } from '../../identity/record-access.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
 import type { RetrievalParts } from '../../retrieval/parts.ts';
 import type { RetrievalJobDependencies } from './jobs/admit-retrieval-job.ts';
+import type { RerankAccess } from './library/judge-rerankers.ts';
 
 /** The parts that the operations of the group work with. */
 export interface RetrievalDependencies {
@@ -14,4 +15,5 @@ export interface RetrievalDependencies {
   readonly pageTokens: PageTokens;
   /** Names the space of each caller. */
   readonly access: RecordAccess;
+  readonly rerankAccess: RerankAccess;
 }

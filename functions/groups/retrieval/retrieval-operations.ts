@@ -10,6 +10,7 @@ import { readComparison, readEvaluation } from '../../retrieval/rules/evaluation
 import { describedProfile } from '../../retrieval/rules/profiles.ts';
 import { readRetrieval } from '../../retrieval/rules/request.ts';
 import type { RetrievalDependencies } from './dependencies.ts';
+import { judgeRerankers, retrievalsOf } from './library/judge-rerankers.ts';
 
 type Handlers = GroupHandlers<'retrieval'>;
 
@@ -17,9 +18,14 @@ export function listRetrievalProfiles(): Handlers['listRetrievalProfiles'] {
   return async () => ({ status: 200, body: builtInProfiles.map(describedProfile) });
 }
 
-export function retrieveRecords({ retrieval, access }: RetrievalDependencies): Handlers['retrieve'] {
+export function retrieveRecords({
+  retrieval,
+  access,
+  rerankAccess,
+}: RetrievalDependencies): Handlers['retrieve'] {
   return async ({ body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
+    judgeRerankers(rerankAccess, { caller: context.caller, space }, [body]);
     const asked = readRetrieval(body, scoredCandidatesMax(retrieval));
     const { results, trace } = await retrieve(retrieval, space, asked, context).catch((error: unknown) => {
       throw refusedBy(error);
@@ -31,6 +37,7 @@ export function retrieveRecords({ retrieval, access }: RetrievalDependencies): H
 export function evaluateRetrieval(own: RetrievalDependencies): Handlers['evaluateRetrieval'] {
   return async ({ body }, context) => {
     const space = own.access.spaceOf(context.caller, 'read');
+    judgeRerankers(own.rerankAccess, { caller: context.caller, space }, retrievalsOf(body));
     const evaluation = readEvaluation(body);
     const report = await inPlace(own, space, context, () =>
       runEvaluation(own.retrieval, space, evaluation, context),
@@ -44,6 +51,7 @@ export function compareRetrievalEvaluations(
 ): Handlers['compareRetrievalEvaluations'] {
   return async ({ body }, context) => {
     const space = own.access.spaceOf(context.caller, 'read');
+    judgeRerankers(own.rerankAccess, { caller: context.caller, space }, retrievalsOf(body));
     const comparison = readComparison(body);
     const report = await inPlace(own, space, context, () =>
       runComparison(own.retrieval, space, comparison, context),

@@ -80,6 +80,11 @@ describe('the deterministic provider', () => {
       validationStatus: 'deterministic',
     });
   });
+
+  test('ranks by the words that a retrieval ranks by: letters and decimal digits', () => {
+    const ranked = outputOf('ai.rerank', { query: 'm²', candidates: [{ id: 'a', text: 'm' }], limit: 1 });
+    expect(ranked).toMatchObject({ items: [{ id: 'a', score: 1 }] });
+  });
 });
 
 describe('ranks', () => {
@@ -95,8 +100,7 @@ describe('ranks', () => {
     fc.assert(
       fc.property(text, pairs, fc.integer({ min: 1, max: 15 }), (query, given, limit) => {
         const candidates = given.map(([id, each]) => ({ id, text: each }));
-        const ask = (all: typeof candidates) =>
-          rankByTokens({ capability: 'ai.rerank', query, candidates: all, limit });
+        const ask = (all: typeof candidates) => rankByTokens({ query, candidates: all, limit });
         const ranked = ask(candidates);
         expect(ranked).toEqual(ask(candidates.toReversed()));
         expect(ranked.map(({ rank }) => rank)).toEqual(ranked.map((_, at) => at + 1));

@@ -21,6 +21,8 @@ export interface RunOutcome {
   readonly message: string | null;
   readonly output: JsonObject | null;
   readonly isRetryable: boolean;
+  /** How long the refusal or the provider says to wait; `null` or absent where it does not. */
+  readonly retryAfterMs?: number | null;
   /** How far the run came: before the provider was called, or after its answer. */
   readonly reached: 'nothing' | 'guard' | 'provider' | 'answer';
 }
@@ -62,7 +64,7 @@ const statuses: Readonly<Partial<Record<RunFailureClass, RunResultStatus>>> = {
 
 /** The outcome of a call that failed. A limit of the service itself rejects the run; one of the provider fails it. */
 export function outcomeOfFailure(failure: ProviderFailure): RunOutcome {
-  const { failureClass, providerStatus, message, isRetryable, isOfGuard } = failure;
+  const { failureClass, providerStatus, message, isRetryable, retryAfterMs, isOfGuard } = failure;
   return {
     status: isOfGuard ? 'Rejected' : (statuses[failureClass] ?? 'Failed'),
     failureClass,
@@ -71,6 +73,7 @@ export function outcomeOfFailure(failure: ProviderFailure): RunOutcome {
     message,
     output: null,
     isRetryable,
+    retryAfterMs,
     reached: reachedBy(failure),
   };
 }

@@ -8,20 +8,32 @@ export type RankedItem = {
   readonly score: number;
 };
 
+type Ranking = Omit<RerankPayload, 'capability'>;
+
 const DECIMALS = 1_000_000;
-const notOfToken = /[^\p{L}\p{N}]/gu;
+const notOfToken = /[^\p{L}\p{Nd}]/gu;
+
+/** The order that `tokenOverlap` gives, at once. */
+export function rankByTokens(payload: Ranking): readonly RankedItem[] {
+  const steps = tokenOverlap(payload);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
 
 /**
- * The candidates by the share of the words of the query that they have, from 0 to 1 with six decimals. Candidates with the same
- * share keep an order that depends on nothing but their ids and texts.
+ * The candidates by the share of the words of the query that they have, from 0 to 1 with six decimals. Equal shares are in the
+ * order of the hashes of id and text. Yields after each candidate, so that its caller can let others work.
  */
-export function rankByTokens({ query, candidates, limit }: RerankPayload): RankedItem[] {
+export function* tokenOverlap({ query, candidates, limit }: Ranking): Generator<void, readonly RankedItem[]> {
   const wanted = tokensOf(query);
-  const scored = candidates.map(({ id, text }) => {
-    const score = shareOf(wanted, tokensOf(text));
-    return { id, score, tie: sha256(id + text) };
-  });
-  scored.sort((left, right) => right.score - left.score || (left.tie < right.tie ? -1 : 1));
+  const scored: { readonly id: string; readonly score: number; readonly tie: string }[] = [];
+  for (const { id, text } of candidates) {
+    scored.push({ id, score: shareOf(wanted, tokensOf(text)), tie: sha256(id + text) });
+    yield;
+  }
+  scored.sort((a, b) => b.score - a.score || (a.tie < b.tie ? -1 : Number(a.tie > b.tie)));
   return scored.slice(0, limit).map(({ id, score }, at) => ({ id, rank: at + 1, score }));
 }
 

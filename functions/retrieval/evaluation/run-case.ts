@@ -40,11 +40,13 @@ export async function runCase(
   try {
     refuseOverlap(await inTurns(overlapOf(asked), turns));
     const request = variant === null ? asked.request : withVariant(asked.request, variant);
-    const own = readRetrieval(request, scoredCandidatesMax(parts));
-    k = asked.k ?? evaluation.defaultK ?? Math.min(own.limit, limits.evaluationResultsMax);
-    const retrieval = { ...own, limit: Math.max(own.limit, k) };
-    // The report of an evaluation tells what traces of its retrievals would.
-    const answer = await retrieve(parts, space, retrieval, { ...call, storesTrace: false });
+    const read = readRetrieval(request, scoredCandidatesMax(parts));
+    k = asked.k ?? evaluation.defaultK ?? Math.min(read.limit, limits.evaluationResultsMax);
+    const retrieval = { ...read, limit: Math.max(read.limit, k) };
+    // The report of an evaluation tells what traces of its retrievals would. Results in the old order of a reranker that has
+    // too much to do would be judged as its own.
+    const own = { ...call, storesTrace: false, throwsPassing: true };
+    const answer = await retrieve(parts, space, retrieval, own);
     const durationMs = Math.max(0, clock.now() - startedAt);
     const judged = judgedAnswer(answer, { k, durationMs, retrieval, evaluation });
     const result = await inTurns(succeededCase(index, asked, judged), turns);

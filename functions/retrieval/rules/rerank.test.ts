@@ -1,18 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sha256 } from '../../kernel/canonical-json.ts';
+import { rankByTokens as overlap } from '../../providers/rules/token-overlap.ts';
 import { mergeCollections } from './merge.ts';
-import { blend, candidateId, candidateText, type RerankPayload } from './rerank.ts';
+import { blend, candidateId, candidateText } from './rerank.ts';
 import { snippetOf } from './snippet.ts';
-import { tokenOverlap } from './token-overlap.ts';
-
-function overlap(payload: RerankPayload) {
-  const steps = tokenOverlap(payload);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
-}
 
 const result = (id: string, score: number) => ({ collection: 'c', partitionKey: 'p', id, score });
 const item = (id: string, rank: number, score: number) => ({ id: candidateId(result(id, 0)), rank, score });

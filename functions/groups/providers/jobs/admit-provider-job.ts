@@ -38,7 +38,7 @@ export async function admitProviderJob(
   if (named !== null && named !== provider)
     throw invalidMember('/provider', 'must be the provider of the path where it is given');
   if (registered(provider) === undefined)
-    throw new ServiceError('not_found', 'There is no such provider.', { providerId: provider });
+    throw new ServiceError('not_found', 'There is no such provider.');
   checkUnicode(request);
   const facts = { provider, ...namesOf(request), requestHash: inputHashOf(request) };
   return admitJob(jobs, plugin, {

@@ -9,11 +9,13 @@ import {
   readEvaluation,
 } from '../../../retrieval/rules/evaluation/request.ts';
 import { requestPayload } from '../../records/library/staged-payload.ts';
+import { judgeRerankers, retrievalsOf } from '../library/judge-rerankers.ts';
 import { type RetrievalJobFacts, tagsOf } from './job-facts.ts';
 import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalJobsParts } from './job-parts.ts';
 
 /** What the operations that admit and show these jobs work with. */
-export interface RetrievalJobDependencies extends Pick<RetrievalJobsParts, 'payloads' | 'access'> {
+export interface RetrievalJobDependencies
+  extends Pick<RetrievalJobsParts, 'payloads' | 'access' | 'rerankAccess'> {
   readonly jobs: Jobs;
   readonly plugin: JobPlugin;
 }
@@ -53,12 +55,13 @@ export function admitComparison(
 }
 
 async function admit(
-  { jobs, plugin, payloads, access }: RetrievalJobDependencies,
+  { jobs, plugin, payloads, access, rerankAccess }: RetrievalJobDependencies,
   { caller, query, idempotencyKey, correlationId }: RetrievalJobRequest,
-  body: object,
+  body: EvaluationRequest | ComparisonRequest,
   read: () => RetrievalJobFacts,
 ): Promise<AdmittedJob> {
   const space = access.spaceOf(caller, 'write', query.tenantId);
+  judgeRerankers(rerankAccess, { caller, space }, retrievalsOf(body));
   const facts = read();
   const isComparison = facts.kind === 'comparison';
   return admitJob(jobs, plugin, {

@@ -13,6 +13,7 @@ import {
 } from '../../../retrieval/rules/evaluation/request.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
 import { discardAfter, requestOf, stagedIn } from '../../records/library/staged-payload.ts';
+import { judgeRerankers, retrievalsOf } from '../library/judge-rerankers.ts';
 import { CaseCheckpoints } from './case-checkpoints.ts';
 import { factsOf } from './job-facts.ts';
 import type { RetrievalJobsParts } from './job-parts.ts';
@@ -72,7 +73,11 @@ function waitOf(error: unknown): number {
 
 async function evaluate(parts: RetrievalJobsParts, context: JobContext): Promise<Json> {
   const { signal, correlationId, job } = context;
-  const request = await requestOf(parts.payloads, context.payload);
+  const request = (await requestOf(parts.payloads, context.payload)) as unknown as
+    | EvaluationRequest
+    | ComparisonRequest;
+  // A caller may have lost the right since the admission.
+  judgeRerankers(parts.rerankAccess, job, retrievalsOf(request));
   const call = { signal, correlationId, grow: heldBytes() };
   const isComparison = factsOf(context.tags).kind === 'comparison';
   const finish = async (log: CaseCheckpoints, report: RetrievalReport) => {
@@ -83,11 +88,11 @@ async function evaluate(parts: RetrievalJobsParts, context: JobContext): Promise
   const logOf = (evaluation: Evaluation) =>
     new CaseCheckpoints(context, parts.retrieval.records.world.clock, evaluation);
   if (isComparison) {
-    const comparison = readComparison(request as unknown as ComparisonRequest);
+    const comparison = readComparison(request as ComparisonRequest);
     const log = logOf(comparison);
     return finish(log, await runComparison(parts.retrieval, job.space, comparison, call, log));
   }
-  const evaluation = readEvaluation(request as unknown as EvaluationRequest);
+  const evaluation = readEvaluation(request);
   const log = logOf(evaluation);
   return finish(log, await runEvaluation(parts.retrieval, job.space, evaluation, call, log));
 }
