@@ -7,6 +7,7 @@ import {
   type McpService,
   namesOf,
   startMcpService,
+  taskOperations,
   withArticles,
 } from './service-stage.ts';
 
@@ -86,9 +87,9 @@ describe('the settings of single operations', () => {
   });
 });
 
-/** The stage enables four tasks; the same id again leaves one of them. */
+/** The stage enables all tasks; the same id again leaves one of them. */
 const noMore = Object.fromEntries(
-  [1, 2, 3].map((at) => [`Mcp:EnabledOperations:${at}`, 'startEmbeddingJob']),
+  taskOperations.slice(1).map((_, at) => [`Mcp:EnabledOperations:${at + 1}`, 'startEmbeddingJob']),
 );
 
 describe('the answer of a tool', () => {
