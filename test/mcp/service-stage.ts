@@ -45,6 +45,10 @@ const runPolicies = settingsOf('Server:ExecutionAccess', [
   { Principal: 'runner', ProductId: 'papers', AllowedOperations: ['read_run'] },
 ]);
 
+const providerPolicies = settingsOf('Server:ProviderAccess', [
+  { Principal: 'writer', Space: 'acme', ProductId: 'papers', AllowedOperations: ['read', 'run'] },
+]);
+
 function settingsOf(section: string, grants: readonly Params[]): Readonly<Record<string, string>> {
   const entries = grants.flatMap((grant, at) =>
     Object.entries(grant).flatMap(([name, value]): [string, string][] => {
@@ -74,6 +78,7 @@ export async function startMcpService(options: ServiceOptions = {}): Promise<Mcp
       ...Object.fromEntries(enabled),
       ...policies,
       ...runPolicies,
+      ...providerPolicies,
       ...options.settings,
     },
   });

@@ -29,7 +29,8 @@ export function taskOf(taskId: string, answer: JobAnswer, lengthMax: number): Mc
     ttlMs: null,
     pollIntervalMs: POLL_MS,
   };
-  const { status } = view;
+  // Jobs of providers write their statuses with a capital.
+  const status = typeof view['status'] === 'string' ? view['status'].toLowerCase() : null;
   // A failed attempt that is tried again has no end yet.
   const hasEnded = momentOf(view, 'completedAtUtc', 'completedAt') !== null;
   if (!hasEnded) return { ...head, status: 'working' };
