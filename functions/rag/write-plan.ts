@@ -164,7 +164,8 @@ class PlanWriter {
     const request = { keys: [...own, ...(ledger?.keys ?? [])] };
     return writeBeside(this.#store, this.#space, name, request, (found): Decision<Written | null> => {
       if (movedFrom(this.#collection, found) !== null) return { writes: [], result: null };
-      if (isWhole && !watched.every((each) => this.#isAsSeen(found, each))) return { writes: [], result: null };
+      if (isWhole && !watched.every((each) => this.#isAsSeen(found, each)))
+        return { writes: [], result: null };
       const { writes, stamps } = this.#decide(found, batch, decisionTime(clock, arrivedAt));
       const next = from + batch.length;
       const moved = ledger === undefined ? [] : ledger.writes(found, { from, next }, stamps);

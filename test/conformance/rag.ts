@@ -129,7 +129,10 @@ export function describeRag(provider: string, open: () => Promise<RecordStore>, 
       const stage = await begin();
       const options = { deduplicateExistingChunks: true, replaceDocumentChunks: true };
       const batch = new RequestRecords();
-      for (const text of ['Sentence 1 is here. Sentence 2 is here.', 'Sentence 2 is here. Sentence 9 is here.'])
+      for (const text of [
+        'Sentence 1 is here. Sentence 2 is here.',
+        'Sentence 2 is here. Sentence 9 is here.',
+      ])
         await stage.ingest({ text }, { ...options, chunkChars: 20 }, batch);
       expect(await stage.texts()).toEqual(['Sentence 2 is here.', 'Sentence 9 is here.']);
     });

@@ -153,7 +153,12 @@ export async function createCollection(
   more: Params = {},
 ): Promise<void> {
   const headers = { [IDENTITY]: principal };
-  const created = await service.call({ method: 'POST', path: '/collections', headers, body: { name, ...more } });
+  const created = await service.call({
+    method: 'POST',
+    path: '/collections',
+    headers,
+    body: { name, ...more },
+  });
   const path = created.headers['location'] ?? '';
   for (;;) {
     const run = (await service.call({ method: 'GET', path, headers })).json<{ status: string }>();

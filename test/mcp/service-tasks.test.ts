@@ -154,7 +154,9 @@ test('the history of a run names its next page, and its pages are the whole', as
     const page = await callTool(service, 'writer', tool, { runId, ...given });
     seen.push(...(page['structuredContent'] as unknown[]));
     const content = page['content'] as readonly { text: string }[];
-    given = (page['_meta'] as Readonly<Record<string, Readonly<Record<string, unknown>>>>)['svc.runtime/nextPage'];
+    given = (page['_meta'] as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[
+      'svc.runtime/nextPage'
+    ];
     expect(content.slice(1).map(({ text }) => JSON.parse(text) as unknown)).toEqual(
       given === undefined ? [] : [{ nextPage: given }],
     );

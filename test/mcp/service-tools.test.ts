@@ -96,7 +96,9 @@ describe('the settings of single operations', () => {
     expect(names.filter((name) => name.includes('_start_'))).toEqual(['svc_embeddings_start_job_v1']);
     expect(names).not.toContain('svc_records_search_v1');
     // A group that is not served offers nothing.
-    expect((await namesOf(other, 'writer')).filter((name) => !/_(execution|providers)_/.test(name))).toEqual([]);
+    expect((await namesOf(other, 'writer')).filter((name) => !/_(execution|providers)_/.test(name))).toEqual(
+      [],
+    );
     await Promise.all([plain.close(), other.close()]);
   });
 });

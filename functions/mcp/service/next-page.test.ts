@@ -11,10 +11,14 @@ test('the next page of a list is named by its arguments, with their types', () =
     continuationToken: 'a/+ä',
     limit: '2',
   });
-  const history = listHeaders('/execution/runs/a/history', { limit: 2 }, {
-    next: { afterSequenceId: '7' },
-    cut: false,
-  });
+  const history = listHeaders(
+    '/execution/runs/a/history',
+    { limit: 2 },
+    {
+      next: { afterSequenceId: '7' },
+      cut: false,
+    },
+  );
   expect(nextPageOf(operations.getExecutionRunHistory, { headers: { ...history } })).toEqual({
     afterSequenceId: '7',
     limit: 2,

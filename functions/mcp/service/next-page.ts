@@ -9,7 +9,10 @@ const NEXT = /<[^>?]*\?([^>]*)>; rel="next"/;
  * The arguments of the next page beside those of this one. REST names it in the field `Link`, which no client of a tool sees;
  * `null` where the answer has no such field.
  */
-export function nextPageOf({ routes }: OperationEntry, { headers }: Pick<Answer, 'headers'>): JsonObject | null {
+export function nextPageOf(
+  { routes }: OperationEntry,
+  { headers }: Pick<Answer, 'headers'>,
+): JsonObject | null {
   const [, query] = NEXT.exec(headers?.['Link'] ?? '') ?? [];
   if (query === undefined) return null;
   const specs = routes[0]?.query ?? [];

@@ -24,13 +24,21 @@ test.each([
 });
 
 test('the largest members go first, and no more than needed', () => {
-  const view = { status: 'succeeded', small: 'x'.repeat(50), large: 'y'.repeat(400), larger: 'z'.repeat(500) };
+  const view = {
+    status: 'succeeded',
+    small: 'x'.repeat(50),
+    large: 'y'.repeat(400),
+    larger: 'z'.repeat(500),
+  };
   const kept = (lengthMax: number) => {
     const task = taskFor(view, lengthMax);
     const { structuredContent, content } = task.status === 'completed' ? task.result : never();
     expect(JSON.stringify(structuredContent).length).toBeLessThanOrEqual(lengthMax);
     const note = content.length > 1 ? (JSON.parse((content[1] as { text: string }).text) as object) : null;
-    return [Object.entries(structuredContent as object).flatMap(([name, at]) => (at === null ? [name] : [])), note];
+    return [
+      Object.entries(structuredContent as object).flatMap(([name, at]) => (at === null ? [name] : [])),
+      note,
+    ];
   };
   const length = JSON.stringify({ id: 'a', createdAt: MOMENT, completedAt: MOMENT, ...view }).length;
   expect(kept(length)).toEqual([[], null]);

@@ -79,8 +79,7 @@ export class RequestRecords {
 
 /** Whether an earlier item of the request wrote the record for this very document, which loses it now. */
 function isLost(document: IngestDocument, key: KnownRecord, current: ReadonlySet<string>): boolean {
-  const isOfDocument =
-    key.partitionKey === document.partitionKey && key.documentId === document.documentId;
+  const isOfDocument = key.partitionKey === document.partitionKey && key.documentId === document.documentId;
   return document.options.replaceDocumentChunks && isOfDocument && !current.has(key.id);
 }
 
