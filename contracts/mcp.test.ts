@@ -130,6 +130,22 @@ describe('O05: the definitions', () => {
     exposure === 'resource' ? [] : [definition as unknown as ToolDefinition],
   );
 
+  test('call those destructive that may change what is stored: no read, and no job that does what a read does', () => {
+    const kept = definitions.flatMap(({ operationId, exposure, definition }) => {
+      const { annotations } = definition as unknown as ToolDefinition;
+      return exposure === 'task' && annotations?.destructiveHint === false ? [operationId] : [];
+    });
+    expect(kept).toEqual([
+      'startEmbeddingJob',
+      'startRetrievalEvaluationComparisonJob',
+      'startRetrievalEvaluationJob',
+      'startGraphInspectionJob',
+      'startGraphDoctorJob',
+    ]);
+    for (const { annotations } of ofTools)
+      expect([annotations?.readOnlyHint, annotations?.destructiveHint]).not.toEqual([true, true]);
+  });
+
   test('have no text that instructs, hides or links, and keep the rules of the revision', () => {
     expect(definitionFaults(ofTools)).toEqual([]);
     const planted = ofTools.map((each, at) =>

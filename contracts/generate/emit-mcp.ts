@@ -78,12 +78,24 @@ function toolOf(source: ContractSource, operation: CatalogOperation): Json {
     ...(answer?.schema ? { outputSchema: outputSchemaOf(source, answer.schema) } : {}),
     annotations: {
       readOnlyHint: isRead,
-      destructiveHint: !isRead,
+      destructiveHint: !isRead && !isJobOfRead(source, operation),
       idempotentHint: isRead,
       openWorldHint: mcp.exposure === 'task',
     },
     _meta: { 'svc.runtime/operation': id, 'svc.runtime/stability': stability },
   };
+}
+
+/** Whether the job does what an operation does that only reads: its path is that one's, with `/jobs` behind it. */
+function isJobOfRead({ catalog }: ContractSource, operation: CatalogOperation): boolean {
+  const { method, path } = canonicalRoute(operation);
+  if (operation.mcp.exposure !== 'task' || !path.endsWith('/jobs')) return false;
+  const plain = path.slice(0, -'/jobs'.length);
+  return catalog.operations.some(
+    (other) =>
+      other.mutation === 'read' &&
+      other.routes.some((route) => route.method === method && route.path === plain),
+  );
 }
 
 function descriptionOf({ description, stability, deprecation, mcp }: CatalogOperation): string {

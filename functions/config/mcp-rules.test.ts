@@ -36,6 +36,16 @@ describe('the settings of the MCP endpoint have a fault for', () => {
       ],
       /slash/,
     ],
+    ...['https://a.example', 'https://a.example/svc/mcp', 'https://a.example/other?x=/mcp'].map(
+      (address): [string, string[], RegExp] => [
+        `the resource ${address}, whose path is not that of the endpoint`,
+        [
+          `ProtectedResource:Resource=${address}`,
+          'ProtectedResource:AuthorizationServers:0=https://b.example',
+        ],
+        /must have the path \/mcp/,
+      ],
+    ),
   ])('%s', (_, given, words) => {
     const found = faults('embedded', ...given);
     expect(found).toHaveLength(1);

@@ -13,6 +13,8 @@ const {
   scopesSupported,
 } = table.mcp;
 
+const MCP_PATH = '/mcp';
+
 /** A wrong id would leave an operation offered, or not offered, against the operator's will. */
 const knownOperations: Rule = ({ mcp }) =>
   [enabledOperations, disabledOperations].flatMap(({ key }, at): RuleFault[] => {
@@ -48,6 +50,9 @@ const wholeMetadata: Rule = ({ mcp }) => {
   }
   if (mcp.resource?.endsWith('/') === true)
     return [{ key: resource.key, message: 'must not end with a slash' }];
+  // Clients make the address of the metadata of this path, and no other is served.
+  if (mcp.resource !== null && new URL(mcp.resource).pathname !== MCP_PATH)
+    return [{ key: resource.key, message: `must have the path ${MCP_PATH}, where the endpoint is` }];
   return [];
 };
 

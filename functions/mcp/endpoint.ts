@@ -107,7 +107,8 @@ async function answer(
 ): Promise<{ readonly response: RawResponse; readonly operation: string }> {
   const { request, capacity, correlationId } = state;
   const described = options.protectedResource;
-  const isMetadata = described !== undefined && request.target === METADATA_PATH;
+  const [path] = request.target.split('?', 1);
+  const isMetadata = described !== undefined && path === METADATA_PATH;
   const methods = isMetadata ? ['GET', 'HEAD'] : ['POST'];
   if (![...methods, 'OPTIONS'].includes(request.method)) throw methodNotAllowed(methods);
   const headers = receiveHeaders(request, options);

@@ -5,7 +5,7 @@ import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { inTurns, turnsOf } from '../kernel/turns.ts';
 import { ChunkVectors, type VectorsCall } from './chunk-vectors.ts';
 import type { BegunPlan, IngestProgress } from './ingest-progress.ts';
-import { type PlanWrite, planWrites } from './plan-writes.ts';
+import { keptRecords, type PlanWrite, planWrites } from './plan-writes.ts';
 import { readStored } from './read-stored.ts';
 import { cutDocument, type DocumentChunk } from './rules/cut-document.ts';
 import type { IngestDocument } from './rules/ingest-document.ts';
@@ -109,7 +109,8 @@ class IngestCall {
     if (!document.options.dryRun) {
       if (!(await this.#vectors.complete(plan.chunks))) return null;
       const ledger = await progress?.ledger(collection, plan);
-      const options = { ...this.#options, ...(ledger === undefined ? {} : { ledger }) };
+      const kept = keptRecords(plan, stored);
+      const options = { ...this.#options, kept, ...(ledger === undefined ? {} : { ledger }) };
       const written = await writePlan(parts, this.#space, collection, this.#writesOf(plan, stored), options);
       if (written === null) return null;
       shared?.take(known);

@@ -13,6 +13,21 @@ export interface PlanWrite {
   readonly text: (() => string) | null;
 }
 
+/** A record that a plan leaves as it has seen it. */
+export type KeptRecord = Pick<PlanWrite, 'key' | 'seen'>;
+
+/** What stays of the document and of its manifest. */
+export function keptRecords(plan: IngestPlan, stored: StoredChunks): readonly KeptRecord[] {
+  const { document, chunks, manifest } = plan;
+  const { partitionKey } = document;
+  return [...chunks, ...(manifest === null ? [] : [manifest])]
+    .filter(({ action }) => action === 'reused')
+    .map(({ id }) => ({
+      key: { partitionKey, id },
+      seen: stored.at({ partitionKey, id })?.revision ?? null,
+    }));
+}
+
 /** The writes of a plan in their order: chunks, then removals, then the manifest, which says that all of it is there. */
 export function planWrites(
   plan: IngestPlan,

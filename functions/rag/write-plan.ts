@@ -17,10 +17,12 @@ import {
   StoreError,
   type Write,
 } from '../store/port.ts';
-import type { PlanWrite } from './plan-writes.ts';
+import type { KeptRecord, PlanWrite } from './plan-writes.ts';
 
 /** Writes of one transaction. */
 const WRITES_MAX = 100;
+/** Kept records that the transaction of a whole plan checks. */
+const KEPT_MAX = 100;
 
 export interface WrittenStamp {
   readonly id: string;
@@ -48,6 +50,8 @@ export interface LedgerMove {
 
 export interface WriteOptions {
   readonly ledger?: WriteLedger;
+  /** Records that must be as the plan has seen them, where it goes into one transaction. */
+  readonly kept?: readonly KeptRecord[];
   /** Where an earlier try of the same plan has ended. */
   readonly from?: number;
   readonly signal?: AbortSignal;
@@ -60,8 +64,8 @@ export interface WrittenPlan {
 }
 
 /**
- * Writes a plan: in one transaction while it fits, else in several, in the order of the writes. `null`: a record of a plan that fits is
- * no longer as the plan has seen it, the name points elsewhere, or the ledger has moved; nothing more was written, and the caller
+ * Writes a plan: in one transaction while it fits, else in several, in the order of the writes. `null`: a record that a plan that fits
+ * writes or keeps is no longer as it has seen it, the name points elsewhere, or the ledger has moved; nothing more was written, and the caller
  * looks anew.
  */
 export async function writePlan(
@@ -102,19 +106,22 @@ class PlanWriter {
   readonly #space: string;
   readonly #collection: StoredCollection;
   readonly #ledger: WriteLedger | undefined;
+  readonly #kept: readonly KeptRecord[];
 
   constructor(
     parts: RecordParts,
     store: RecordStore,
     space: string,
     collection: StoredCollection,
-    { ledger }: WriteOptions,
+    { ledger, kept = [] }: WriteOptions,
   ) {
     this.#parts = parts;
     this.#store = store;
     this.#space = space;
     this.#collection = collection;
     this.#ledger = ledger;
+    // With more of them a rival may still change one between the plan and its commit.
+    this.#kept = kept.length <= KEPT_MAX ? kept : [];
   }
 
   /** The writes from `from` on that one transaction can carry, as far as their weight shows; at least one. */
@@ -152,11 +159,13 @@ class PlanWriter {
     const arrivedAt = clock.now();
     const { incarnation, name } = this.#collection;
     const ledger = this.#ledger;
-    const own = batch.map(({ key }) => ({ key: recordKey(incarnation, key) }));
+    const watched = isWhole ? [...batch, ...this.#kept] : batch;
+    const own = watched.map(({ key }) => ({ key: recordKey(incarnation, key) }));
     const request = { keys: [...own, ...(ledger?.keys ?? [])] };
     return writeBeside(this.#store, this.#space, name, request, (found): Decision<Written | null> => {
       if (movedFrom(this.#collection, found) !== null) return { writes: [], result: null };
-      if (isWhole && !batch.every((each) => this.#isAsSeen(found, each))) return { writes: [], result: null };
+      if (isWhole && !watched.every((each) => this.#isAsSeen(found, each)))
+        return { writes: [], result: null };
       const { writes, stamps } = this.#decide(found, batch, decisionTime(clock, arrivedAt));
       const next = from + batch.length;
       const moved = ledger === undefined ? [] : ledger.writes(found, { from, next }, stamps);
@@ -165,7 +174,7 @@ class PlanWriter {
     });
   }
 
-  #isAsSeen(found: Found, { key, seen }: ReadyWrite): boolean {
+  #isAsSeen(found: Found, { key, seen }: KeptRecord): boolean {
     const record = found.get(recordKey(this.#collection.incarnation, key));
     return (record === undefined ? null : stampIn(record.head).revision) === seen;
   }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRecords } from '../../functions/collections/query-records.ts';
 import type { RecordValue } from '../../functions/collections/rules/record-key.ts';
 import { IMPORT_PROGRESS } from '../../functions/collections/store-collections.ts';
+import { deleteRecord } from '../../functions/collections/write-records.ts';
 import { type Ingested, ingestDocument } from '../../functions/rag/ingest.ts';
 import { planWrites } from '../../functions/rag/plan-writes.ts';
 import { readStored } from '../../functions/rag/read-stored.ts';
@@ -24,22 +25,25 @@ class RagStage extends RecordsStage {
   readonly embedded: string[] = [];
   /** Records that one call may read. */
   readsMax = 5_000;
+  /** What happens once between a plan and its commit. */
+  beforeEmbedding: (() => Promise<unknown>) | null = null;
 
   async begin(): Promise<this> {
     await this.create({ name: 'notes', vectorPolicies: VECTORS });
     return this;
   }
 
-  ingest(request: object, options: object = {}): Promise<Ingested> {
+  ingest(request: object, options: object = {}, known = new RequestRecords()): Promise<Ingested> {
     const document = documentOf({ documentId: 'd', ...request, options: { ...SHAPE, ...options } });
-    const embed = (texts: readonly string[]) => {
+    const embed = async (texts: readonly string[]) => {
+      const rival = this.beforeEmbedding;
+      this.beforeEmbedding = null;
+      await rival?.();
       this.embedded.push(...texts);
-      return Promise.resolve(
-        texts.map((text) => Float32Array.from({ length: 8 }, (_, at) => text.length + at)),
-      );
+      return texts.map((text) => Float32Array.from({ length: 8 }, (_, at) => text.length + at));
     };
     const parts = { ...this.parts, limits: { ...this.parts.limits, readsPerCallMax: this.readsMax } };
-    return ingestDocument(parts, this.space, document, { embed });
+    return ingestDocument(parts, this.space, document, { embed, known });
   }
 
   async records(): Promise<readonly RecordValue[]> {
@@ -121,6 +125,18 @@ export function describeRag(provider: string, open: () => Promise<RecordStore>, 
       },
     );
 
+    test('of one document twice in a batch lose no text: nothing stands for a chunk and goes', async () => {
+      const stage = await begin();
+      const options = { deduplicateExistingChunks: true, replaceDocumentChunks: true };
+      const batch = new RequestRecords();
+      for (const text of [
+        'Sentence 1 is here. Sentence 2 is here.',
+        'Sentence 2 is here. Sentence 9 is here.',
+      ])
+        await stage.ingest({ text }, { ...options, chunkChars: 20 }, batch);
+      expect(await stage.texts()).toEqual(['Sentence 2 is here.', 'Sentence 9 is here.']);
+    });
+
     test('remove the chunks that a document has lost, in the same transaction', async () => {
       const stage = await begin();
       await stage.ingest({ text: words(0, 40) });
@@ -177,6 +193,22 @@ export function describeRag(provider: string, open: () => Promise<RecordStore>, 
         const expected = rivals.map((text) => text.split(/(?<=\.) /).sort());
         expect(expected).toContainEqual(await stage.texts());
       }
+    });
+
+    test('see a rival that changes what they keep, and plan again', async () => {
+      const stage = await begin();
+      const options = { skipUnchangedChunks: true, replaceDocumentChunks: true, persistManifest: true };
+      const [old, next] = [words(0, 3), words(100, 3)];
+      const { plan } = await stage.ingest({ text: old }, options);
+      const { partitionKey } = plan.document;
+      const [first] = plan.chunks;
+      const key = { partitionKey, id: first?.id ?? '' };
+      // One record is gone: the ingestion creates it beside those that it keeps.
+      await deleteRecord(stage.parts, stage.space, 'notes', key);
+      stage.beforeEmbedding = () => stage.ingest({ text: next }, options);
+      const late = await stage.ingest({ text: old }, options);
+      expect(late.plan.counts).toMatchObject({ createdCount: 3, reusedCount: 0, deletedStaleCount: 3 });
+      expect(await stage.texts()).toEqual(old.split(/(?<=\.) /).sort());
     });
 
     test('that are dry write nothing, and have the plan of the real one', async () => {

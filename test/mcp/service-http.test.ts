@@ -56,6 +56,8 @@ describe('a caller without a credential', () => {
       bearer_methods_supported: ['header'],
     });
     expect((await service.call({ method: 'POST', path })).headers['allow']).toBe('GET, HEAD');
+    const asked = await service.call({ method: 'GET', path: `${path}?any=1` });
+    expect([asked.status, asked.body]).toEqual([200, answer.body]);
   });
 
   test('finds no metadata where none is configured, and a bare challenge', async () => {

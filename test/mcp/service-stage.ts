@@ -8,12 +8,20 @@ type Params = Readonly<Record<string, unknown>>;
 
 export const IDENTITY = 'X-Svc-Development-Identity';
 
-/** Every task that exists now. */
-const taskOperations = [
+/** Every task of the contract. */
+export const taskOperations = [
   'startExecutionRun',
   'startCollectionImportJob',
   'startRecordBatchUpsertJob',
   'startEmbeddingJob',
+  'startProviderRunJob',
+  'startRetrievalEvaluationComparisonJob',
+  'startRetrievalEvaluationJob',
+  'startRagIngestionTextJob',
+  'startRagIngestionBatchJob',
+  'startGraphImportJob',
+  'startGraphInspectionJob',
+  'startGraphDoctorJob',
 ];
 
 /** `reader` may read in the space `acme`, `writer` may do all there, `neighbour` all in its own, `runner` reads runs alone. */
@@ -35,6 +43,10 @@ const runPolicies = settingsOf('Server:ExecutionAccess', [
     AllowedOperations: ['start_run', 'read_run', 'cancel_run'],
   })),
   { Principal: 'runner', ProductId: 'papers', AllowedOperations: ['read_run'] },
+]);
+
+const providerPolicies = settingsOf('Server:ProviderAccess', [
+  { Principal: 'writer', Space: 'acme', ProductId: 'papers', AllowedOperations: ['read', 'run'] },
 ]);
 
 function settingsOf(section: string, grants: readonly Params[]): Readonly<Record<string, string>> {
@@ -66,6 +78,7 @@ export async function startMcpService(options: ServiceOptions = {}): Promise<Mcp
       ...Object.fromEntries(enabled),
       ...policies,
       ...runPolicies,
+      ...providerPolicies,
       ...options.settings,
     },
   });
@@ -133,9 +146,19 @@ export async function endOf(service: McpService, principal: string, taskId: stri
 }
 
 /** Creates a collection and waits for the run that does it. */
-export async function createCollection(service: McpService, principal: string, name: string): Promise<void> {
+export async function createCollection(
+  service: McpService,
+  principal: string,
+  name: string,
+  more: Params = {},
+): Promise<void> {
   const headers = { [IDENTITY]: principal };
-  const created = await service.call({ method: 'POST', path: '/collections', headers, body: { name } });
+  const created = await service.call({
+    method: 'POST',
+    path: '/collections',
+    headers,
+    body: { name, ...more },
+  });
   const path = created.headers['location'] ?? '';
   for (;;) {
     const run = (await service.call({ method: 'GET', path, headers })).json<{ status: string }>();

@@ -1,6 +1,8 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   callTool,
+  createCollection,
   endOf,
   IDENTITY,
   type McpService,
@@ -18,6 +20,8 @@ beforeAll(async () => {
   other = await startMcpService({ folder: service.folder });
   await service.start();
   await withArticles(service);
+  const vectorPolicies = [{ name: 'meaning', path: '/vectors/meaning/values', dimensions: 384 }];
+  await createCollection(service, 'writer', 'manuals', { vectorPolicies });
 });
 
 afterAll(async () => {
@@ -58,6 +62,106 @@ test('a task is created, found by any instance, and ends with the job as its res
       structuredContent: { status: 'succeeded', succeeded: 2 },
     },
   });
+});
+
+describe('each group has its tasks', () => {
+  const people = {
+    scope: { graphId: 'people' },
+    nodes: [
+      { id: 'ada', type: 'person' },
+      { id: 'bob', type: 'person' },
+    ],
+    edges: [{ id: 'ab', sourceId: 'ada', targetId: 'bob', predicate: 'knows' }],
+  };
+  const question = { query: 'Hello', collections: ['articles'], searchMode: 'lexical' };
+  test.each<[name: string, given: Readonly<Record<string, unknown>>, job: object]>([
+    [
+      'svc_rag_start_ingestion_text_job_v1',
+      { collection: 'manuals', documentId: 'kettle', partitionKey: 'p', text: 'Fill the kettle.' },
+      { status: 'succeeded', textResult: { chunkCount: 1, createdCount: 1 } },
+    ],
+    [
+      'svc_graph_start_import_job_v1',
+      { collection: 'people', envelope: people },
+      { status: 'succeeded', importResult: { nodeCount: 2, edgeCount: 1 } },
+    ],
+    [
+      'svc_retrieval_start_evaluation_job_v1',
+      { cases: [{ name: 'hello', request: question, expected: [{ id: 'a-0' }] }] },
+      { status: 'succeeded', casesSucceeded: 1 },
+    ],
+    [
+      'svc_providers_start_run_job_v1',
+      {
+        provider: 'local-deterministic-ai',
+        capability: 'ai.chat',
+        payload: { messages: [{ role: 'user', content: 'hello' }] },
+      },
+      { status: 'Succeeded', providerStatus: 'ok' },
+    ],
+  ])('%s', async (name, given, job) => {
+    const { result } = await service.ask('writer', 'tools/list');
+    const tools = result?.['tools'] as readonly { name: string; outputSchema: object }[];
+    const schema = tools.find((tool) => tool.name === name)?.outputSchema ?? false;
+    const created = await callTool(service, 'writer', name, given);
+    expect(created, JSON.stringify(created)).toMatchObject({ resultType: 'task', status: 'working' });
+    const ended = await endOf(service, 'writer', String(created['taskId']));
+    expect(ended).toMatchObject({ status: 'completed', result: { isError: false, structuredContent: job } });
+    const { structuredContent } = ended['result'] as { structuredContent: unknown };
+    const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema as object);
+    expect(validate(structuredContent), JSON.stringify(validate.errors)).toBe(true);
+  });
+});
+
+test('a job that is too long for a result comes without its largest members, and says where the whole is', async () => {
+  const narrow = await startMcpService({
+    folder: service.folder,
+    settings: { 'Mcp:ResultCharactersMax': '3000' },
+  });
+  const records = Array.from({ length: 40 }, (_, at) => record(`long-${at}`));
+  const { taskId } = await callTool(service, 'writer', START, batch(...records));
+  const whole = await endOf(service, 'writer', String(taskId));
+  const cut = await endOf(narrow, 'writer', String(taskId));
+  const { structuredContent: all } = whole['result'] as { structuredContent: object };
+  const { structuredContent, content, _meta, isError } = cut['result'] as {
+    structuredContent: object;
+    content: { text: string }[];
+    _meta: object;
+    isError: boolean;
+  };
+  expect([structuredContent, isError]).toEqual([{ ...all, batchResult: null }, false]);
+  expect(JSON.stringify(all).length).toBeGreaterThan(3_000);
+  const [text, note] = content.map((each) => each.text);
+  expect(text?.length).toBeLessThanOrEqual(3_000);
+  expect(JSON.parse(text ?? '')).toEqual(structuredContent);
+  const { omitted, wholeAt } = JSON.parse(note ?? '') as { omitted: string[]; wholeAt: string };
+  expect(omitted).toEqual(['batchResult']);
+  expect(_meta).toMatchObject({ 'svc.runtime/content': 'data', 'svc.runtime/omitted': { omitted, wholeAt } });
+  const rest = await service.call({ method: 'GET', path: wholeAt, headers: { [IDENTITY]: 'writer' } });
+  expect(rest.json()).toEqual(all);
+  await narrow.close();
+});
+
+test('the history of a run names its next page, and its pages are the whole', async () => {
+  const { taskId } = await callTool(service, 'writer', START, batch(record('paged')));
+  const ended = await endOf(service, 'writer', String(taskId));
+  const { id: runId } = (ended['result'] as { structuredContent: { id: string } }).structuredContent;
+  const tool = 'svc_execution_get_run_history_v1';
+  const all = (await callTool(service, 'writer', tool, { runId }))['structuredContent'] as unknown[];
+  expect(all.length).toBeGreaterThan(2);
+  const seen: unknown[] = [];
+  for (let given: Readonly<Record<string, unknown>> | undefined = { limit: 2 }; given !== undefined; ) {
+    const page = await callTool(service, 'writer', tool, { runId, ...given });
+    seen.push(...(page['structuredContent'] as unknown[]));
+    const content = page['content'] as readonly { text: string }[];
+    given = (page['_meta'] as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[
+      'svc.runtime/nextPage'
+    ];
+    expect(content.slice(1).map(({ text }) => JSON.parse(text) as unknown)).toEqual(
+      given === undefined ? [] : [{ nextPage: given }],
+    );
+  }
+  expect(seen).toEqual(all);
 });
 
 test('a job that fails is a completed task with an error of the tool', async () => {

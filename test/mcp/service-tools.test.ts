@@ -7,6 +7,7 @@ import {
   type McpService,
   namesOf,
   startMcpService,
+  taskOperations,
   withArticles,
 } from './service-stage.ts';
 
@@ -18,6 +19,20 @@ beforeAll(async () => {
 });
 
 afterAll(() => service.close());
+
+/** Waits until the job at the path has succeeded. */
+async function ended(path: string): Promise<void> {
+  for (;;) {
+    const answer = await service.call({ method: 'GET', path, headers: { [IDENTITY]: 'writer' } });
+    const { status } = answer.json<{ status: string }>();
+    if (status === 'succeeded') return;
+    if (!['queued', 'running'].includes(status)) throw new Error(`the job is ${answer.body}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const timeless = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (name, each: unknown) => (name === 'durationMs' ? 0 : each)));
 
 const reads = [
   'svc_collections_get_v1',
@@ -81,14 +96,16 @@ describe('the settings of single operations', () => {
     expect(names.filter((name) => name.includes('_start_'))).toEqual(['svc_embeddings_start_job_v1']);
     expect(names).not.toContain('svc_records_search_v1');
     // A group that is not served offers nothing.
-    expect((await namesOf(other, 'writer')).filter((name) => !name.includes('_execution_'))).toEqual([]);
+    expect((await namesOf(other, 'writer')).filter((name) => !/_(execution|providers)_/.test(name))).toEqual(
+      [],
+    );
     await Promise.all([plain.close(), other.close()]);
   });
 });
 
-/** The stage enables four tasks; the same id again leaves one of them. */
+/** The stage enables all tasks; the same id again leaves one of them. */
 const noMore = Object.fromEntries(
-  [1, 2, 3].map((at) => [`Mcp:EnabledOperations:${at}`, 'startEmbeddingJob']),
+  taskOperations.slice(1).map((_, at) => [`Mcp:EnabledOperations:${at + 1}`, 'startEmbeddingJob']),
 );
 
 describe('the answer of a tool', () => {
@@ -132,6 +149,45 @@ describe('the answer of a tool', () => {
       const schema = tools.find((tool) => tool.name === name)?.outputSchema ?? false;
       const validate = ajv.compile(schema as object);
       expect(validate(answer['structuredContent']), `${name} ${JSON.stringify(validate.errors)}`).toBe(true);
+    }
+  });
+
+  test('of each group is that of its operation', async () => {
+    const { body } = await service.call({
+      method: 'POST',
+      path: '/collections/people/graph/import',
+      headers: { [IDENTITY]: 'writer' },
+      body: {
+        envelope: {
+          scope: { graphId: 'people' },
+          nodes: [
+            { id: 'ada', type: 'person' },
+            { id: 'bob', type: 'person' },
+          ],
+          edges: [{ id: 'ab', sourceId: 'ada', targetId: 'bob', predicate: 'knows' }],
+        },
+      },
+    });
+    const { id } = JSON.parse(body) as { id: string };
+    await ended(`/graph/jobs/${id}`);
+    const retrieval = { query: 'hello', collections: ['articles'], searchMode: 'lexical', limit: 1 };
+    const answers: readonly (readonly [tool: string, path: string, params: object, sent: object])[] = [
+      ['svc_retrieval_retrieve_v1', '/search', {}, retrieval],
+      ['svc_rag_build_context_v1', '/rag/context', {}, { retrieval, contentField: 'text' }],
+      [
+        'svc_graph_traverse_v1',
+        '/collections/people/graph/traverse',
+        { collection: 'people' },
+        { graphId: 'people', startNodeIds: ['ada'] },
+      ],
+    ];
+    for (const [tool, path, params, sent] of answers) {
+      const headers = { [IDENTITY]: 'reader' };
+      const rest = await service.call({ method: 'POST', path, headers, body: sent });
+      expect(rest.status, `${tool} ${rest.body}`).toBe(200);
+      const result = await callTool(service, 'reader', tool, { ...params, ...sent });
+      expect(result['isError'], JSON.stringify(result['content'])).toBeUndefined();
+      expect(timeless(result['structuredContent'])).toEqual(timeless(rest.json()));
     }
   });
 

@@ -18,7 +18,8 @@ export function boundedResult(text: string, offset: number | null, lengthMax: nu
   return resultOf(part, JSON.stringify(part));
 }
 
-function resultOf(structuredContent: Json, text: string): ToolResult {
+/** A whole answer as a result: as values and as text. */
+export function resultOf(structuredContent: Json, text: string): ToolResult {
   return {
     resultType: 'complete',
     content: [{ type: 'text', text }],

@@ -37,13 +37,14 @@ export class RunTasks implements McpTasks {
     const [id = '', ...others] = Object.values(params);
     if (others.length > 0) throw new Error(`the place of ${entry.id} has several parameters`);
     const taskId = await this.#ids.issue({ operationId: entry.id, id }, caller);
-    return this.#taskOf(taskId, answer);
+    return this.#taskOf(taskId, location, answer);
   }
 
   async get(taskId: string, caller: McpCaller, context: McpContext): Promise<McpTask | null> {
     const place = await this.#placeOf(taskId, caller);
-    const answer = place && (await this.#read(place, context));
-    return answer === null ? null : this.#taskOf(taskId, answer);
+    if (place === null) return null;
+    const answer = await this.#read(place, context);
+    return answer === null ? null : this.#taskOf(taskId, this.#pathOf(place, 'GET').path, answer);
   }
 
   /** A run waits for events, and for no answer of the client: all keys are unknown. */
@@ -102,14 +103,15 @@ export class RunTasks implements McpTasks {
     const path = (route?.segments ?? []).map((segment) =>
       'literal' in segment ? segment.literal : encodeURIComponent(place.id),
     );
-    const { entry, params } = this.#router.match(method, `/${path.join('/')}`);
-    return { entry, input: { params } };
+    const joined = `/${path.join('/')}`;
+    const { entry, params } = this.#router.match(method, joined);
+    return { entry, input: { params }, path: joined };
   }
 
-  #taskOf(taskId: string, answer: Answer): McpTask {
+  #taskOf(taskId: string, path: string, answer: Answer): McpTask {
     const text = textOf(answer);
     const view = parseJson(text);
-    return taskOf(taskId, isJsonObject(view) ? view : {}, text, this.#lengthMax);
+    return taskOf(taskId, { view: isJsonObject(view) ? view : {}, text, path }, this.#lengthMax);
   }
 }
 

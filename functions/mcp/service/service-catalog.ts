@@ -16,6 +16,7 @@ import type {
 import { inputOf, offsetOf } from './arguments.ts';
 import { boundedResult } from './bounded-result.ts';
 import { callAs, mayCall, type ServiceOperations, textOf } from './call-operation.ts';
+import { nextPageOf, withNextPage } from './next-page.ts';
 import { RunTasks } from './run-tasks.ts';
 import { TaskIds } from './task-ids.ts';
 
@@ -110,7 +111,8 @@ function toolOf(
     async call(given, context) {
       const offset = offsetOf(given);
       const { answer } = await callAs(parts, entry, inputOf(entry, names, given), context);
-      return boundedResult(holding(textOf(answer), context), offset, parts.lengthMax);
+      const result = boundedResult(holding(textOf(answer), context), offset, parts.lengthMax);
+      return withNextPage(result, nextPageOf(entry, answer));
     },
   };
 }

@@ -1,13 +1,23 @@
 import type { JsonMembers } from '../../identity/oidc/json-object.ts';
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import type { McpTask, ToolResult } from '../catalog.ts';
-import { boundedResult } from './bounded-result.ts';
+import { resultOf } from './bounded-result.ts';
 
 /** How often a client should ask, in milliseconds. */
 const POLL_MS = 1_000;
 const MESSAGE_LENGTH_MAX = 200;
 
+/** The answer of the operation that reads a run or a job. */
+export interface JobAnswer {
+  readonly view: JsonMembers;
+  readonly text: string;
+  /** Where REST answers it. */
+  readonly path: string;
+}
+
 /** A run or a job, as its operation answers it, as a task. */
-export function taskOf(taskId: string, view: JsonMembers, text: string, lengthMax: number): McpTask {
+export function taskOf(taskId: string, answer: JobAnswer, lengthMax: number): McpTask {
+  const { view } = answer;
   const createdAt = momentOf(view, 'createdAtUtc', 'createdAt') ?? 0;
   const changedAt = momentOf(view, 'updatedAtUtc', 'completedAtUtc', 'completedAt', 'startedAt');
   const head = {
@@ -19,13 +29,42 @@ export function taskOf(taskId: string, view: JsonMembers, text: string, lengthMa
     ttlMs: null,
     pollIntervalMs: POLL_MS,
   };
-  const { status } = view;
+  // Jobs of providers write their statuses with a capital.
+  const status = typeof view['status'] === 'string' ? view['status'].toLowerCase() : null;
   // A failed attempt that is tried again has no end yet.
   const hasEnded = momentOf(view, 'completedAtUtc', 'completedAt') !== null;
   if (!hasEnded) return { ...head, status: 'working' };
   if (status === 'cancelled') return { ...head, status: 'cancelled' };
-  const result: ToolResult = boundedResult(text, null, lengthMax);
+  const result = resultWithin(answer, lengthMax);
   return { ...head, status: 'completed', result: { ...result, isError: status !== 'succeeded' } };
+}
+
+/**
+ * The job as a result. A request about a task has no place for an offset, so a job that is too long comes without its largest
+ * members, which are null, and says which those are and where the whole is.
+ */
+function resultWithin({ view, text, path }: JobAnswer, lengthMax: number): ToolResult {
+  if (text.length <= lengthMax) return resultOf(view as JsonObject, text);
+  const lengths = Object.entries(view).map(([name, value]) => ({
+    name,
+    length: JSON.stringify(value).length,
+  }));
+  let length = lengths.reduce((sum, each) => sum + each.name.length + each.length + 4, 2);
+  const omitted = new Set<string>();
+  for (const each of lengths.sort((one, other) => other.length - one.length)) {
+    if (length <= lengthMax) break;
+    omitted.add(each.name);
+    length += 'null'.length - each.length;
+  }
+  const members = Object.entries(view).map(([name, value]) => [name, omitted.has(name) ? null : value]);
+  const rest = Object.fromEntries(members) as JsonObject;
+  const note: JsonObject = { omitted: [...omitted], wholeAt: path, length: text.length };
+  const { content, _meta, ...result } = resultOf(rest, JSON.stringify(rest));
+  return {
+    ...result,
+    content: [...content, { type: 'text', text: JSON.stringify(note) }],
+    _meta: { ..._meta, 'svc.runtime/omitted': note as Json },
+  };
 }
 
 /** The step that the handler names, else how far it is. */

@@ -18,6 +18,11 @@ export interface PlannedChunk extends DocumentChunk {
   readonly duplicateOf: RecordKey | null;
 }
 
+/** A record of the request, with the document that may lose it. */
+interface KnownRecord extends RecordKey {
+  readonly documentId: string;
+}
+
 /** Candidates that a plan looks at, in the order of their keys. */
 const DUPLICATES_MAX = 50;
 const VECTORS_MAX = 25;
@@ -27,8 +32,8 @@ const VECTORS_MAX = 25;
  * one, or lend its vector.
  */
 export class RequestRecords {
-  #byText = new Map<string, RecordKey[]>();
-  #byEmbeddedText = new Map<string, RecordKey[]>();
+  #byText = new Map<string, KnownRecord[]>();
+  #byEmbeddedText = new Map<string, KnownRecord[]>();
 
   /** For a plan that may be made anew. */
   copy(): RequestRecords {
@@ -45,29 +50,48 @@ export class RequestRecords {
   }
 
   add(document: IngestDocument, chunk: DocumentChunk): void {
-    const key = { partitionKey: document.partitionKey, id: chunk.id };
+    const { partitionKey, documentId } = document;
+    const key = { partitionKey, id: chunk.id, documentId };
     addTo(this.#byText, duplicateKey(document, chunk), key);
     addTo(this.#byEmbeddedText, vectorKey(document, chunk), key);
   }
 
-  duplicateOf(document: IngestDocument, chunk: DocumentChunk, scope: Scope): RecordKey | null {
+  /** `current` are the ids that the document's chunks have from now on. */
+  duplicateOf(
+    document: IngestDocument,
+    chunk: DocumentChunk,
+    scope: Scope,
+    current: ReadonlySet<string>,
+  ): RecordKey | null {
     const found = this.#byText.get(duplicateKey(document, chunk)) ?? [];
     const isOther = ({ partitionKey, id }: RecordKey) =>
       partitionKey !== document.partitionKey || id !== chunk.id;
-    return found.find((key) => isOther(key) && isInScope(key, document, scope)) ?? null;
+    const stands = (key: KnownRecord) =>
+      isOther(key) && isInScope(key, document, scope) && !isLost(document, key, current);
+    return keyOf(found.find(stands));
   }
 
   vectorFor(document: IngestDocument, chunk: DocumentChunk, scope: Scope): RecordKey | null {
     const found = this.#byEmbeddedText.get(vectorKey(document, chunk)) ?? [];
-    return found.find((key) => isInScope(key, document, scope)) ?? null;
+    return keyOf(found.find((key) => isInScope(key, document, scope)));
   }
 }
 
-function copied(map: ReadonlyMap<string, readonly RecordKey[]>): Map<string, RecordKey[]> {
+/** Whether an earlier item of the request wrote the record for this very document, which loses it now. */
+function isLost(document: IngestDocument, key: KnownRecord, current: ReadonlySet<string>): boolean {
+  const isOfDocument = key.partitionKey === document.partitionKey && key.documentId === document.documentId;
+  return document.options.replaceDocumentChunks && isOfDocument && !current.has(key.id);
+}
+
+function keyOf(record: RecordKey | undefined): RecordKey | null {
+  return record === undefined ? null : { partitionKey: record.partitionKey, id: record.id };
+}
+
+function copied(map: ReadonlyMap<string, readonly KnownRecord[]>): Map<string, KnownRecord[]> {
   return new Map([...map].map(([name, keys]) => [name, [...keys]]));
 }
 
-function addTo(map: Map<string, RecordKey[]>, name: string, key: RecordKey): void {
+function addTo(map: Map<string, KnownRecord[]>, name: string, key: KnownRecord): void {
   const keys = map.get(name);
   if (keys === undefined) map.set(name, [key]);
   else keys.push(key);
@@ -169,7 +193,7 @@ function isEmbeddedAlike(document: IngestDocument, chunk: DocumentChunk, other: 
 
 function duplicate({ document, stored, known, current }: Planning, chunk: DocumentChunk): RecordKey | null {
   const scope = document.options.chunkDedupeScope;
-  const ofRequest = known.duplicateOf(document, chunk, scope);
+  const ofRequest = known.duplicateOf(document, chunk, scope, current);
   if (ofRequest !== null || scope === 'request') return ofRequest;
   const candidates = stored.withText(chunk.textHash).filter((each) => isInScope(each, document, scope));
   const found = candidates
@@ -179,7 +203,7 @@ function duplicate({ document, stored, known, current }: Planning, chunk: Docume
     )
     .slice(0, DUPLICATES_MAX)
     .find((each) => isEmbeddedAlike(document, chunk, each) && !isLeaving(document, each, current));
-  return found === undefined ? null : { partitionKey: found.partitionKey, id: found.id };
+  return keyOf(found);
 }
 
 /** Whether this very request removes the record, or writes it anew: it may stand for no chunk. */
@@ -198,5 +222,5 @@ function reusableVector({ document, stored, known }: Planning, chunk: DocumentCh
     .filter((each) => isInScope(each, document, scope))
     .slice(0, VECTORS_MAX)
     .find((each) => isEmbeddedAlike(document, chunk, each));
-  return found === undefined ? null : { partitionKey: found.partitionKey, id: found.id };
+  return keyOf(found);
 }

@@ -137,6 +137,20 @@ describe('a chunk', () => {
     expect(actionsOf(plan)).toEqual(all(count, 'created/generated'));
   });
 
+  test('is no duplicate of one that its document has from an earlier item of the batch, and loses now', () => {
+    const dedupe = { ...options, deduplicateExistingChunks: true, replaceDocumentChunks: true };
+    const twice = (more: object) => {
+      const known = new RequestRecords();
+      const whole = planOf(documentOf({ text, documentId: 'd', options: dedupe }), [], known);
+      const moved = documentOf({ text: `Something new before. ${text}`, documentId: 'd', options: more });
+      // A dry run has not written the first item: it plans the second alike.
+      return [storedAfter(whole), []].map((stored) => planOf(moved, stored, known.copy()).counts);
+    };
+    expect(twice(dedupe).map(({ deduplicatedCount }) => deduplicatedCount)).toEqual([0, 0]);
+    const kept = twice({ ...dedupe, replaceDocumentChunks: false });
+    expect(Math.min(...kept.map(({ deduplicatedCount }) => deduplicatedCount))).toBeGreaterThan(0);
+  });
+
   test('finds the chunks of earlier documents of its batch', () => {
     const known = new RequestRecords();
     const dedupe = { ...options, deduplicateExistingChunks: true, reuseExistingChunkVectors: true };

@@ -1,0 +1,43 @@
+import type { OperationEntry, ParameterSpec } from '../../../contracts/operation.ts';
+import type { Answer } from '../../http/answer.ts';
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import type { ToolResult } from '../catalog.ts';
+
+const NEXT = /<[^>?]*\?([^>]*)>; rel="next"/;
+
+/**
+ * The arguments of the next page beside those of this one. REST names it in the field `Link`, which no client of a tool sees;
+ * `null` where the answer has no such field.
+ */
+export function nextPageOf(
+  { routes }: OperationEntry,
+  { headers }: Pick<Answer, 'headers'>,
+): JsonObject | null {
+  const [, query] = NEXT.exec(headers?.['Link'] ?? '') ?? [];
+  if (query === undefined) return null;
+  const specs = routes[0]?.query ?? [];
+  return Object.fromEntries(
+    [...new URLSearchParams(query)].map(([name, text]) => [
+      name,
+      valueOf(
+        specs.find((spec) => spec.name === name),
+        text,
+      ),
+    ]),
+  );
+}
+
+function valueOf(spec: ParameterSpec | undefined, text: string): Json {
+  if (spec?.type === 'boolean') return text === 'true';
+  return spec?.type === 'integer' || spec?.type === 'number' ? Number(text) : text;
+}
+
+/** The result with the next page for models, as a text of its own, and for programs. */
+export function withNextPage(result: ToolResult, nextPage: JsonObject | null): ToolResult {
+  if (nextPage === null) return result;
+  return {
+    ...result,
+    content: [...result.content, { type: 'text', text: JSON.stringify({ nextPage }) }],
+    _meta: { ...result._meta, 'svc.runtime/nextPage': nextPage },
+  };
+}
