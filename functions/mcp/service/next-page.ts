@@ -35,9 +35,10 @@ function valueOf(spec: ParameterSpec | undefined, text: string): Json {
 /** The result with the next page for models, as a text of its own, and for programs. */
 export function withNextPage(result: ToolResult, nextPage: JsonObject | null): ToolResult {
   if (nextPage === null) return result;
+  const { _meta: meta } = result;
   return {
     ...result,
     content: [...result.content, { type: 'text', text: JSON.stringify({ nextPage }) }],
-    _meta: { ...result._meta, 'svc.runtime/nextPage': nextPage },
+    _meta: { ...meta, 'svc.runtime/nextPage': nextPage },
   };
 }

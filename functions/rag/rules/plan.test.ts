@@ -144,7 +144,7 @@ describe('a chunk', () => {
       const whole = planOf(documentOf({ text, documentId: 'd', options: dedupe }), [], known);
       const moved = documentOf({ text: `Something new before. ${text}`, documentId: 'd', options: more });
       // A dry run has not written the first item: it plans the second alike.
-      return [storedAfter(whole), []].map((stored) => planOf(moved, stored, known.copy()).counts);
+      return [storedAfter(whole), []].map((before) => planOf(moved, before, known.copy()).counts);
     };
     expect(twice(dedupe).map(({ deduplicatedCount }) => deduplicatedCount)).toEqual([0, 0]);
     const kept = twice({ ...dedupe, replaceDocumentChunks: false });
