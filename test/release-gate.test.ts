@@ -256,6 +256,9 @@ describe('the comparison finds', () => {
         'startCollectionImportJob',
         'upsertRecords',
         'startRecordBatchUpsertJob',
+        'importGraphEnvelope',
+        'preflightGraphImport',
+        'startGraphImportJob',
       ].flatMap((id) => [`${id}: depthMax`, `${id}: membersMax`]),
     );
   });

@@ -76,11 +76,17 @@ export function checkInput(
       ? { idempotencyKey: sentKey(target, header) }
       : {};
   if (!(body instanceof SentText)) {
-    const kept = body instanceof FormParts && body.text !== undefined ? { text: body.text } : {};
+    const kept = keptText(target, body);
     return { ...checkSent(target, { query, body }, validator, header), ...idempotencyKey, ...kept };
   }
   const { value, text } = body;
   return { ...checkSent(target, { query, body: value }, validator, header), ...idempotencyKey, text };
+}
+
+function keptText({ entry }: Target, body: unknown): Pick<CheckedInput, 'text'> {
+  if (body instanceof FormParts) return body.text === undefined ? {} : { text: body.text };
+  // A request without a body is read as an empty object.
+  return entry.keepsText === true && body === undefined ? { text: () => '{}' } : {};
 }
 
 function checkSent(

@@ -38,9 +38,13 @@ const flaws: readonly (readonly [name: string, flaw: Flaw])[] = [
     (query, found) => (byIndex(query, 'subjectId') ? { ...found, records: [] } : found),
   ],
   [
-    'a node is not found by its key',
-    (query, found) =>
-      query.by === 'keys' && query.keys.length > 1 ? { ...found, records: found.records.slice(1) } : found,
+    'a node is not found, by its key nor by its id',
+    (query, found) => {
+      if (byIndex(query, 'nodeId')) return { ...found, records: [] };
+      return query.by === 'keys' && query.keys.length > 1
+        ? { ...found, records: found.records.slice(1) }
+        : found;
+    },
   ],
 ];
 

@@ -114,7 +114,13 @@ test('G01-G12: 20,000 damaged bodies are refused or done as the contract says, a
 });
 
 /** A graph has names of its own for these: they are content, and grant and address nothing. */
-const ofGraphs: ReadonlySet<string> = new Set(['envelope/scope/collection', 'envelope/scope/tenantId']);
+const ofGraphs: ReadonlySet<string> = new Set([
+  'envelope/scope/collection',
+  'envelope/scope/tenantId',
+  'graphExpansion/tenantId',
+  'context/graphExpansion/tenantId',
+  'cases/request/graphExpansion/tenantId',
+]);
 
 const mediaTypes: readonly (readonly [type: string, taken: boolean])[] = [
   ['application/json', true],

@@ -3,7 +3,7 @@ import type { Answer } from '../../http/answer.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import type { ToolResult } from '../catalog.ts';
 
-const NEXT = /<[^>?]*\?([^>]*)>; rel="next"/;
+const NEXT = '>; rel="next"';
 
 /**
  * The arguments of the next page beside those of this one. REST names it in the field `Link`, which no client of a tool sees;
@@ -13,8 +13,8 @@ export function nextPageOf(
   { routes }: OperationEntry,
   { headers }: Pick<Answer, 'headers'>,
 ): JsonObject | null {
-  const [, query] = NEXT.exec(headers?.['Link'] ?? '') ?? [];
-  if (query === undefined) return null;
+  const query = nextQuery(headers?.['Link'] ?? '');
+  if (query === null) return null;
   const specs = routes[0]?.query ?? [];
   return Object.fromEntries(
     [...new URLSearchParams(query)].map(([name, text]) => [
@@ -25,6 +25,14 @@ export function nextPageOf(
       ),
     ]),
   );
+}
+
+/** The query of the address that comes right before `rel="next"`. */
+function nextQuery(link: string): string | null {
+  const end = link.indexOf(NEXT);
+  const address = link.slice(link.lastIndexOf('<', end) + 1, end);
+  const at = address.indexOf('?');
+  return end === -1 || at === -1 ? null : address.slice(at + 1);
 }
 
 function valueOf(spec: ParameterSpec | undefined, text: string): Json {

@@ -190,8 +190,8 @@ describe('a browser', () => {
 
   test('pays little for it', async () => {
     const whole = await minified("export * from '@svc-runtime/client';");
-    // 81 operations weigh some 42,000 bytes with the runtime; one more weighs about 300.
-    expect(whole).toBeLessThan(42_500);
+    // 131 operations weigh some 54,400 bytes with the runtime; one more weighs about 250.
+    expect(whole).toBeLessThan(55_000);
     // A program that uses only errors bundles only those.
     expect(await minified("export { ConflictError } from '@svc-runtime/client';")).toBeLessThan(1_500);
   });

@@ -37,8 +37,7 @@ export async function admitProviderJob(
   const { provider: named = null, ...request } = body;
   if (named !== null && named !== provider)
     throw invalidMember('/provider', 'must be the provider of the path where it is given');
-  if (registered(provider) === undefined)
-    throw new ServiceError('not_found', 'There is no such provider.');
+  if (registered(provider) === undefined) throw new ServiceError('not_found', 'There is no such provider.');
   checkUnicode(request);
   const facts = { provider, ...namesOf(request), requestHash: inputHashOf(request) };
   return admitJob(jobs, plugin, {
