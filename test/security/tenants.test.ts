@@ -100,15 +100,18 @@ test('D12: no answer holds anything of another tenant, whatever names and tokens
     checkOwn(own, answer);
     if (answer.body.includes(own.mark)) marked += 1;
   });
-  // Empty answers would prove nothing.
-  expect(marked).toBeGreaterThan(cases(DRAWS) / 40);
+  // Empty answers would prove nothing. One operation in seven answers content of tenants.
+  expect(marked).toBeGreaterThan(cases(DRAWS) / 80);
 });
 
 describe('D04: what one tenant was given is worth nothing in another', () => {
-  // Collections and records have spaces in the place of tenants: spaces.test.ts.
+  // Collections and records have spaces in the place of tenants, and so have jobs of providers, which are themselves those of the
+  // service: spaces.test.ts, provider-runs.test.ts.
   const withNames = ofTenants.filter(
     ({ entry, route }) =>
-      !recordGroups.has(entry.group) && route.path.some(({ name }) => name !== 'tenantId'),
+      !recordGroups.has(entry.group) &&
+      entry.group !== 'providers' &&
+      route.path.some(({ name }) => name !== 'tenantId'),
   );
 
   test.each(withNames)('$name', async ({ entry, route }) => {
