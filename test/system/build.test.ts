@@ -126,6 +126,7 @@ const cloud = {
   HostedWorker__TaskAuthentication__AllowedAudiences__0: 'http://127.0.0.1:9/worker',
   HostedWorker__TaskAuthentication__AllowedPrincipals__0: 'tasks@example.test',
   CLOUD_TASKS_EMULATOR_HOST: '127.0.0.1:9',
+  Mcp__Enabled: 'true',
 };
 
 /** The first request of each function and its answer. A new group adds its row. */
@@ -146,6 +147,7 @@ const firstRequests: Readonly<Record<string, readonly [method: string, path: str
   worker: ['GET', '/health', 200],
   reconcile: ['POST', '/', 200],
   prune: ['POST', '/', 200],
+  mcp: ['GET', '/mcp', 405],
 };
 
 describe('each function from an empty folder', () => {

@@ -28,7 +28,7 @@ test('svc mcp check finds what is wrong', async () => {
 test('a script in the place of a model searches, reads and starts a task', { timeout: 120_000 }, async () => {
   await using example = new Program([join(root, 'examples/mcp/run.ts')], { cwd: root });
   expect(await example.exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
-  expect(example.stdout).toContain('The model sees 9 tools.');
+  expect(example.stdout).toContain('The model sees 18 tools.');
   expect(example.stdout).toMatch(/^ {2}the task is at /m);
   expect(example.stdout).toContain('The record summary-n-1 says: Workers hold a run under a lease.');
 });

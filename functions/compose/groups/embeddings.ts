@@ -4,7 +4,7 @@ import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
-  bytesMax: 300_000,
+  bytesMax: 320_000,
   async collections() {
     const { EMBEDDING_SPACES, EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
     const { PROVIDER_GUARDS } = await import('../../providers/guard-record.ts');

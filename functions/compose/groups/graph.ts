@@ -4,7 +4,7 @@ import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
-  bytesMax: 440_000,
+  bytesMax: 650_000,
   async jobs(parts) {
     const [{ graphJobs }, { graphJobsPartsOf }] = await Promise.all([
       import('../../groups/graph/jobs/graph-jobs.ts'),

@@ -4,7 +4,7 @@ import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 
 export const group: GroupModule = {
-  bytesMax: 300_000,
+  bytesMax: 410_000,
   async collections() {
     const { PROVIDER_QUALIFICATIONS } = await import('../../providers/qualifications.ts');
     const { PROVIDER_RUNS } = await import('../../providers/run-guard.ts');

@@ -4,7 +4,7 @@ import type { GroupModule } from '../group.ts';
 import { recordAccessOf, rerankAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
-  bytesMax: 520_000,
+  bytesMax: 940_000,
   async jobs(parts) {
     const [{ ragJobs }, { ragJobsPartsOf }] = await Promise.all([
       import('../../groups/rag/jobs/rag-jobs.ts'),

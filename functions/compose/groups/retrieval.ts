@@ -4,7 +4,7 @@ import type { GroupModule } from '../group.ts';
 import { recordAccessOf, rerankAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
-  bytesMax: 500_000,
+  bytesMax: 710_000,
   async jobs(parts) {
     const [{ retrievalJobs }, { retrievalJobsPartsOf }] = await Promise.all([
       import('../../groups/retrieval/jobs/retrieval-jobs.ts'),

@@ -14,7 +14,7 @@ import type { GroupModule, GroupParts } from '../group.ts';
 import { providerTargetsOf } from '../provider-targets.ts';
 
 export const group: GroupModule = {
-  bytesMax: 60_000,
+  bytesMax: 74_000,
   async load(parts) {
     const [{ serverHandlers }, { serverInfoOperation, getServerInfo }, pages] = await Promise.all([
       import('../../groups/server/handlers.ts'),
