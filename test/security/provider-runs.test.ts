@@ -151,7 +151,7 @@ test('a proof by a run or a trial of one space shows another space nothing of th
     { evidenceRefs: [/^trace:/, /^input:/, /^output:/].map((ref): unknown => expect.stringMatching(ref)) },
   ]);
   const refsAt = async (name: string, path: string) => {
-    const answer = (await send(name, 'GET', local + path)).json<unknown>();
+    const answer = (await send(name, 'GET', local + path)).json();
     const all = (Array.isArray(answer) ? answer : (answer as { items: unknown }).items) as readonly Proof[];
     const known = all.filter((each) => (each.status ?? each.qualificationStatus) === 'validated');
     return Object.fromEntries(known.map(({ capability, evidenceRefs }) => [capability, evidenceRefs]));

@@ -1,5 +1,5 @@
 import type { JsonMembers } from '../../identity/oidc/json-object.ts';
-import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { McpTask, ToolResult } from '../catalog.ts';
 import { resultOf } from './bounded-result.ts';
 
@@ -63,7 +63,7 @@ function resultWithin({ view, text, path }: JobAnswer, lengthMax: number): ToolR
   return {
     ...result,
     content: [...content, { type: 'text', text: JSON.stringify(note) }],
-    _meta: { ..._meta, 'svc.runtime/omitted': note as Json },
+    _meta: { ..._meta, 'svc.runtime/omitted': note },
   };
 }
 

@@ -137,7 +137,7 @@ class Reads {
         this.step += 1;
         return Reflect.get(target, name);
       },
-    }) as SourceReference;
+    });
   }
 
   sources(count: number, prefix: string): readonly SourceReference[] {
