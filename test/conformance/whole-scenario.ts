@@ -8,7 +8,7 @@ import { allCollections, ScenarioProcess } from './whole-stage.ts';
 import { STEPS } from './whole-steps.ts';
 
 /** SHA-256 of all answers below, the same on every database. */
-const ANSWERS = 'f652ec019627a40f2c262fd2aca85cdf01c04668d4347ed00dabf5abb37cc565';
+const ANSWERS = '168f1373037819d0decd93509238a5d18efde5898bf2d029da78126333cf65e1';
 
 /** Takes all steps over a database of its own. */
 export function describeWholeScenario(
@@ -30,7 +30,17 @@ export function describeWholeScenario(
           said.push(`${step.name}: ${status} ${body}`);
       await process.close();
       await rm(folder, { recursive: true });
-      expect(hash('sha256', said.join('\n'))).toBe(ANSWERS);
+      expect(hash('sha256', numbered(said.join('\n')))).toBe(ANSWERS);
     },
   );
+}
+
+/** Ids of runs and traces by the order in which they appear: what goes on beside a slow machine's answers may draw one between. */
+function numbered(text: string): string {
+  const numbers = new Map<string, number>();
+  return text.replaceAll(/\b(?:\d{18,20}|adm_[0-9a-f]{64}|trace-[0-9a-f]{32})\b/g, (id) => {
+    const number = numbers.get(id) ?? numbers.size + 1;
+    numbers.set(id, number);
+    return `<id ${number}>`;
+  });
 }
