@@ -57,12 +57,16 @@ export function inspectEnvelope(given: EnvelopeRequest, pointer = ''): ReadEnvel
   return { envelope, faults: faults.found };
 }
 
-/** Throws `validation_failed` with the faults below `pointer`. */
+/** A problem lists so many; the preflight tells all. */
+const LISTED_FAULTS_MAX = 20;
+
+/** Throws `validation_failed` with the first faults below `pointer`. */
 export function readEnvelope(given: EnvelopeRequest, pointer = ''): GraphEnvelope {
   const { envelope, faults } = inspectEnvelope(given, pointer);
   const [first] = faults;
   if (first === undefined) return envelope;
-  throw new ServiceError('validation_failed', `The graph is not valid: ${first.detail}`, { errors: faults });
+  const errors = faults.slice(0, LISTED_FAULTS_MAX);
+  throw new ServiceError('validation_failed', `The graph is not valid: ${first.detail}`, { errors });
 }
 
 /** The records of an envelope: one of its own, and one for each element. */

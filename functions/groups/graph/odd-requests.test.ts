@@ -11,3 +11,12 @@ test.each(['inspect', 'doctor'])(
     await service.close();
   },
 );
+
+test('an import of a graph with more faults than a problem lists is refused with the first of them', async () => {
+  const service = await startService();
+  const nodes = Array.from({ length: 40 }, () => ({ id: 'ada', type: 'person' }));
+  const path = '/collections/absent/graph/import/jobs';
+  const answer = await service.call({ method: 'POST', path, body: { envelope: { nodes } } });
+  expect([answer.status, answer.json<{ errors: unknown[] }>().errors.length]).toEqual([400, 20]);
+  await service.close();
+});
