@@ -63,6 +63,9 @@ const ofIngestion: Special = { names: (_, { records }) => ({ jobId: records.inge
 const ofEmbedding: Special = { names: (_, { records }) => ({ jobId: records.embeddingJobId }) };
 const ofEvaluation: Special = { names: (_, { records }) => ({ jobId: records.evaluationJobId }) };
 const ofGraph: Special = { names: (_, { records }) => ({ jobId: records.graphJobId }) };
+/** Providers are of the service; only their jobs belong to a party. */
+const ofProvider: Special = { names: () => ({ provider: 'local-deterministic-ai' }) };
+const ofProviderJob: Special = { names: (_, { providerJobId }) => ({ jobId: providerJobId }) };
 const later = '2027-01-01T00:00:00.000Z';
 
 /** Operations whose example is not enough. */
@@ -113,6 +116,17 @@ const special: Readonly<Record<string, Special>> = {
   startExecutionRun: { body: (party) => ({ scope: scopeOf(party), idempotencyKey: randomUUID() }) },
   // Writes and deletes name another key: the next request finds the object again.
   getObject: { names: () => ({ key: OBJECT }) },
+  getProvider: ofProvider,
+  getProviderDoctor: ofProvider,
+  getProviderReadiness: ofProvider,
+  getProviderQuota: ofProvider,
+  listProviderQualifications: ofProvider,
+  listProviderModels: ofProvider,
+  qualifyProvider: ofProvider,
+  runProviderCapability: ofProvider,
+  startProviderRunJob: ofProvider,
+  getProviderRunJob: ofProviderJob,
+  cancelProviderRunJob: ofProviderJob,
   getEmbeddingJob: ofEmbedding,
   getRetrievalEvaluationJob: ofEvaluation,
   cancelRetrievalEvaluationJob: ofEvaluation,

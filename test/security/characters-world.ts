@@ -32,6 +32,8 @@ export interface Belongings {
   /** A leased outbox event, and its token. */
   readonly event: { readonly eventId: string; readonly leaseToken: string };
   readonly deadLetter: string;
+  /** A finished run of a capability. */
+  readonly providerJobId: string;
   readonly idempotencyKey: string;
 }
 
@@ -102,6 +104,14 @@ export async function startCharacters(options: CharactersOptions = {}): Promise<
           { space: tenantId, operations: ['read', 'write', 'delete', 'maintain'] },
         ]),
         serviceAudience,
+      ),
+      ...recordGrantSettings(
+        names.map(({ name, tenantId }) => [
+          principalOf(name),
+          { space: tenantId, operations: ['read', 'run', 'qualify'] },
+        ]),
+        serviceAudience,
+        'Server:ProviderAccess',
       ),
       ...settings,
     },
@@ -208,8 +218,25 @@ export async function furnishParty(call: Call, party: Party): Promise<Belongings
     records: await furnishRecords(call, party),
     event: { eventId: held.event.id, leaseToken: held.leaseToken },
     deadLetter: dead.event.id,
+    providerJobId: await furnishProviderJob(call, party),
     idempotencyKey,
   };
+}
+
+/** Runs a capability of the service itself, with the mark of the party in its answer. */
+async function furnishProviderJob(
+  call: Call,
+  { headers, mark, productId, tenantId }: Party,
+): Promise<string> {
+  const body = { capability: 'ai.chat', payload: { messages: [{ role: 'user', content: mark }] } };
+  const path = `/providers/local-deterministic-ai/jobs?${new URLSearchParams({ productId, tenantId }).toString()}`;
+  const started = await call({ method: 'POST', path, headers, body });
+  if (started.status !== 202) throw new Error(`the run was not admitted: ${started.body}`);
+  const { id } = started.json<{ id: string }>();
+  for (;;) {
+    const job = await call({ method: 'GET', path: `/provider-jobs/${id}`, headers });
+    if (job.json<{ completedAt: string | null }>().completedAt !== null) return id;
+  }
 }
 
 /** Gives the party this many documents, delivered events and runs more, a third of the runs refused or cancelled. */
