@@ -1,12 +1,13 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
+import { checkJson } from '../kernel/json-bytes.ts';
 import { parseUtc } from '../kernel/timestamp.ts';
 import type { ArtifactWrite } from './artifact.ts';
 import type { CheckpointWrite } from './checkpoint.ts';
 import type { Report } from './rules/report.ts';
 import type { Progress, TraceDraft } from './run.ts';
-import { checkJson, checkLine, checkMap, checkName, optionalName } from './text-checks.ts';
+import { checkLine, checkMap, checkName, optionalName } from './text-checks.ts';
 import type { NewValue } from './values.ts';
 
 /**

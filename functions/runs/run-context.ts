@@ -1,4 +1,5 @@
 import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
+import { checkJson } from '../kernel/json-bytes.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import { checkpoint, readCheckpoint } from './checkpoint.ts';
@@ -11,7 +12,7 @@ import type { Run, WaitKind, WaitOutcome } from './run.ts';
 import { acquireRunLease, raiseFromRun, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
 import type { Runtime } from './runtime.ts';
 import { payloadLimit } from './start-request.ts';
-import { checkJson, checkName } from './text-checks.ts';
+import { checkName } from './text-checks.ts';
 import { waitResult } from './wait-result.ts';
 import { recordEvent, report, wait } from './work.ts';
 

@@ -1,9 +1,8 @@
 import { limits } from '../../contracts/generated/limits.ts';
-import { canonicalJson } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { checkText, identifier } from '../kernel/identifiers.ts';
 
-/** Checks of single texts, maps and JSON values. All throw `validation_failed` or `limit_exceeded`. */
+/** Checks of single texts and maps. All throw `validation_failed` or `limit_exceeded`. */
 
 export function checkName(value: string, pointer: string): string {
   return identifier(value, pointer);
@@ -20,23 +19,6 @@ export function checkLine(value: string, lengthMax: number, pointer: string): st
   if (value.length > lengthMax)
     throw invalidMember(pointer, `must be at most ${lengthMax} characters`, 'limit_exceeded');
   return value;
-}
-
-/** Returns the size of the canonical text, if it is within the limit. */
-export function checkJson(json: unknown, bytesMax: number, pointer: string): number {
-  const bytes = Buffer.byteLength(canonical(json, pointer));
-  if (bytes > bytesMax)
-    throw invalidMember(pointer, `must be at most ${bytesMax} bytes as JSON`, 'limit_exceeded');
-  return bytes;
-}
-
-function canonical(json: unknown, pointer: string): string {
-  try {
-    return canonicalJson(json);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw invalidMember(pointer, 'must be JSON');
-  }
 }
 
 export function checkMap(

@@ -180,7 +180,7 @@ function describeRefusals(conformance: RetrievalJobsConformance): void {
     expect((await service.list({ as: 'bob' })).jobs).toEqual([]);
   });
 
-  test('a job whose caller has lost the right to read finds nothing', async () => {
+  conformance.local('a job whose caller has lost the right to read finds nothing', async () => {
     const stage = await furnished(conformance);
     const { id } = await stage.jobs({ concurrencyMax: 0 }).start({ cases });
     stage.grants = stage.grants.map((grant) =>
@@ -286,7 +286,7 @@ function describeRerankers(conformance: RetrievalJobsConformance): void {
     collections: ['notes'],
     rerank: { enabled: true, provider: 'paid', ...own },
   });
-  test('a job whose caller may no longer run providers has none rank', async () => {
+  conformance.local('a job whose caller may no longer run providers has none rank', async () => {
     const stage = await furnished(conformance);
     const asked: string[] = [];
     const rerankers: Rerankers = {

@@ -87,7 +87,7 @@ describe.skipIf(terraformMissing !== undefined)(
         const names = [...catalogGroups.map(({ name }) => name), ...internal];
         expect(deployment.functions.map(({ name }) => name).sort()).toEqual(names.sort());
         expect(deployment.functions.find(({ name }) => name === 'server')?.invokers).toEqual(['allUsers']);
-        expect(deployment.queues).toMatchObject([{ name: 'svc-runs', enqueuers: { length: 12 } }]);
+        expect(deployment.queues).toMatchObject([{ name: 'svc-runs', enqueuers: { length: 11 } }]);
         expect(deployment.jobs.map(({ name }) => name).sort()).toEqual(['svc-prune', 'svc-reconcile']);
         expect(deployment.secrets.map(({ name }) => name)).toEqual([
           'svc-settings',

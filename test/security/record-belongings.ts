@@ -143,3 +143,17 @@ export async function furnishRecordWords(call: Call, collection: string): Promis
     ['query', ['annual "climate report"']],
   ]);
 }
+
+/** Has a built-in provider rank by a job, and gives the words that requests about both are drawn from. */
+export async function furnishProviderWords(call: Call): Promise<Vocabulary> {
+  const provider = 'local-token-overlap-reranker';
+  const space = new RecordSpace(call);
+  const candidates = [{ id: 'a', text: 'annual report' }];
+  const run = { capability: 'ai.rerank', payload: { query: 'annual', candidates, limit: 1 } };
+  const jobId = await space.admit('POST', `/providers/${provider}/jobs`, run);
+  await space.settled(jobId);
+  return new Map([
+    ['provider', [provider]],
+    ['jobId', [jobId]],
+  ]);
+}

@@ -5,7 +5,7 @@ import type { OperationEntry, OperationRoute } from '../../contracts/operation.t
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import { type Answers, noAnswers, type Vocabulary } from './arbitrary.ts';
 import { recordGroups } from './matrix-records.ts';
-import { furnishRecordWords } from './record-belongings.ts';
+import { furnishProviderWords, furnishRecordWords } from './record-belongings.ts';
 import { aligned, type Place, requestOf } from './requests.ts';
 import { furnishRuns, wordsOf } from './runs.ts';
 import { salted } from './salt.ts';
@@ -117,9 +117,14 @@ export async function placeFor(target: Target, entry: OperationEntry, route: Ope
   const tenantId = freshTenant();
   const furnished = await furnish(target, tenantId);
   // Collections belong to a space, which all tenants here share: each place has one of its own.
-  const vocabulary = recordGroups.has(entry.group)
-    ? merged(furnished, await furnishRecordWords(target.call, tenantId))
-    : furnished;
+  const vocabulary = merged(furnished, await wordsFor(target, entry, tenantId));
   const answers = await answersFor(target, entry, tenantId);
   return { set: target.set, entry, route, fixed: { tenantId }, vocabulary, answers };
+}
+
+async function wordsFor(target: Target, { group }: OperationEntry, tenantId: string): Promise<Vocabulary> {
+  if (group === 'providers') return furnishProviderWords(target.call);
+  if (!recordGroups.has(group)) return new Map();
+  const ownStore = new Map([['providerId', ['svc-collection']]]);
+  return merged(await furnishRecordWords(target.call, tenantId), ownStore);
 }

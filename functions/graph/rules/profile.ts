@@ -1,5 +1,7 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import { checkJson } from '../../kernel/json-bytes.ts';
 import { isJsonList } from '../../kernel/json-kinds.ts';
 import { withContractNames } from './aliases.ts';
 
@@ -25,8 +27,9 @@ export interface TraversalProfile {
   readonly includePathExplanations: boolean;
 }
 
-/** Reads a profile. Throws `validation_failed` naming the member below `pointer`. */
+/** Reads a profile. Throws `validation_failed` or `limit_exceeded` naming the member below `pointer`. */
 export function readProfile(given: JsonObject, pointer = '/profile'): TraversalProfile {
+  checkJson(given, limits.recordBytesMax, pointer);
   const profile = withContractNames(given, 'profile');
   const reader = new ProfileReader(profile, pointer);
   return {

@@ -4,6 +4,7 @@ import type { Handler } from '../../http/handler.ts';
 import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 import { ExpectedAbsence, invalidMember } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
+import { checkJson } from '../../kernel/json-bytes.ts';
 import { checkpoint, readCheckpoint } from '../../runs/checkpoint.ts';
 import {
   checkArtifact,
@@ -18,7 +19,7 @@ import { type LeaseWish, leaseRunById } from '../../runs/lease-run.ts';
 import { putArtifact } from '../../runs/put-artifact.ts';
 import type { WriteName } from '../../runs/rules/answered.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
-import { checkJson, checkName } from '../../runs/text-checks.ts';
+import { checkName } from '../../runs/text-checks.ts';
 import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';

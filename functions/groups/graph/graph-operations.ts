@@ -10,7 +10,7 @@ import { formatUtc } from '../../kernel/timestamp.ts';
 import { turnsOf } from '../../kernel/turns.ts';
 import type { GraphDependencies } from './dependencies.ts';
 import { doctorResult, inspectionResult } from './graph-results.ts';
-import { envelopeIn, importOptions } from './import-options.ts';
+import { checkedEnvelope, importOptions } from './import-options.ts';
 
 type Handlers = GroupHandlers<'graph'>;
 
@@ -66,7 +66,7 @@ export function preflightGraphImport({
     const space = access.spaceOf(caller, 'read');
     const existing = await readCollection(records, space, params.collection);
     const found = preflightImport(
-      envelopeIn(body),
+      checkedEnvelope(body),
       importOptions(body),
       params.collection,
       existing?.policy ?? null,

@@ -1,6 +1,8 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import type { SvcGraphCollectionImportRequest } from '../../../contracts/generated/models.ts';
 import type { ImportOptions } from '../../graph/rules/graph-policy.ts';
 import type { EnvelopeRequest } from '../../graph/rules/read-envelope.ts';
+import { checkJson } from '../../kernel/json-bytes.ts';
 
 /** What a request for an import says beside its graph, with the defaults. */
 export function importOptions(request: SvcGraphCollectionImportRequest): ImportOptions {
@@ -9,6 +11,20 @@ export function importOptions(request: SvcGraphCollectionImportRequest): ImportO
     replaceExisting: request.replaceExisting ?? false,
     allowNonGraphPolicy: request.allowNonGraphPolicy ?? false,
   };
+}
+
+const LISTS = ['nodes', 'edges', 'assertions', 'reviews', 'projections'] as const;
+
+/** The graph, once no element of it is larger than a record. Throws `limit_exceeded` naming the element. */
+export function checkedEnvelope(request: SvcGraphCollectionImportRequest): EnvelopeRequest {
+  const { envelope } = request;
+  const check = (json: unknown, pointer: string) =>
+    checkJson(json ?? null, limits.recordBytesMax, `/envelope/${pointer}`);
+  check(envelope.scope, 'scope');
+  check(envelope.metadata, 'metadata');
+  for (const list of LISTS)
+    for (const [index, element] of (envelope[list] ?? []).entries()) check(element, `${list}/${index}`);
+  return envelopeIn(request);
 }
 
 /** The graph as its schema has accepted it. */

@@ -15,7 +15,7 @@ import { getJob, listJobs } from '../../jobs/read-jobs.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { GraphDependencies } from './dependencies.ts';
-import { envelopeIn } from './import-options.ts';
+import { checkedEnvelope } from './import-options.ts';
 import { admitGraphJob, type GraphJobRequest } from './jobs/admit-graph-job.ts';
 import { graphJobView, graphResults } from './jobs/job-view.ts';
 
@@ -52,7 +52,7 @@ function startImport(
 }
 
 function importFacts(body: SvcGraphCollectionImportRequest): ReturnType<GraphJobRequest['check']> {
-  const { scope, ...envelope } = readEnvelope(envelopeIn(body), '/envelope');
+  const { scope, ...envelope } = readEnvelope(checkedEnvelope(body), '/envelope');
   const recordCount = recordCountOf(envelope);
   return {
     requested: recordCount,

@@ -1,5 +1,6 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { refusalWords } from '../../kernel/errors.ts';
+import { checkJson } from '../../kernel/json-bytes.ts';
 import { refusedBy } from '../../providers/refusal.ts';
 import { evaluateContexts, type TriedContext } from '../../rag/evaluate-context.ts';
 import { queryIdOf } from '../../rag/rules/evaluation.ts';
@@ -14,6 +15,7 @@ import { answered, contextText } from './context-answer.ts';
 import type { RagDependencies } from './dependencies.ts';
 
 const ERROR_LENGTH_MAX = 4_096;
+const CASE_METADATA_BYTES_MAX = 65_536;
 
 export function evaluateRagContext({
   retrieval,
@@ -24,6 +26,8 @@ export function evaluateRagContext({
     const space = access.spaceOf(caller, 'read');
     const retrievals = body.cases.map(({ request }) => request.retrieval);
     judgeRerankers(rerankAccess, { caller, space }, retrievals);
+    for (const [index, { metadata = null }] of body.cases.entries())
+      checkJson(metadata, CASE_METADATA_BYTES_MAX, `/cases/${index}/metadata`);
     const call = { signal, correlationId, ...(grow === undefined ? {} : { grow }) };
     const continueOnError = body.continueOnError ?? true;
     const cases: CaseAnswer[] = [];

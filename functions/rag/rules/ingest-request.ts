@@ -1,8 +1,10 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import type { CollectionPolicy, VectorPolicy } from '../../collections/rules/policy.ts';
 import { checkPartitionKey } from '../../collections/rules/record-key.ts';
 import type { EmbeddingPrefixes, EmbeddingPurpose } from '../../embeddings/embedder.ts';
 import { readPurpose } from '../../embeddings/rules/request.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import { checkJson } from '../../kernel/json-bytes.ts';
 import {
   BATCH_CHUNKS_MAX,
   BATCH_COPIED_BYTES_MAX,
@@ -29,7 +31,7 @@ export interface IngestRequest {
   readonly contentField?: string | null;
   readonly embedding?: IngestEmbedding | null;
   readonly metadata?: unknown;
-  readonly sources?: unknown;
+  readonly sources?: readonly unknown[] | null;
   readonly sourceUri?: string | null;
   readonly sourceKind?: string | null;
   readonly sourceId?: string | null;
@@ -108,9 +110,17 @@ export function checkDocument({ text, partitionKey, type }: IngestRequest, point
   if (type === MANIFEST_TYPE) throw invalidMember(`${pointer}/type`, `must not be ${MANIFEST_TYPE}`);
 }
 
+/** Every chunk repeats them, so none may be larger than a record. */
+function checkCopiedMembers({ metadata = null, sources }: IngestRequest, pointer: string): void {
+  checkJson(metadata, limits.recordBytesMax, `${pointer}/metadata`);
+  for (const [index, source] of (sources ?? []).entries())
+    checkJson(source, limits.recordBytesMax, `${pointer}/sources/${index}`);
+}
+
 /** What of a request is wrong whatever its collection is. Throws as `checkDocument` and `readOptions` do. */
 export function checkIngestRequest(request: IngestRequest, pointer = ''): IngestOptions {
   checkDocument(request, pointer);
+  checkCopiedMembers(request, pointer);
   contentFieldOf(request.contentField, `${pointer}/contentField`);
   const purpose = blankAsNull(request.embedding?.purpose);
   if (purpose !== null) readPurpose(purpose, `${pointer}/embedding/purpose`);
@@ -126,7 +136,9 @@ export function checkBatch(items: readonly IngestRequest[]): void {
     throw invalidMember('/items', `must be at most ${BATCH_DOCUMENTS_MAX} documents`, 'limit_exceeded');
   let chunks = 0;
   let copied = 0;
-  for (const { text, options, metadata = null, sources = null } of items) {
+  for (const [index, document] of items.entries()) {
+    checkCopiedMembers(document, `/items/${index}`);
+    const { text, options, metadata = null, sources = null } = document;
     const estimate = estimateOf(text.length, options ?? {});
     chunks += estimate;
     copied += estimate * Buffer.byteLength(JSON.stringify([metadata, sources]));

@@ -312,7 +312,11 @@ def test_time_and_chance_are_touched_where_they_are_handed_in(module: Path) -> N
         assert touched - {"datetime"} == set()
 
 
-@pytest.mark.parametrize("module", [path for path in MODULES if path.parts[0] != "_generated"], ids=str)
+WRITTEN = [path for path in MODULES if path.parts[0] != "_generated" and path.name != "models.py"]
+"""Without the generated modules: their length is that of the contract."""
+
+
+@pytest.mark.parametrize("module", WRITTEN, ids=str)
 def test_can_be_read_at_once(module: Path) -> None:
     assert len((SOURCE / module).read_text().splitlines()) <= 250
 

@@ -8,7 +8,7 @@ import { type GraphImportResult, importGraph } from '../../../graph/import-graph
 import { type GraphInspection, inspectCollectionGraph } from '../../../graph/inspect-collection-graph.ts';
 import { readEnvelope } from '../../../graph/rules/read-envelope.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
-import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
+import { inCanonicalOrder, type Json, type JsonObject } from '../../../kernel/canonical-json.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
 import { keepResult } from '../../records/library/kept-result.ts';
@@ -114,9 +114,11 @@ async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Do
       parts.access.judgeRecordJob({ caller: context.job.caller, space, operation: 'delete' });
     },
   });
-  const { records: _, ...known } = result;
+  const { records, ...given } = result;
+  // The result comes from the checkpoint where a worker has died, and the order of its members must not tell it.
+  const known = inCanonicalOrder(given);
   await context.writeCheckpoint(IMPORTED, { ...known });
-  return imported(result);
+  return imported({ ...known, records });
 }
 
 const WARNED: ReadonlySet<string> = new Set(['replaced', 'existing_non_graph_policy_allowed']);

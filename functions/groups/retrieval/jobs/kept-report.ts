@@ -1,6 +1,6 @@
 import type { Jobs } from '../../../jobs/admit-job.ts';
 import { resultsOf } from '../../../jobs/read-jobs.ts';
-import type { Json } from '../../../kernel/canonical-json.ts';
+import { inCanonicalOrder, type Json } from '../../../kernel/canonical-json.ts';
 import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
 import type { ComparisonReport, EvaluationReport } from '../../../retrieval/rules/evaluation/report.ts';
 import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
@@ -24,7 +24,9 @@ interface KeptReport {
 const READ_CASES = 20;
 
 /** What the run holds: the report, or where that is large the report without its cases. */
-export function heldReport(report: RetrievalReport, bytes: number, bytesMax: number): Json {
+export function heldReport(given: RetrievalReport, bytes: number, bytesMax: number): Json {
+  // Cases come from checkpoints where a worker has died, and their order must not tell it.
+  const report = inCanonicalOrder(given);
   if (bytes <= bytesMax) return report as unknown as Json;
   const held: KeptReport =
     'variants' in report

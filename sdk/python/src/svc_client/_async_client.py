@@ -6,6 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _logging as _logging
+from ._async_job_waits import AsyncJobWaits
 from ._async_transport import ASYNC_MACHINE, AsyncLink, Connections, exchange
 from ._client import P, warn
 from ._credentials import keep
@@ -20,7 +21,7 @@ from ._options import AsyncCallOptions, AsyncClientOptions, check_call, check_ti
 from ._paging import AsyncPages, as_it_is, begin_of, paging_of, with_token
 from ._settings import settle
 from ._transport import Mode
-from ._waiting import JobWait, Wait, is_working
+from ._waiting import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ._generated import models
 
 
-class AsyncClient(AsyncOperations):
+class AsyncClient(AsyncJobWaits):
     """A client of one service, for one event loop. It never shows its credentials.
 
     It keeps connections for later calls. `aclose`, or the end of an `async with` block, closes them.
@@ -102,90 +103,6 @@ class AsyncClient(AsyncOperations):
             pause = wait.pause_after(begun, world.now())
             if pause > 0:
                 await world.sleep(pause)
-
-    async def wait_for_record_import_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
-    ) -> models.RecordImportJob | None:
-        """Waits until the import or batch has ended and returns it, also a failed one; None if there is no such
-        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues. Without it
-        the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        wait = JobWait.begin("getRecordImportJob", world.now(), wait_timeout)
-        while True:
-            job = await self.get_record_import_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            await world.sleep(wait.pause_after(world.now()))
-
-    async def wait_for_embedding_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
-    ) -> models.EmbeddingJob | None:
-        """Waits until the embedding job has ended and returns it, with its vectors if it has succeeded; None if there
-        is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
-        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        wait = JobWait.begin("getEmbeddingJob", world.now(), wait_timeout)
-        while True:
-            job = await self.get_embedding_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            await world.sleep(wait.pause_after(world.now()))
-
-    async def wait_for_provider_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
-    ) -> models.ProviderRunJob | None:
-        """Waits until the provider job has ended and returns it, with the result also of a run that did not succeed;
-        None if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        wait = JobWait.begin("getProviderRunJob", world.now(), wait_timeout)
-        while True:
-            job = await self.get_provider_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            await world.sleep(wait.pause_after(world.now()))
-
-    async def wait_for_retrieval_evaluation_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
-    ) -> models.RetrievalEvaluationJob | None:
-        """Waits until the evaluation or comparison has ended and returns it, with its result if it has succeeded; None
-        if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        wait = JobWait.begin("getRetrievalEvaluationJob", world.now(), wait_timeout)
-        while True:
-            job = await self.get_retrieval_evaluation_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            await world.sleep(wait.pause_after(world.now()))
-
-    async def wait_for_graph_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
-    ) -> models.GraphJob | None:
-        """Waits until the graph job has ended and returns it, with its result if it has succeeded; None if there
-        is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
-        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        wait = JobWait.begin("getGraphJob", world.now(), wait_timeout)
-        while True:
-            job = await self.get_graph_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            await world.sleep(wait.pause_after(world.now()))
-
-    async def wait_for_rag_ingestion_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
-    ) -> models.RagIngestionJob | None:
-        """Waits until the ingestion has ended and returns it, with what became of each chunk if it has succeeded; None
-        if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        wait = JobWait.begin("getRagIngestionJob", world.now(), wait_timeout)
-        while True:
-            job = await self.get_rag_ingestion_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            await world.sleep(wait.pause_after(world.now()))
 
     async def aclose(self) -> None:
         """Closes the idle connections. A later call opens new ones."""

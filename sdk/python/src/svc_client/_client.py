@@ -11,13 +11,14 @@ from . import _logging as _logging
 from ._connection import Pool
 from ._credentials import keep
 from ._generated.client import Operations, OperationsWithRawResponse, OperationsWithStreamingResponse
+from ._job_waits import JobWaits
 from ._linked import LINKED, Item, LinkedPages, later, linked, method_of
 from ._operation import Given, NoticeSpec, OperationSpec, PreviewWarning
 from ._options import CallOptions, ClientOptions, check_call, check_timeout, keep_in
 from ._paging import Pages, as_it_is, begin_of, paging_of, with_token
 from ._settings import settle
 from ._transport import Link, Mode, exchange
-from ._waiting import JobWait, Wait, aborted, is_working
+from ._waiting import Wait, aborted
 from ._world import MACHINE
 
 P = ParamSpec("P")
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ._generated import models
 
 
-class Client(Operations):
+class Client(JobWaits):
     """A client of one service. Threads may share it. It never shows its credentials.
 
     It keeps connections for later calls. `close`, or the end of a `with` block, closes them.
@@ -102,114 +103,6 @@ class Client(Operations):
                 world.sleep(pause, Event() if cancellation is None else cancellation.event)
             if cancellation is not None and cancellation.cancelled:
                 raise aborted()
-
-    def wait_for_record_import_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
-    ) -> models.RecordImportJob | None:
-        """Waits until the import or batch has ended and returns it, also a failed one; None if there is no such
-        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues. Without it
-        the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        cancellation = options.get("cancellation")
-        wait = JobWait.begin("getRecordImportJob", world.now(), wait_timeout)
-        while True:
-            job = self.get_record_import_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            pause = wait.pause_after(world.now())
-            world.sleep(pause, Event() if cancellation is None else cancellation.event)
-            if cancellation is not None and cancellation.cancelled:
-                raise wait.aborted()
-
-    def wait_for_embedding_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
-    ) -> models.EmbeddingJob | None:
-        """Waits until the embedding job has ended and returns it, with its vectors if it has succeeded; None if there
-        is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
-        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        cancellation = options.get("cancellation")
-        wait = JobWait.begin("getEmbeddingJob", world.now(), wait_timeout)
-        while True:
-            job = self.get_embedding_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            pause = wait.pause_after(world.now())
-            world.sleep(pause, Event() if cancellation is None else cancellation.event)
-            if cancellation is not None and cancellation.cancelled:
-                raise wait.aborted()
-
-    def wait_for_provider_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
-    ) -> models.ProviderRunJob | None:
-        """Waits until the provider job has ended and returns it, with the result also of a run that did not succeed;
-        None if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        cancellation = options.get("cancellation")
-        wait = JobWait.begin("getProviderRunJob", world.now(), wait_timeout)
-        while True:
-            job = self.get_provider_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            pause = wait.pause_after(world.now())
-            world.sleep(pause, Event() if cancellation is None else cancellation.event)
-            if cancellation is not None and cancellation.cancelled:
-                raise wait.aborted()
-
-    def wait_for_retrieval_evaluation_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
-    ) -> models.RetrievalEvaluationJob | None:
-        """Waits until the evaluation or comparison has ended and returns it, with its result if it has succeeded; None
-        if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        cancellation = options.get("cancellation")
-        wait = JobWait.begin("getRetrievalEvaluationJob", world.now(), wait_timeout)
-        while True:
-            job = self.get_retrieval_evaluation_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            pause = wait.pause_after(world.now())
-            world.sleep(pause, Event() if cancellation is None else cancellation.event)
-            if cancellation is not None and cancellation.cancelled:
-                raise wait.aborted()
-
-    def wait_for_graph_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
-    ) -> models.GraphJob | None:
-        """Waits until the graph job has ended and returns it, with its result if it has succeeded; None if there
-        is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
-        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        cancellation = options.get("cancellation")
-        wait = JobWait.begin("getGraphJob", world.now(), wait_timeout)
-        while True:
-            job = self.get_graph_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            pause = wait.pause_after(world.now())
-            world.sleep(pause, Event() if cancellation is None else cancellation.event)
-            if cancellation is not None and cancellation.cancelled:
-                raise wait.aborted()
-
-    def wait_for_rag_ingestion_job(
-        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
-    ) -> models.RagIngestionJob | None:
-        """Waits until the ingestion has ended and returns it, with what became of each chunk if it has succeeded; None
-        if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
-        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
-        options, world = check_call(options), self._link.world
-        cancellation = options.get("cancellation")
-        wait = JobWait.begin("getRagIngestionJob", world.now(), wait_timeout)
-        while True:
-            job = self.get_rag_ingestion_job(job_id, options=options)
-            if job is None or not is_working(job):
-                return job
-            pause = wait.pause_after(world.now())
-            world.sleep(pause, Event() if cancellation is None else cancellation.event)
-            if cancellation is not None and cancellation.cancelled:
-                raise wait.aborted()
 
     def close(self) -> None:
         """Closes the idle connections. A later call opens new ones."""

@@ -1,4 +1,4 @@
-"""Waiting for the end of a run, in both clients."""
+"""Waiting for the end of a run or job, in both clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ._errors import APIAbortError, APITimeoutError, SvcError
 
 if TYPE_CHECKING:
-    from . import models
+    from collections.abc import Mapping
 
 READ_SECONDS_MAX = 20.0
 """The longest wait of one read at the service."""
@@ -82,14 +82,7 @@ class JobWait:
         return APIAbortError("The wait for the job was aborted.", operation=self.operation)
 
 
-def is_working(
-    job: models.RecordImportJob
-    | models.EmbeddingJob
-    | models.ProviderRunJob
-    | models.RetrievalEvaluationJob
-    | models.GraphJob
-    | models.RagIngestionJob,
-) -> bool:
+def is_working(job: Mapping[str, object]) -> bool:
     """Whether the job has not ended. Families of jobs write their statuses in lower case or with a capital."""
     return job["status"] in ("queued", "running", "Queued", "Running")
 

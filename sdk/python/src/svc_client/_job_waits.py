@@ -1,0 +1,98 @@
+"""Waiting for the end of jobs, in the synchronous client."""
+
+from __future__ import annotations
+
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING, TypeVar
+
+from ._generated.client import Operations
+from ._options import CallOptions, check_call
+from ._transport import Link
+from ._waiting import JobWait, is_working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ._generated import models
+
+Job = TypeVar("Job", bound="Mapping[str, object]")
+
+
+class JobWaits(Operations):
+    """The operations, and one wait for each kind of job."""
+
+    _link: Link
+
+    def wait_for_record_import_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.RecordImportJob | None:
+        """Waits until the import or batch has ended and returns it, also a failed one; None if there is no such
+        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues. Without it
+        the wait is unlimited. `options` apply to each read, `timeout` included."""
+        read = partial(self.get_record_import_job, job_id)
+        return self._job("getRecordImportJob", read, wait_timeout, options)
+
+    def wait_for_embedding_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.EmbeddingJob | None:
+        """Waits until the embedding job has ended and returns it, with its vectors if it has succeeded; None if there
+        is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
+        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        read = partial(self.get_embedding_job, job_id)
+        return self._job("getEmbeddingJob", read, wait_timeout, options)
+
+    def wait_for_provider_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.ProviderRunJob | None:
+        """Waits until the provider job has ended and returns it, with the result also of a run that did not succeed;
+        None if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
+        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        read = partial(self.get_provider_job, job_id)
+        return self._job("getProviderRunJob", read, wait_timeout, options)
+
+    def wait_for_retrieval_evaluation_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.RetrievalEvaluationJob | None:
+        """Waits until the evaluation or comparison has ended and returns it, with its result if it has succeeded; None
+        if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
+        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        read = partial(self.get_retrieval_evaluation_job, job_id)
+        return self._job("getRetrievalEvaluationJob", read, wait_timeout, options)
+
+    def wait_for_graph_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.GraphJob | None:
+        """Waits until the graph job has ended and returns it, with its result if it has succeeded; None if there
+        is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
+        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        read = partial(self.get_graph_job, job_id)
+        return self._job("getGraphJob", read, wait_timeout, options)
+
+    def wait_for_rag_ingestion_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.RagIngestionJob | None:
+        """Waits until the ingestion has ended and returns it, with what became of each chunk if it has succeeded; None
+        if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
+        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        read = partial(self.get_rag_ingestion_job, job_id)
+        return self._job("getRagIngestionJob", read, wait_timeout, options)
+
+    def _job(
+        self,
+        operation: str,
+        read: Callable[..., Job | None],
+        wait_timeout: float | None,
+        options: CallOptions | None,
+    ) -> Job | None:
+        options, world = check_call(options), self._link.world
+        cancellation = options.get("cancellation")
+        wait = JobWait.begin(operation, world.now(), wait_timeout)
+        while True:
+            job = read(options=options)
+            if job is None or not is_working(job):
+                return job
+            pause = wait.pause_after(world.now())
+            world.sleep(pause, Event() if cancellation is None else cancellation.event)
+            if cancellation is not None and cancellation.cancelled:
+                raise wait.aborted()
