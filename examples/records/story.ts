@@ -18,6 +18,8 @@ export interface Plan {
   readonly clients: number;
   /** The folder of the project. */
   readonly root: string;
+  /** How many questions the evaluation asks; all where it is absent. */
+  readonly questions?: number;
   /** Where the picture of the evaluation goes. */
   readonly showChart: (svg: string) => Promise<void>;
 }
@@ -39,7 +41,7 @@ const meaningPolicy = {
 };
 
 /** The steps of the example. Throws at the first broken promise. */
-export async function play({ address, editions, clients, root, showChart }: Plan): Promise<void> {
+export async function play({ address, editions, clients, root, questions, showChart }: Plan): Promise<void> {
   const clientOf = () => new SvcClient({ baseUrl: address });
   const client = clientOf();
   await done(client, await client.createCollection(policy, {}, { idempotencyKey: 'create' }));
@@ -52,7 +54,7 @@ export async function play({ address, editions, clients, root, showChart }: Plan
   await ask(client, COLLECTION, first);
   await search(client, COLLECTION, first);
   await understand(client, first);
-  await showChart(chartOf(await evaluate(client, root)));
+  await showChart(chartOf(await evaluate(client, root, questions)));
   await replace(clientOf, editions);
 
   await done(client, await client.deleteCollection(COLLECTION));

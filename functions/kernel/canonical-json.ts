@@ -47,11 +47,6 @@ function canonicalObject(value: Record<string, unknown>): string {
   return `${text}}`;
 }
 
-/** The same value with its members in the order of canonical JSON, which is that of a value which the store gives back. */
-export function inCanonicalOrder<Value>(value: Value): Value {
-  return JSON.parse(canonicalJson(value)) as Value;
-}
-
 /** `sha256:` and 64 lower-case hexadecimal digits over the UTF-8 bytes of `text`. */
 export function sha256(text: string | Uint8Array): string {
   return `sha256:${hash('sha256', text, 'hex')}`;

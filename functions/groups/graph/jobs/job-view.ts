@@ -8,6 +8,7 @@ import { readImportResult } from '../../../collections/import-collection.ts';
 import type { RecordParts } from '../../../collections/parts.ts';
 import type { Jobs } from '../../../jobs/admit-job.ts';
 import { jobView } from '../../../jobs/job-view.ts';
+import { valueOfOrdered } from '../../../jobs/ordered-content.ts';
 import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
 import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
@@ -42,8 +43,7 @@ export function graphResults(
   return keptResults(jobs, runs, bytes, async (run, grow) => {
     const [done] = await findCheckpoints(jobs.runtime, run.id, [IMPORTED]);
     const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
-    const known = (done?.content ?? null) as JsonObject | null;
-    return known === null ? null : importedResult(records, place, known, grow);
+    return done === null || done === undefined ? null : importedResult(records, place, done.content, grow);
   });
 }
 
@@ -51,9 +51,10 @@ export function graphResults(
 export async function importedResult(
   records: RecordParts,
   place: { readonly runId: string; readonly space: string; readonly collection: string },
-  known: JsonObject,
+  content: Json,
   grow: (bytes: number) => void = () => undefined,
 ): Promise<Json> {
   const written = await readImportResult(records, place, grow);
-  return written === null ? null : { ...known, records: written.records as unknown as Json };
+  if (written === null) return null;
+  return { ...valueOfOrdered<JsonObject>(content), records: written.records as unknown as Json };
 }

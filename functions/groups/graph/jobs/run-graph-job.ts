@@ -8,7 +8,8 @@ import { type GraphImportResult, importGraph } from '../../../graph/import-graph
 import { type GraphInspection, inspectCollectionGraph } from '../../../graph/inspect-collection-graph.ts';
 import { readEnvelope } from '../../../graph/rules/read-envelope.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
-import { inCanonicalOrder, type Json, type JsonObject } from '../../../kernel/canonical-json.ts';
+import { orderedContent } from '../../../jobs/ordered-content.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
 import { keepResult } from '../../records/library/kept-result.ts';
@@ -93,7 +94,7 @@ async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Do
   const { space } = context.job;
   const place = { runId: context.runId, space, collection };
   // The staged payload is gone where an earlier execution has come to its end.
-  const done = (await context.readCheckpoint(IMPORTED))?.content as JsonObject | undefined;
+  const done = (await context.readCheckpoint(IMPORTED))?.content;
   const earlier = done === undefined ? null : await importedResult(parts.records, place, done);
   if (earlier !== null) return imported(earlier as unknown as GraphImportResult);
   const result = await importGraph(parts.records, {
@@ -114,11 +115,9 @@ async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Do
       parts.access.judgeRecordJob({ caller: context.job.caller, space, operation: 'delete' });
     },
   });
-  const { records, ...given } = result;
-  // The result comes from the checkpoint where a worker has died, and the order of its members must not tell it.
-  const known = inCanonicalOrder(given);
-  await context.writeCheckpoint(IMPORTED, { ...known });
-  return imported({ ...known, records });
+  const { records: _, ...known } = result;
+  await context.writeCheckpoint(IMPORTED, orderedContent(known));
+  return imported(result);
 }
 
 const WARNED: ReadonlySet<string> = new Set(['replaced', 'existing_non_graph_policy_allowed']);

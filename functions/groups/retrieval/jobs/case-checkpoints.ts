@@ -1,4 +1,5 @@
 import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { orderedContent, valueOfOrdered } from '../../../jobs/ordered-content.ts';
 import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import type { Clock } from '../../../kernel/world.ts';
 import type { CaseLog } from '../../../retrieval/evaluation/run-evaluation.ts';
@@ -35,7 +36,7 @@ export class CaseCheckpoints implements CaseLog {
     const kept = await this.#context.readCheckpoint(caseKey(variant, index));
     this.#isBehind = kept === null;
     if (kept === null) return null;
-    const result = kept.content as unknown as CaseResult;
+    const result = valueOfOrdered<CaseResult>(kept.content);
     this.#counts.add(result);
     return result;
   }
@@ -59,7 +60,7 @@ export class CaseCheckpoints implements CaseLog {
   }
 
   async keep(variant: number | null, result: CaseResult): Promise<void> {
-    await this.#context.writeCheckpoint(caseKey(variant, result.index), result);
+    await this.#context.writeCheckpoint(caseKey(variant, result.index), orderedContent(result));
     this.#counts.add(result);
   }
 

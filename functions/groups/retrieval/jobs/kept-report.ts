@@ -1,6 +1,7 @@
 import type { Jobs } from '../../../jobs/admit-job.ts';
+import { valueOfOrdered } from '../../../jobs/ordered-content.ts';
 import { resultsOf } from '../../../jobs/read-jobs.ts';
-import { inCanonicalOrder, type Json } from '../../../kernel/canonical-json.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
 import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
 import type { ComparisonReport, EvaluationReport } from '../../../retrieval/rules/evaluation/report.ts';
 import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
@@ -24,9 +25,7 @@ interface KeptReport {
 const READ_CASES = 20;
 
 /** What the run holds: the report, or where that is large the report without its cases. */
-export function heldReport(given: RetrievalReport, bytes: number, bytesMax: number): Json {
-  // Cases come from checkpoints where a worker has died, and their order must not tell it.
-  const report = inCanonicalOrder(given);
+export function heldReport(report: RetrievalReport, bytes: number, bytesMax: number): Json {
   if (bytes <= bytesMax) return report as unknown as Json;
   const held: KeptReport =
     'variants' in report
@@ -80,7 +79,7 @@ async function keptCases(
     for (const found of await findCheckpoints(runtime, runId, keys.slice(at, at + READ_CASES))) {
       // The run is removed together with its checkpoints.
       if (found === null) throw new StoreError('corrupt', 'a job has lost a case of its report');
-      cases.push(found.content as unknown as CaseResult);
+      cases.push(valueOfOrdered<CaseResult>(found.content));
     }
   return cases;
 }

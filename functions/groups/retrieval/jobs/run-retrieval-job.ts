@@ -1,4 +1,5 @@
 import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { orderedContent, valueOfOrdered } from '../../../jobs/ordered-content.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
@@ -39,8 +40,9 @@ export async function runRetrievalJob(parts: RetrievalJobsParts, context: JobCon
   };
   try {
     const earlier = staged !== undefined && context.attempt > 1 ? await context.readCheckpoint(HELD) : null;
-    const held = earlier === null ? await evaluateInTurns(parts, context) : earlier.content;
-    if (staged !== undefined && earlier === null) await context.writeCheckpoint(HELD, held);
+    const held =
+      earlier === null ? await evaluateInTurns(parts, context) : valueOfOrdered<Json>(earlier.content);
+    if (staged !== undefined && earlier === null) await context.writeCheckpoint(HELD, orderedContent(held));
     await discard();
     return held;
   } catch (thrown) {
