@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ._async_transport import AsyncLink
 from ._generated.async_client import AsyncOperations
 from ._options import AsyncCallOptions, check_call
-from ._async_transport import AsyncLink
 from ._waiting import JobWait, is_working
 
 if TYPE_CHECKING:
