@@ -1,4 +1,4 @@
-import { float32Text } from '../collections/rules/snapshot/float32-text.ts';
+import { float32Number } from '../collections/rules/snapshot/float32-text.ts';
 import { nextTurn } from '../kernel/turns.ts';
 import { type EmbeddingQuestion, preparedTexts } from './rules/request.ts';
 import { type EmbeddingParts, textVectors } from './text-vectors.ts';
@@ -49,7 +49,7 @@ export async function embedTexts(
   const vectors = await textVectors(parts, texts, { purpose, signal, space, moved });
   const items: EmbeddingItem[] = [];
   for (const [index, { text, textLength, ...prefix }] of prepared.entries()) {
-    const values = Array.from(vectors.get(text) ?? [], (value) => Number(float32Text(value)));
+    const values = Array.from(vectors.get(text) ?? [], float32Number);
     // A job that goes on from a checkpoint answers its members in the same order.
     items.push({ index, textLength, preparedTextLength: text.length, ...prefix, values });
     // A vector of 3,072 numbers takes some milliseconds.

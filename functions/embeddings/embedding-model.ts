@@ -1,4 +1,4 @@
-import { float32Text } from '../collections/rules/snapshot/float32-text.ts';
+import { float32Number } from '../collections/rules/snapshot/float32-text.ts';
 import type { LiveModel } from '../providers/live/model.ts';
 import { usageOf } from '../providers/rules/usage.ts';
 import type { Embedder } from './embedder.ts';
@@ -30,5 +30,5 @@ export function embeddingModel(embedder: Embedder): Required<Pick<LiveModel, 'em
 
 /** Each with the fewest digits that give the same number in single precision. */
 function shortNumbers(vector: Float32Array): readonly number[] {
-  return Array.from(vector, (value) => Number(float32Text(value)));
+  return Array.from(vector, float32Number);
 }

@@ -1,5 +1,5 @@
 import { invalidMember } from '../../kernel/errors.ts';
-import { float32Text } from '../rules/snapshot/float32-text.ts';
+import { float32Number } from '../rules/snapshot/float32-text.ts';
 
 const FLOAT_MAX = (2 - 2 ** -23) * 2 ** 127;
 
@@ -19,5 +19,5 @@ export function wholeNumber(value: number, pointer: string): number {
 
 /** The number whose JSON text is the shortest decimal of the float32 of `value`. */
 export function printedNumber(value: number): number {
-  return Number(float32Text(Math.min(FLOAT_MAX, Math.max(-FLOAT_MAX, value))));
+  return float32Number(Math.min(FLOAT_MAX, Math.max(-FLOAT_MAX, value)));
 }

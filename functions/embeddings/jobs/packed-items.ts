@@ -1,4 +1,4 @@
-import { float32Text } from '../../collections/rules/snapshot/float32-text.ts';
+import { float32Number } from '../../collections/rules/snapshot/float32-text.ts';
 import type { EmbeddingItem } from '../embed-texts.ts';
 import { vectorOfText, vectorText } from '../rules/vector-bytes.ts';
 
@@ -25,7 +25,7 @@ export function unpackItems({ dimensions, facts, vectors }: PackedItems, first: 
   const numbers = vectorOfText(vectors);
   return facts.map(([textLength, preparedTextLength, prefixApplied, prefixLength], at) => {
     const own = numbers.subarray(at * dimensions, (at + 1) * dimensions);
-    const values = Array.from(own, (value) => Number(float32Text(value)));
+    const values = Array.from(own, float32Number);
     return { index: first + at, textLength, preparedTextLength, prefixApplied, prefixLength, values };
   });
 }

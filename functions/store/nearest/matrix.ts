@@ -36,6 +36,8 @@ export class Matrix {
   readonly #id = Buffer.alloc(16);
   /** The id in the byte order of the machine. */
   readonly #words = new Uint32Array(this.#id.buffer, this.#id.byteOffset, 4);
+  readonly #shownId = Buffer.alloc(16);
+  readonly #shown = new Uint32Array(this.#shownId.buffer, this.#shownId.byteOffset, 4);
   /** Whether the id that was read last is that of a record. */
   #isRecordId = false;
   #charged = 0;
@@ -94,7 +96,9 @@ export class Matrix {
   /** The record at a position; of a removed row, the record that it was of. */
   idAt(position: number): string {
     const { block, row } = this.at(position);
-    const id = Buffer.from(block.ids.slice(4 * row, 4 * row + 4).buffer).toString('hex');
+    // Without a copy that the collector removes: a search names hundreds of records.
+    for (let word = 0; word < 4; word += 1) this.#shown[word] = block.ids[4 * row + word]!;
+    const id = this.#shownId.toString('hex');
     return this.#names.get(id) ?? id;
   }
 

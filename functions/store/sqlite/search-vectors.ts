@@ -66,20 +66,19 @@ export class SlotRows implements VectorRows {
   vectors(ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
     return this.#read((connection) => {
       const slot = this.#slotIn(connection)?.number ?? 0;
-      const rows = connection.all<{ id: string; floats: Uint8Array }>(
+      const rows = connection.tuples<readonly [string, Uint8Array]>(
         selectVectors,
         ...this.#keysIn(connection, ids),
         `$."${slot}"`,
       );
-      return new Map(rows.map(({ id, floats }) => [id, floats]));
+      return new Map(rows);
     });
   }
 
   listingIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return this.#read((connection) => {
       const keys = this.#keysIn(connection, ids);
-      const rows = connection.all<{ id: string; listing_id: string }>(selectListingIds, ...keys);
-      return new Map(rows.map(({ id, listing_id }) => [id, listing_id]));
+      return new Map(connection.tuples<readonly [string, string]>(selectListingIds, ...keys));
     });
   }
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { float32Text, float32Texts } from './float32-text.ts';
+import { float32Number, float32Text, float32Texts } from './float32-text.ts';
 import { normalTime } from './wire-time.ts';
 
 const floats = fc.oneof(
@@ -78,6 +78,17 @@ describe('the text of a float32', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  test('reads as the number', () => {
+    const tiny = fc.float({ noNaN: true, min: -1, max: 1 });
+    fc.assert(
+      fc.property(fc.oneof(floats, tiny, fc.double({ min: -1, max: 1, noNaN: true })), (value) => {
+        expect(float32Number(value)).toBe(Number(float32Text(value)));
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(() => float32Number(Number.NaN)).toThrow(TypeError);
   });
 
   test.each([0.0001, 0.00011, 0.099999994, 9.999999, 999_999.94, 1_000_000, 100, 0.5, -0.001, -0])(

@@ -36,6 +36,16 @@ export function float32Text(value: number): string {
   return sign + format(digits, exponent);
 }
 
+/** The double that the text of `value` reads as, in a small part of the time. Throws as `float32Text` does. */
+export function float32Number(value: number): number {
+  const rounded = Math.fround(value);
+  const plain = { digits: 0, decimals: 0 };
+  if (!findPlain(Math.abs(rounded), plain)) return Number(float32Text(rounded));
+  // Both are whole numbers that doubles hold, so the quotient is the nearest double, as that of the text is.
+  const size = plain.digits / SCALES[plain.decimals]!;
+  return rounded < 0 ? -size : size;
+}
+
 /** The texts of float32 values with commas between them, in a small part of the time: vectors have hundreds of values. */
 export function float32Texts(values: Float32Array): string {
   const bytes = Buffer.allocUnsafe(values.length * (TEXT_MAX + 1));
