@@ -31,6 +31,17 @@ async function done(path: string, body: unknown): Promise<GraphJob> {
   return ended(answer.json<GraphJob>().admission.statusUri);
 }
 
+async function collectionMade(name: string): Promise<void> {
+  const answer = await post('/collections', { name });
+  expect(answer.status, answer.body).toBe(202);
+  const { id } = answer.json<{ id: string }>();
+  for (;;) {
+    const run = (await read(`/execution/runs/${id}?waitSeconds=5`)).json<{ status: string }>();
+    if (run.status === 'succeeded') return;
+    expect(['queued', 'running']).toContain(run.status);
+  }
+}
+
 const node = (id: string, more: object = {}) => ({ id, type: 'person', ...more });
 const edge = (id: string, sourceId: string, targetId: string, more: object = {}) => ({
   id,
@@ -123,8 +134,7 @@ describe('importGraphEnvelope and startGraphImportJob: an import', () => {
   test('fails where its collection may not hold it', async () => {
     const absent = await done(at('absent', 'import'), { envelope: people, createCollectionIfMissing: false });
     expect(absent).toMatchObject({ status: 'failed', failureClass: 'collection_not_found', succeeded: 0 });
-    const run = (await post('/collections', { name: 'plain' })).json<{ runId: string }>();
-    await service.call({ method: 'GET', path: `/execution/runs/${run.runId}?waitSeconds=5` });
+    await collectionMade('plain');
     const plain = await done(at('plain', 'import'), { envelope: people });
     expect(plain).toMatchObject({ status: 'failed', failureClass: 'validation' });
     const forced = await done(at('plain', 'import'), { envelope: people, allowNonGraphPolicy: true });
@@ -332,8 +342,7 @@ test('doctorGraphCollection and startGraphDoctorJob say how records lead into th
     recommendedActions: [],
   });
   const record = (id: string, graphNodeId: string) => ({ id, partitionKey: 'p', metadata: { graphNodeId } });
-  const run = (await post('/collections', { name: 'articles' })).json<{ runId: string }>();
-  await service.call({ method: 'GET', path: `/execution/runs/${run.runId}?waitSeconds=5` });
+  await collectionMade('articles');
   for (const each of [record('1', 'ada'), record('2', 'zoe'), { id: 'bob', partitionKey: 'q' }])
     expect((await post('/collections/articles/records', each)).status).toBe(201);
   const body = { targetCollection: 'articles', seedJsonPointers: ['/metadata/graphNodeId'] };
