@@ -18,13 +18,15 @@ const LISTS = ['nodes', 'edges', 'assertions', 'reviews', 'projections'] as cons
 /** The graph, once no element of it is larger than a record. Throws `limit_exceeded` naming the element. */
 export function checkedEnvelope(request: SvcGraphCollectionImportRequest): EnvelopeRequest {
   const { envelope } = request;
-  const check = (json: unknown, pointer: string) =>
-    checkJson(json ?? null, limits.recordBytesMax, `/envelope/${pointer}`);
-  check(envelope.scope, 'scope');
-  check(envelope.metadata, 'metadata');
+  checkSize(envelope.scope, 'scope');
+  checkSize(envelope.metadata, 'metadata');
   for (const list of LISTS)
-    for (const [index, element] of (envelope[list] ?? []).entries()) check(element, `${list}/${index}`);
+    for (const [index, element] of (envelope[list] ?? []).entries()) checkSize(element, `${list}/${index}`);
   return envelopeIn(request);
+}
+
+function checkSize(json: unknown, pointer: string): void {
+  checkJson(json ?? null, limits.recordBytesMax, `/envelope/${pointer}`);
 }
 
 /** The graph as its schema has accepted it. */

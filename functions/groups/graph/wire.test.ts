@@ -4,6 +4,7 @@ import type {
   SvcGraphCollectionExportResult,
   SvcGraphTraversalResult,
 } from '../../../contracts/generated/models.ts';
+import { RecordSpace } from '../../../test/security/record-space.ts';
 import { type RunningService, startService } from '../../../test/support/service.ts';
 
 /** What callers see of graphs on the wire. Every answer is held against its model. */
@@ -29,17 +30,6 @@ async function done(path: string, body: unknown): Promise<GraphJob> {
   const answer = await post(path, body);
   expect(answer.status, answer.body).toBe(202);
   return ended(answer.json<GraphJob>().admission.statusUri);
-}
-
-async function collectionMade(name: string): Promise<void> {
-  const answer = await post('/collections', { name });
-  expect(answer.status, answer.body).toBe(202);
-  const { id } = answer.json<{ id: string }>();
-  for (;;) {
-    const run = (await read(`/execution/runs/${id}?waitSeconds=5`)).json<{ status: string }>();
-    if (run.status === 'succeeded') return;
-    expect(['queued', 'running']).toContain(run.status);
-  }
 }
 
 const node = (id: string, more: object = {}) => ({ id, type: 'person', ...more });
@@ -134,7 +124,7 @@ describe('importGraphEnvelope and startGraphImportJob: an import', () => {
   test('fails where its collection may not hold it', async () => {
     const absent = await done(at('absent', 'import'), { envelope: people, createCollectionIfMissing: false });
     expect(absent).toMatchObject({ status: 'failed', failureClass: 'collection_not_found', succeeded: 0 });
-    await collectionMade('plain');
+    await new RecordSpace(service.call).create({ name: 'plain' });
     const plain = await done(at('plain', 'import'), { envelope: people });
     expect(plain).toMatchObject({ status: 'failed', failureClass: 'validation' });
     const forced = await done(at('plain', 'import'), { envelope: people, allowNonGraphPolicy: true });
@@ -342,7 +332,7 @@ test('doctorGraphCollection and startGraphDoctorJob say how records lead into th
     recommendedActions: [],
   });
   const record = (id: string, graphNodeId: string) => ({ id, partitionKey: 'p', metadata: { graphNodeId } });
-  await collectionMade('articles');
+  await new RecordSpace(service.call).create({ name: 'articles' });
   for (const each of [record('1', 'ada'), record('2', 'zoe'), { id: 'bob', partitionKey: 'q' }])
     expect((await post('/collections/articles/records', each)).status).toBe(201);
   const body = { targetCollection: 'articles', seedJsonPointers: ['/metadata/graphNodeId'] };
