@@ -1,7 +1,7 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
-import { checkJson } from '../../kernel/json-bytes.ts';
+import { checkJsonBytes } from '../../kernel/json-bytes.ts';
 import { isJsonList } from '../../kernel/json-kinds.ts';
 import { withContractNames } from './aliases.ts';
 
@@ -29,7 +29,7 @@ export interface TraversalProfile {
 
 /** Reads a profile. Throws `validation_failed` or `limit_exceeded` naming the member below `pointer`. */
 export function readProfile(given: JsonObject, pointer = '/profile'): TraversalProfile {
-  checkJson(given, limits.recordBytesMax, pointer);
+  checkJsonBytes(given, limits.recordBytesMax, pointer);
   const profile = withContractNames(given, 'profile');
   const reader = new ProfileReader(profile, pointer);
   return {

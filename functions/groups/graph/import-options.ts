@@ -2,7 +2,7 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import type { SvcGraphCollectionImportRequest } from '../../../contracts/generated/models.ts';
 import type { ImportOptions } from '../../graph/rules/graph-policy.ts';
 import type { EnvelopeRequest } from '../../graph/rules/read-envelope.ts';
-import { checkJson } from '../../kernel/json-bytes.ts';
+import { checkJsonBytes } from '../../kernel/json-bytes.ts';
 
 /** What a request for an import says beside its graph, with the defaults. */
 export function importOptions(request: SvcGraphCollectionImportRequest): ImportOptions {
@@ -26,7 +26,7 @@ export function checkedEnvelope(request: SvcGraphCollectionImportRequest): Envel
 }
 
 function checkSize(json: unknown, pointer: string): void {
-  checkJson(json ?? null, limits.recordBytesMax, `/envelope/${pointer}`);
+  checkJsonBytes(json ?? null, limits.recordBytesMax, `/envelope/${pointer}`);
 }
 
 /** The graph as its schema has accepted it. */

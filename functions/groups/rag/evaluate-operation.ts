@@ -1,6 +1,6 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { refusalWords } from '../../kernel/errors.ts';
-import { checkJson } from '../../kernel/json-bytes.ts';
+import { checkJsonBytes } from '../../kernel/json-bytes.ts';
 import { refusedBy } from '../../providers/refusal.ts';
 import { evaluateContexts, type TriedContext } from '../../rag/evaluate-context.ts';
 import { queryIdOf } from '../../rag/rules/evaluation.ts';
@@ -27,7 +27,7 @@ export function evaluateRagContext({
     const retrievals = body.cases.map(({ request }) => request.retrieval);
     judgeRerankers(rerankAccess, { caller, space }, retrievals);
     for (const [index, { metadata = null }] of body.cases.entries())
-      checkJson(metadata, CASE_METADATA_BYTES_MAX, `/cases/${index}/metadata`);
+      checkJsonBytes(metadata, CASE_METADATA_BYTES_MAX, `/cases/${index}/metadata`);
     const call = { signal, correlationId, ...(grow === undefined ? {} : { grow }) };
     const continueOnError = body.continueOnError ?? true;
     const cases: CaseAnswer[] = [];

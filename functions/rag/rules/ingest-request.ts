@@ -4,7 +4,7 @@ import { checkPartitionKey } from '../../collections/rules/record-key.ts';
 import type { EmbeddingPrefixes, EmbeddingPurpose } from '../../embeddings/embedder.ts';
 import { readPurpose } from '../../embeddings/rules/request.ts';
 import { invalidMember } from '../../kernel/errors.ts';
-import { checkJson } from '../../kernel/json-bytes.ts';
+import { checkJsonBytes } from '../../kernel/json-bytes.ts';
 import {
   BATCH_CHUNKS_MAX,
   BATCH_COPIED_BYTES_MAX,
@@ -112,9 +112,9 @@ export function checkDocument({ text, partitionKey, type }: IngestRequest, point
 
 /** Every chunk repeats them, so none may be larger than a record. */
 function checkCopiedMembers({ metadata = null, sources }: IngestRequest, pointer: string): void {
-  checkJson(metadata, limits.recordBytesMax, `${pointer}/metadata`);
+  checkJsonBytes(metadata, limits.recordBytesMax, `${pointer}/metadata`);
   for (const [index, source] of (sources ?? []).entries())
-    checkJson(source, limits.recordBytesMax, `${pointer}/sources/${index}`);
+    checkJsonBytes(source, limits.recordBytesMax, `${pointer}/sources/${index}`);
 }
 
 /** What of a request is wrong whatever its collection is. Throws as `checkDocument` and `readOptions` do. */
