@@ -92,13 +92,18 @@ function inKnownCollection(place: Place): Place {
   return collection === undefined ? place : { ...place, fixed: { ...place.fixed, collection } };
 }
 
-/** Whether the request was for a job, and the job refused the record that is too large: each record has an outcome of its own. */
+const LARGE_ELEMENT =
+  /^body: x-svc-max-bytes (?:(?:\/snapshot)?\/records|\/envelope\/(?:nodes|edges|assertions|reviews|projections))\/\d/;
+
+/**
+ * Whether the request was for a job, and the job refused the record or element that is too large: each of them has an outcome of its
+ * own.
+ */
 async function isRefusedByJob({ call }: Target, label: string, answer: InjectedResponse): Promise<boolean> {
-  if (answer.status !== 202 || !/^body: x-svc-max-bytes (?:\/snapshot)?\/records\/\d/.test(label))
-    return false;
-  const { id } = answer.json<{ id: string }>();
+  if (answer.status !== 202 || !LARGE_ELEMENT.test(label)) return false;
+  const { id, admission } = answer.json<{ id: string; admission: { statusUri: string } }>();
   await new RecordSpace(call).settled(id);
-  const job = await call({ method: 'GET', path: `/record-import/jobs/${id}` });
+  const job = await call({ method: 'GET', path: admission.statusUri });
   const { status, failed } = job.json<{ status: string; failed: number }>();
   return status === 'failed' || failed > 0;
 }

@@ -10,7 +10,7 @@ import { formatUtc } from '../../kernel/timestamp.ts';
 import { turnsOf } from '../../kernel/turns.ts';
 import type { GraphDependencies } from './dependencies.ts';
 import { doctorResult, inspectionResult } from './graph-results.ts';
-import { checkedEnvelope, importOptions } from './import-options.ts';
+import { checkElements, checkedEnvelope, importOptions } from './import-options.ts';
 
 type Handlers = GroupHandlers<'graph'>;
 
@@ -65,12 +65,9 @@ export function preflightGraphImport({
   return async ({ params, body }, { caller, now }) => {
     const space = access.spaceOf(caller, 'read');
     const existing = await readCollection(records, space, params.collection);
-    const found = preflightImport(
-      checkedEnvelope(body),
-      importOptions(body),
-      params.collection,
-      existing?.policy ?? null,
-    );
+    const envelope = checkedEnvelope(body);
+    checkElements(body);
+    const found = preflightImport(envelope, importOptions(body), params.collection, existing?.policy ?? null);
     return { status: 200, body: { ...found, generatedAt: formatUtc(now) } };
   };
 }

@@ -15,14 +15,18 @@ export function importOptions(request: SvcGraphCollectionImportRequest): ImportO
 
 const LISTS = ['nodes', 'edges', 'assertions', 'reviews', 'projections'] as const;
 
-/** The graph, once no element of it is larger than a record. Throws `limit_exceeded` naming the element. */
+/** The graph, once what its own record holds is no larger than a record. Throws `limit_exceeded` naming the member. */
 export function checkedEnvelope(request: SvcGraphCollectionImportRequest): EnvelopeRequest {
   const { envelope } = request;
   checkSize(envelope.scope, 'scope');
   checkSize(envelope.metadata, 'metadata');
+  return envelopeIn(request);
+}
+
+/** Throws `limit_exceeded` naming an element that no record can hold; an import gives such an element an outcome of its own. */
+export function checkElements({ envelope }: SvcGraphCollectionImportRequest): void {
   for (const list of LISTS)
     for (const [index, element] of (envelope[list] ?? []).entries()) checkSize(element, `${list}/${index}`);
-  return envelopeIn(request);
 }
 
 function checkSize(json: unknown, pointer: string): void {
