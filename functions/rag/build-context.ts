@@ -1,7 +1,12 @@
 import type { ReadCall } from '../collections/read-call.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import { type RetrievalParts, scoredCandidatesMax } from '../retrieval/parts.ts';
-import { type RetrievalAnswer, type RetrievedRecord, retrieve } from '../retrieval/retrieve.ts';
+import {
+  type RetrievalAnswer,
+  type RetrieveCall,
+  type RetrievedRecord,
+  retrieve,
+} from '../retrieval/retrieve.ts';
 import type { RetrievalRequest } from '../retrieval/rules/asked.ts';
 import { type Retrieval, readRetrieval } from '../retrieval/rules/request.ts';
 import { expandGraph } from './expand-graph.ts';
@@ -37,7 +42,7 @@ export interface BuiltContext {
   readonly trace: JsonObject | null;
 }
 
-export interface ContextCall extends ReadCall {
+export interface ContextCall extends ReadCall, Pick<RetrieveCall, 'throwsPassing'> {
   /** Where the question stands in the request. */
   readonly pointer?: string;
   /** Of the request: traces of rerankers name it. */

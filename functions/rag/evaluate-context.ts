@@ -1,6 +1,7 @@
 import { ServiceError } from '../kernel/errors.ts';
 import { nextTurn } from '../kernel/turns.ts';
 import { refusedBy } from '../providers/refusal.ts';
+import { isCaseFault } from '../retrieval/evaluation/case-fault.ts';
 import type { RetrievalParts } from '../retrieval/parts.ts';
 import { type BuiltContext, buildContext, type ContextCall, type ContextQuestion } from './build-context.ts';
 import { type CaseVerdict, type ExpectedGraph, judgeCase } from './rules/evaluation.ts';
@@ -19,13 +20,13 @@ export interface TriedContext {
   readonly durationMs: number;
   readonly outcome:
     | { readonly built: BuiltContext; readonly verdict: CaseVerdict }
-    /** A refusal, also of a provider: other errors end the evaluation. */
+    /** A refusal, also of a provider, that another try would get again: other errors end the evaluation. */
     | { readonly refused: ServiceError };
 }
 
 /**
  * Builds the contexts of the cases one after the other and judges each. A case that is refused fails alone; without `continueOnError` it
- * leaves the others untried.
+ * leaves the others untried. Throws what passes by itself, also of a reranker whose failure the case may fall back from.
  */
 export async function* evaluateContexts(
   parts: RetrievalParts,
@@ -52,12 +53,13 @@ async function tried(
   call: ContextCall,
 ): Promise<TriedContext['outcome']> {
   try {
-    const built = await buildContext(parts, space, request, call);
+    // A context in the order of a reranker that has no turn would be judged as one in its own.
+    const built = await buildContext(parts, space, request, { ...call, throwsPassing: true });
     return { built, verdict: judgeCase(contextFacts(built), expectedGraph) };
   } catch (error) {
     call.signal?.throwIfAborted();
     const refused = refusedBy(error);
-    if (!(refused instanceof ServiceError) || refused.code === 'unavailable') throw error;
+    if (!isCaseFault(error) || !(refused instanceof ServiceError)) throw error;
     return { refused };
   }
 }

@@ -7,6 +7,7 @@ import type { InjectedRequest, InjectedResponse } from '../../functions/http/hos
 import type { RunningService } from '../support/service.ts';
 import type { Answers } from './arbitrary.ts';
 import type { Canaries, SearchPlace } from './canary.ts';
+import { askModel, CANARY_PROVIDER, type CanaryModel } from './canary-provider.ts';
 import { brokenDrafts, type Draft, type Place, pathOf, requestOf } from './requests.ts';
 import { ARTIFACT, CHECKPOINT, furnishRuns } from './runs.ts';
 import { salted } from './salt.ts';
@@ -20,8 +21,8 @@ export interface CanarySubject {
   readonly canaries: Canaries;
   /** The headers of a caller who may do everything, with the runs of `canaryScope` as well. */
   readonly trusted: () => Promise<Readonly<Record<string, string>>>;
-  /** Whether the service can keep anything. */
-  readonly broken?: true;
+  /** What the service calls over the network; none where it can keep nothing. */
+  readonly model: CanaryModel | null;
 }
 
 export const canaryScope = { productId: 'billing', tenantId: 'canary-tenant', workerId: 'canary-worker' };
@@ -37,7 +38,7 @@ const set = contractModels();
  * Calls every operation with a secret in the place of every text that it is free to choose, rightly and in every wrong way,
  * with credentials that are accepted and with ones that are not. Gives all that was answered.
  */
-export async function exercise({ service, canaries, trusted, broken }: CanarySubject): Promise<Spoken[]> {
+export async function exercise({ service, canaries, trusted, model }: CanarySubject): Promise<Spoken[]> {
   const spoken: Spoken[] = [];
   const call = async (operation: string, request: InjectedRequest) => {
     const answer = await service.call(request);
@@ -50,11 +51,14 @@ export async function exercise({ service, canaries, trusted, broken }: CanarySub
   const unwanted = wrongCredentials(canaries, Object.fromEntries(headers));
   const query = `api_key=${canaries.make('token')}&access_token=${canaries.makeJwt()}`;
   const answers = new Map<string, Json[]>();
-  const held = broken === true ? null : await heldRun(call, canaries, Object.fromEntries(headers));
-  const stored = broken === true ? null : await storedRecord(call, canaries, headers);
+  const held = model === null ? null : await heldRun(call, canaries, Object.fromEntries(headers));
+  const stored = model === null ? null : await storedRecord(call, canaries, headers);
+  const scope = new URLSearchParams({ productId: canaryScope.productId, tenantId }).toString();
+  if (model !== null && stored !== null)
+    await askModel(model, { call, canaries, headers: Object.fromEntries(headers), scope, stored });
   for (const entry of allEntries) {
     // These would remove or replace what the next operations read.
-    const known = changing.has(entry.id) ? held : { ...held, ...stored };
+    const known = changing.has(entry.id) ? held : { ...held, ...stored?.names };
     for (const route of entry.routes) {
       const params = Object.fromEntries(
         route.path.map(({ name }) => [
@@ -203,12 +207,20 @@ const changing: ReadonlySet<string> = new Set([
   'startCollectionImportJob',
 ]);
 
-/** A collection with a record full of secrets, its names too; gives them by the names of path parameters. */
+interface StoredRecord {
+  readonly collection: string;
+  readonly field: string;
+  readonly text: string;
+  /** By the names of path parameters. */
+  readonly names: Readonly<Record<string, string>>;
+}
+
+/** A collection with a record full of secrets, its names too. */
 async function storedRecord(
   call: (operation: string, request: InjectedRequest) => Promise<InjectedResponse>,
   canaries: Canaries,
   headers: readonly (readonly [string, string])[],
-): Promise<Readonly<Record<string, string>>> {
+): Promise<StoredRecord> {
   const [collection, pk, id] = [canaries.make('payload'), canaries.make('payload'), canaries.make('payload')];
   const secret = () => canaries.make('payload');
   const { productId, tenantId } = canaryScope;
@@ -243,7 +255,7 @@ async function storedRecord(
   for (const value of [[1, 2], [1]]) await post('searchRecords', search, { vector: { field, value } });
   const lexical = { query: `"${text}"`, fields: ['/content'] };
   await post('searchRecords', search, { lexical, filter });
-  return { collection, pk, id };
+  return { collection, field, text, names: { collection, pk, id, provider: CANARY_PROVIDER } };
 }
 
 /** The event and the token of a lease, if the answer gives one. The token is a secret from now on. */

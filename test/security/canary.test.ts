@@ -7,6 +7,7 @@ import { loadConfiguration } from '../../functions/config/load.ts';
 import { serviceAudience, startIssuedService } from '../support/issued-service.ts';
 import { startService } from '../support/service.ts';
 import { Canaries, type SearchPlace } from './canary.ts';
+import { expectAsked, startCanaryModel } from './canary-provider.ts';
 import { type CanarySubject, canaryScope, exercise, filesIn, placesOf, type Spoken } from './canary-run.ts';
 import { executionGrantSettings, executionOperations } from './matrix-execution.ts';
 import { providerOperations } from './matrix-providers.ts';
@@ -27,20 +28,23 @@ const secretKinds = ['api-key', 'token', 'lease-token'] as const;
 async function withKeys(): Promise<CanarySubject> {
   const canaries = new Canaries();
   const [one, two] = [canaries.make('api-key'), canaries.make('api-key')];
+  const model = await startCanaryModel(canaries);
   const service = await startService({
-    settings: { ...verbose, 'Server:ApiKeys:0': one, 'Server:ApiKey': two },
+    settings: { ...verbose, ...model.settings, 'Server:ApiKeys:0': one, 'Server:ApiKey': two },
   });
-  return { service, canaries, trusted: async () => ({ 'X-Svc-Api-Key': one }) };
+  return { service, canaries, model, trusted: async () => ({ 'X-Svc-Api-Key': one }) };
 }
 
 /** A service outside Development: an API key, and tokens of an issuer. */
 async function withTokens(): Promise<CanarySubject> {
   const canaries = new Canaries();
   const key = canaries.make('api-key');
+  const model = await startCanaryModel(canaries);
   const { productId: product, workerId: worker } = canaryScope;
   const runs = { product, worker, tenants: [], handlers: [], operations: executionOperations };
   const service = await startIssuedService([everyone], {
     ...verbose,
+    ...model.settings,
     ...executionGrantSettings([[everyone.principal, runs]], serviceAudience),
     ...recordGrantSettings(
       [[everyone.principal, { space: canaryScope.tenantId, operations: recordOperations }]],
@@ -58,7 +62,7 @@ async function withTokens(): Promise<CanarySubject> {
     'X-Svc-Api-Key': key,
     'X-Serverless-Authorization': `Bearer ${canaries.plant('token', await mint())}`,
   });
-  return { service, canaries, trusted };
+  return { service, canaries, model, trusted };
 }
 
 describe.each([
@@ -82,7 +86,10 @@ describe.each([
     for (const spy of [...spies, ...streams]) spy.mockRestore();
     places = placesOf(subject.service, spoken);
   });
-  afterAll(() => subject.service.close());
+  afterAll(async () => {
+    await subject.service.close();
+    await subject.model?.close();
+  });
 
   const hits = (
     where: readonly SearchPlace[],
@@ -117,6 +124,10 @@ describe.each([
     for (const operation of ofRecords) expect(hits(of(operation), ['payload']), operation).not.toEqual([]);
     // What belongs into the database is found there, so the search sees what is in the files.
     expect(hits(places.files, ['payload'])).not.toEqual([]);
+  });
+
+  test('the model got its key with every kind of call, and said it in every kind of answer', () => {
+    expectAsked(subject.model!, spoken);
   });
 
   test('no log line and nothing printed holds a secret or a value of a request', () => {
@@ -160,10 +171,12 @@ describe.each([
       inspect(settings, { depth: Infinity, showHidden: true, getters: true }),
       inspect(subject.service, { depth: Infinity, showHidden: true }),
       JSON.stringify(settings),
-      ...[...settings.security.apiKeys, settings.security.apiKey].flatMap((secret) => [
-        String(secret),
-        `${JSON.stringify({ secret })}${inspect(Object.entries(secret ?? {}))}${inspect(structuredClone(secret))}`,
-      ]),
+      ...[...settings.security.apiKeys, settings.security.apiKey, settings.providers.list[0]?.ApiKey].flatMap(
+        (secret) => [
+          String(secret),
+          `${JSON.stringify({ secret })}${inspect(Object.entries(secret ?? {}))}${inspect(structuredClone(secret))}`,
+        ],
+      ),
     ];
     expect(
       hits(
@@ -171,7 +184,8 @@ describe.each([
         secretKinds,
       ),
     ).toEqual([]);
-    expect(settings.security.apiKeys[0]?.reveal()).toContain('canary');
+    for (const secret of [settings.security.apiKeys[0], settings.providers.list[0]?.ApiKey])
+      expect(secret?.reveal()).toContain('canary');
   });
 
   test('a secret that leaks anywhere is found', () => {
@@ -199,7 +213,7 @@ describe('J01: what goes wrong inside', () => {
       'CanonicalStore:DatabasePath': `/dev/null/${canaries.make('token')}/a.sqlite`,
     };
     const service = await startService({ settings });
-    const spoken = await exercise({ service, canaries, trusted: async () => ({}), broken: true });
+    const spoken = await exercise({ service, canaries, trusted: async () => ({}), model: null });
     const { log, problems } = placesOf(service, spoken);
     expect(spoken.some(({ answer }) => answer.status === 503)).toBe(true);
     expect(canaries.hits([...log, ...problems], ['token', 'payload', 'api-key'])).toEqual([]);
