@@ -154,9 +154,9 @@ export const graphAsDone: Readonly<Record<string, RecordBehaviour>> = {
   'SvcGraphCollectionImportRequest.createCollectionIfMissing': importing(false, fresh, small),
   'SvcGraphCollectionImportRequest.replaceExisting': importing(true, (call) => madeOf(call, small), small),
   'SvcGraphCollectionImportRequest.continueOnError': importing(true, fresh, {
-    // The envelope is too large for a record.
-    metadata: { of: 'x'.repeat(910_000) },
     ...small,
+    // No record can hold it.
+    assertions: [{ id: 'large', subjectId: 'a', properties: { of: 'x'.repeat(910_000) } }],
   }),
   'SvcGraphCollectionImportRequest.allowNonGraphPolicy': importing(
     true,

@@ -1,3 +1,4 @@
+import { ServiceError } from '../kernel/errors.ts';
 import type { AuthorizedOperation, ClassPolicy } from './authorizer.ts';
 import type { Caller } from './caller.ts';
 import { asciiLowerCase, permissionDenied } from './grants.ts';
@@ -50,6 +51,20 @@ export interface RecordAccessOptions<Operation extends string = RecordAccessOper
   readonly grants: readonly RecordGrant<Operation>[];
   /** Whether principals are compared without regard to the case of ASCII letters; true unless set. */
   readonly caseInsensitive?: boolean;
+}
+
+/** Whether the caller may read in its space: who may only cancel a job does not get what it has found. */
+export function mayRead<Operation extends string>(
+  access: Pick<RecordAccess<Operation | 'read'>, 'spaceOf'>,
+  caller: RecordCaller,
+): boolean {
+  try {
+    access.spaceOf(caller, 'read');
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
 }
 
 /** Without grants all callers share one space: the configuration serves that in an open Development service only. */

@@ -12,7 +12,7 @@ import {
 import { type ProviderJobView, providerJobView } from '../../functions/groups/providers/jobs/job-view.ts';
 import { providerJobs } from '../../functions/groups/providers/jobs/provider-jobs.ts';
 import type { ProviderAccessOperation } from '../../functions/identity/provider-access.ts';
-import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
+import { createRecordAccess, mayRead, type RecordGrant } from '../../functions/identity/record-access.ts';
 import { openAiModel } from '../../functions/providers/live/openai-model.ts';
 import type { ProviderGuard } from '../../functions/providers/provider-guard.ts';
 import type { RegisteredProvider } from '../../functions/providers/registered.ts';
@@ -164,7 +164,11 @@ export class ProvidersInstance {
   }
 
   cancel(id: string, as = 'ada'): Promise<ProviderJobView> {
-    return cancelProviderJob(this.#own, this.#space(as, 'run'), id, { now: this.#stage.time.now });
+    const withResult = mayRead(this.#own.access, callerOf(as));
+    return cancelProviderJob(this.#own, this.#space(as, 'run'), id, {
+      now: this.#stage.time.now,
+      withResult,
+    });
   }
 
   #space(as: string, operation: ProviderAccessOperation): string {

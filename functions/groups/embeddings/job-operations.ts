@@ -1,5 +1,6 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
+import { mayRead } from '../../identity/record-access.ts';
 import { getJob } from '../../jobs/read-jobs.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { EmbeddingsDependencies } from './dependencies.ts';
@@ -55,7 +56,7 @@ export function cancelEmbeddingJob({
   return async ({ params: { jobId } }, { caller, now, hold }) => {
     const place = { plugin, space: access.spaceOf(caller, 'delete') };
     const run = await cancelStagedJob(embeddingJobs, place, jobId, now);
-    const [result] = await embeddingResults(embeddingJobs.jobs, [run], hold);
+    const [result] = mayRead(access, caller) ? await embeddingResults(embeddingJobs.jobs, [run], hold) : [];
     return { status: 200, body: embeddingJobView(run, result) };
   };
 }

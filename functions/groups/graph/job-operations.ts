@@ -11,6 +11,7 @@ import { readEnvelope, recordCountOf } from '../../graph/rules/read-envelope.ts'
 import { partitionOf } from '../../graph/rules/read-scope.ts';
 import type { CallContext, GroupHandlers, Handler } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
+import { mayRead } from '../../identity/record-access.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
@@ -151,7 +152,9 @@ export function cancelGraphJob({ graphJobs, records }: GraphDependencies): Handl
   return async ({ params: { jobId } }, { caller, now, ...context }) => {
     const space = graphJobs.access.spaceOf(caller, 'delete');
     const run = await cancelStagedJob(graphJobs, { plugin: graphJobs.plugin, space }, jobId, now);
-    const [result = null] = await graphResults(graphJobs.jobs, records, [run], resultBytes(context));
+    const [result = null] = mayRead(graphJobs.access, caller)
+      ? await graphResults(graphJobs.jobs, records, [run], resultBytes(context))
+      : [];
     return { status: 200, body: graphJobView(run, result) };
   };
 }

@@ -1,6 +1,7 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { CallContext, GroupHandlers, OperationInput } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
+import { mayRead } from '../../identity/record-access.ts';
 import type { ProvidersDependencies } from './dependencies.ts';
 import { admitProviderJob, type ProviderJobRequest } from './jobs/admit-provider-job.ts';
 import { cancelProviderJob, providerJobPage, readProviderJob } from './jobs/job-operations.ts';
@@ -68,6 +69,8 @@ export function cancelProviderRunJob({
 }: ProvidersDependencies): Handlers['cancelProviderRunJob'] {
   return async ({ params: { jobId } }, { caller, now, hold }) => {
     const space = access.spaceOf(caller, 'run');
-    return { status: 200, body: await cancelProviderJob(providerJobs, space, jobId, { now, hold }) };
+    const withResult = mayRead(access, caller);
+    const body = await cancelProviderJob(providerJobs, space, jobId, { now, hold, withResult });
+    return { status: 200, body };
   };
 }

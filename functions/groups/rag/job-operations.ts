@@ -1,5 +1,6 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
+import { mayRead } from '../../identity/record-access.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { RagDependencies } from './dependencies.ts';
@@ -46,7 +47,9 @@ export function cancelRagIngestionJob({ ragJobs }: RagDependencies): Handlers['c
   return async ({ params: { jobId } }, { caller, now, hold }) => {
     const place = { plugin: ragJobs.plugin, space: ragJobs.access.spaceOf(caller, 'delete') };
     const run = await cancelStagedJob(ragJobs, place, jobId, now);
-    const [result = null] = await ragResults(ragJobs.jobs, [run], hold);
+    const [result = null] = mayRead(ragJobs.access, caller)
+      ? await ragResults(ragJobs.jobs, [run], hold)
+      : [];
     return { status: 200, body: ragJobView(run, result) };
   };
 }

@@ -1,8 +1,7 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
-import type { Caller } from '../../identity/caller.ts';
+import { mayRead } from '../../identity/record-access.ts';
 import { getJob } from '../../jobs/read-jobs.ts';
-import { ServiceError } from '../../kernel/errors.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { RetrievalDependencies } from './dependencies.ts';
 import { admitComparison, admitEvaluation } from './jobs/admit-retrieval-job.ts';
@@ -77,14 +76,4 @@ export function cancelRetrievalEvaluationJob({
     const [report] = mayRead(access, caller) ? await retrievalReports(jobs, [run], hold) : [];
     return { status: 200, body: retrievalJobView(run, report) };
   };
-}
-
-function mayRead(access: RetrievalDependencies['access'], caller: Caller): boolean {
-  try {
-    access.spaceOf(caller, 'read');
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError) return false;
-    throw error;
-  }
 }

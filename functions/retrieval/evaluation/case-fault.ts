@@ -26,8 +26,8 @@ const passing: ReadonlySet<ProblemCode> = new Set([
   'search_index_building',
 ]);
 
-/** Whether the same work may be answered a while later. */
+/** Whether the same work may be answered a while later, also when a budget of the provider has begun again. */
 export function passesBy(error: unknown): boolean {
   if (error instanceof ServiceError) return passing.has(error.code);
-  return error instanceof ProviderFailure && isPassing(error);
+  return error instanceof ProviderFailure && (isPassing(error) || error.isOfGuard);
 }

@@ -45,8 +45,9 @@ export function readRetrieval(request: RetrievalRequest, candidatesMax: number, 
   if (!query.isWellFormed()) throw invalidMember(`${pointer}/query`, 'must be well-formed Unicode');
   const limit = filled.limit ?? limits.retrievalLimitDefault;
   checkWhole(limit, `${pointer}/limit`, limits.retrievalLimitMax);
-  if (given(minScore) && !Number.isFinite(minScore))
-    throw invalidMember(`${pointer}/minScore`, 'must be a finite number');
+  // Scores are numbers of single precision.
+  if (given(minScore) && !Number.isFinite(Math.fround(minScore)))
+    throw invalidMember(`${pointer}/minScore`, 'must be a finite number of single precision');
   // The paths that a collection indexes ask for more, where it is known.
   readFilter(filter, [], `${pointer}/filter`);
   const mode = modeOf(filled, pointer);

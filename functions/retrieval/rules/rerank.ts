@@ -73,19 +73,23 @@ export function blend<Result extends Place & { readonly score: number }>(
     originalScoreWeight,
   }: Pick<RerankOptions, 'rerankScoreWeight' | 'originalScoreWeight'>,
 ): readonly Reranked<Result>[] {
-  const sum = rerankScoreWeight + originalScoreWeight;
   const named = new Map<string, RerankItem>();
   for (const item of items) if (!named.has(item.id)) named.set(item.id, item);
   const all = results.map((result, index) => {
     const item = named.get(candidateId(result)) ?? null;
     const score =
-      item === null
-        ? result.score
-        : (rerankScoreWeight * item.score + originalScoreWeight * result.score) / sum;
+      item === null ? result.score : meanOf(rerankScoreWeight, item.score, originalScoreWeight, result.score);
     return { result, score, rerank: item && { rank: item.rank, score: item.score }, originalRank: index + 1 };
   });
   const first = all.filter(({ rerank }) => rerank !== null).sort(compareReranked);
   return [...first, ...all.filter(({ rerank }) => rerank === null)];
+}
+
+/** The weighted mean of two scores. It lies between them, so it is finite also where a weight times its score is not. */
+function meanOf(weight: number, score: number, otherWeight: number, otherScore: number): number {
+  const sum = weight + otherWeight;
+  const mean = (weight * score + otherWeight * otherScore) / sum;
+  return Number.isFinite(mean) ? mean : (weight / sum) * score + (otherWeight / sum) * otherScore;
 }
 
 function compareReranked(a: Reranked<unknown>, b: Reranked<unknown>): number {

@@ -43,9 +43,18 @@ export async function cancelProviderJob(
   { jobs, plugin }: Of,
   space: string,
   jobId: string,
-  { now, hold }: { readonly now: number; readonly hold?: Hold | undefined },
+  {
+    now,
+    hold,
+    withResult,
+  }: {
+    readonly now: number;
+    readonly hold?: Hold | undefined;
+    /** A caller who may not read gets the job without what the provider answered. */
+    readonly withResult: boolean;
+  },
 ): Promise<ProviderJobView> {
   const run = await cancelJob(jobs, { plugin, space }, jobId, now);
-  const [result = null] = await providerResults(jobs, [run], hold);
+  const [result = null] = withResult ? await providerResults(jobs, [run], hold) : [];
   return { ...providerJobView(run, result), cancellationRequested: true };
 }

@@ -21,7 +21,8 @@ export interface RankMetrics {
  * recall = matched / expected, reciprocal rank = 1 / first rank, DCG = Σ relevance / log2(rank + 1), and nDCG = DCG over that
  * of the relevances in falling order, cut at k. One result may be several expected matches: precision and nDCG end at 1.
  */
-export function rankMetrics(expected: readonly RankedExpectation[], k: number): RankMetrics {
+export function rankMetrics(given: readonly RankedExpectation[], k: number): RankMetrics {
+  const expected = inFiniteSums(given);
   const found = expected
     .filter(
       (each): each is RankedExpectation & { readonly rank: number } => each.rank !== null && each.rank <= k,
@@ -43,6 +44,13 @@ export function rankMetrics(expected: readonly RankedExpectation[], k: number): 
     dcg,
     ndcg: best === 0 ? 0 : Math.min(1, dcg / best),
   };
+}
+
+/** nDCG is a ratio: where the relevances have no finite sum, they are divided by the largest. */
+function inFiniteSums(expected: readonly RankedExpectation[]): readonly RankedExpectation[] {
+  if (Number.isFinite(expected.reduce((sum, { relevance }) => sum + relevance, 0))) return expected;
+  const largest = expected.reduce((most, { relevance }) => Math.max(most, relevance), 0);
+  return expected.map((each) => ({ ...each, relevance: each.relevance / largest }));
 }
 
 function gainSum(gains: readonly { readonly relevance: number; readonly rank: number }[]): number {
