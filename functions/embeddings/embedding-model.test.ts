@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Json } from '../kernel/canonical-json.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
 import { embeddingModel } from './embedding-model.ts';
 
@@ -36,4 +37,35 @@ test('texts become vectors in batches, each counted with its own tokens', async 
     ],
   });
   expect(usage).toEqual({ inputTokens: 7, outputTokens: 0, isReported: false });
+});
+
+const ofRun = { timeoutMs: 1_000, answerBytesMax: 1_000, signal: new AbortController().signal };
+const texts = ['one', 'two', 'three', 'four', 'five'];
+
+test('a run that goes on after a crash pays for no batch that was kept', async () => {
+  const calls: string[][] = [];
+  const kept = new Map<string, Json>();
+  const memory = {
+    read: (key: string) => Promise.resolve(kept.get(key) ?? null),
+    write: (key: string, value: Json) => {
+      if (calls.length === 2) return Promise.reject(new Error('died'));
+      kept.set(key, value);
+      return Promise.resolve();
+    },
+  };
+  const embed = () =>
+    embeddingModel(embedder(calls)).embed({ texts, purpose: 'passage' }, { ...ofRun, memory });
+  await expect(embed()).rejects.toThrow('died');
+  const { value } = await embed();
+  expect(value.vectors).toEqual(texts.map((text) => ['p: '.length + text.length, 0.1]));
+  // The batch whose answer was lost is paid for again, and no other.
+  expect(calls.map(([first]) => first)).toEqual(['p: one', 'p: three', 'p: three', 'p: five']);
+});
+
+test('vectors that the output has no room for are refused before a call', async () => {
+  const calls: string[][] = [];
+  const bounds = { ...ofRun, outputBytesMax: 5 * 2 * 12 - 1 };
+  const embedded = embeddingModel(embedder(calls)).embed({ texts, purpose: 'passage' }, bounds);
+  await expect(embedded).rejects.toMatchObject({ failureClass: 'policy', providerStatus: 'input_limit' });
+  expect(calls).toEqual([]);
 });

@@ -12,3 +12,14 @@ export function isJsonList(value: Json | undefined): value is readonly Json[] {
 export function objectOrEmpty(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
+
+/** Whether at most `most` lists and objects stand within each other. Walks without recursion: the value may be deep. */
+export function isWithinDepth(value: Json, most: number): boolean {
+  let level: readonly Json[] = [value];
+  for (let depth = 0; depth <= most; depth += 1) {
+    const inner = level.filter((each) => typeof each === 'object' && each !== null);
+    if (inner.length === 0) return true;
+    level = inner.flatMap((each) => Object.values(each as JsonObject | readonly Json[]) as Json[]);
+  }
+  return false;
+}

@@ -1,4 +1,5 @@
 import { canonicalJson, type Json, type JsonObject } from '../kernel/canonical-json.ts';
+import { isWithinDepth } from '../kernel/json-kinds.ts';
 import type { World } from '../kernel/world.ts';
 import { ProviderFailure } from './failure.ts';
 import { type CapabilityAnswer, callModel, tokensOf } from './live/call-model.ts';
@@ -7,12 +8,7 @@ import { deterministicOutput } from './rules/deterministic.ts';
 import { outcomeOfFailure, type RunOutcome, succeeded } from './rules/outcome.ts';
 import type { RunPlan } from './rules/run-request.ts';
 import type { Usage } from './rules/usage.ts';
-
-/** What a run keeps outside its process, so that another worker can go on with it. */
-export interface RunMemory {
-  readonly read: (key: string) => Promise<Json | null>;
-  readonly write: (key: string, value: Json) => Promise<void>;
-}
+import type { RunMemory } from './run-memory.ts';
 
 export interface RunAnswer {
   readonly outcome: RunOutcome;
@@ -33,6 +29,8 @@ const CALLS = 'calls';
 /** A call whose answer was lost with a process is repeated once: each may be paid for. */
 const CALLS_MAX = 2;
 const SERVER_TIMEOUT = 'server_timeout';
+/** Lists and objects within each other, as many as a request may have. */
+const OUTPUT_DEPTH_MAX = 64;
 
 /** The answer that an earlier execution of the run has kept; `null` where there is none. */
 export async function keptAnswer(memory: RunMemory | null): Promise<RunAnswer | null> {
@@ -106,7 +104,7 @@ async function callWithin(
     readonly target: RegisteredProvider['target'];
     readonly live: NonNullable<RegisteredProvider['live']>;
   },
-  { plan, space, signal }: AnsweringRun,
+  { plan, space, signal, memory }: AnsweringRun,
 ): Promise<CapabilityAnswer> {
   const { payload, payloadBytes, timeoutMs, outputBytesMax } = plan;
   const tokens = tokensOf(payload, payloadBytes, live.outputTokensMax);
@@ -114,6 +112,8 @@ async function callWithin(
   const bounds = {
     timeoutMs,
     answerBytesMax: answerBytesOf(outputBytesMax),
+    outputBytesMax,
+    memory,
     signal: AbortSignal.any([signal, stop.signal]),
   };
   const work = live.guard.within({ space, tokens }, (admit) =>
@@ -148,7 +148,24 @@ function answerBytesOf(outputBytesMax: number): number {
 }
 
 function bounded(output: JsonObject, { outputBytesMax }: RunPlan): RunOutcome {
-  if (Buffer.byteLength(canonicalJson(output)) <= outputBytesMax) return succeeded(output);
+  const bytes = storedBytesOf(output);
+  if (bytes === null) {
+    const message =
+      'The provider answered what the service cannot keep: nested too deep, a number or a text out of range.';
+    return outcomeOfFailure(new ProviderFailure('schema', 'invalid_structured_output', message));
+  }
+  if (bytes <= outputBytesMax) return succeeded(output);
   const message = `The output has more than ${outputBytesMax} bytes.`;
   return outcomeOfFailure(new ProviderFailure('schema', 'output_limit', message));
+}
+
+/** `null`: the store cannot hold it, or a client could not read it. The answer is paid for, so this is no fault of the service. */
+function storedBytesOf(output: JsonObject): number | null {
+  if (!isWithinDepth(output, OUTPUT_DEPTH_MAX)) return null;
+  try {
+    return Buffer.byteLength(canonicalJson(output));
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
 }

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';
 import type { Json } from '../kernel/canonical-json.ts';
-import type { RunMemory } from './answer-of-run.ts';
 import { openAiModel } from './live/openai-model.ts';
 import {
   json,
@@ -22,6 +21,7 @@ import type { RunRequest } from './rules/run-request.ts';
 import { type ProviderTrace, resultOf } from './rules/run-result.ts';
 import { localTargets, type ProviderTarget } from './rules/target.ts';
 import { type CapabilityParts, type CapabilityRun, runCapability } from './run-capability.ts';
+import type { RunMemory } from './run-memory.ts';
 
 const KEY = 'sk-canary-4711';
 const CONTENT = 'secret-content-4712';
@@ -196,6 +196,32 @@ describe('a run over the network', () => {
     expect([outcome.status, server?.received.length]).toEqual(['Succeeded', 2]);
     const again = await runCapability(instance.parts, provider, { ...run, memory });
     expect([again.outcome, server?.received.length]).toEqual([outcome, 2]);
+  });
+
+  test.each([
+    ['nested too deep', `{"a":${'['.repeat(64)}${']'.repeat(64)}}`],
+    ['with a number out of range', '{"a":1e400}'],
+    ['with half a character', String.raw`{"a":"\ud800"}`],
+  ])('answered %s is paid for, and failed for its shape', async (_, content) => {
+    const instance = new Instance();
+    const provider = await instance.remote(completion(content));
+    const memory = new Memory();
+    const request = { capability: 'ai.extract', payload: { text: 'x' } };
+    const { outcome } = await runCapability(instance.parts, provider, runOf(request, { memory }));
+    expect(outcome).toMatchObject({
+      status: 'Failed',
+      failureClass: 'schema',
+      providerStatus: 'invalid_structured_output',
+    });
+    expect(instance.traces).toHaveLength(1);
+    expect(memory.kept.has('response')).toBe(true);
+  });
+
+  test('whose text has half a character has the rest of it', async () => {
+    const instance = new Instance();
+    const provider = await instance.remote(completion('a\ud800b'));
+    const { outcome } = await runCapability(instance.parts, provider, runOf());
+    expect(outcome).toMatchObject({ status: 'Succeeded', output: { message: { content: 'a\ufffdb' } } });
   });
 
   test('that goes on after its lease has ended counts once, so that a full window does not refuse it', async () => {

@@ -1,6 +1,6 @@
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
-import { answerOf, hasCalled, keptAnswer, type RunAnswer, type RunMemory } from './answer-of-run.ts';
+import { answerOf, hasCalled, keptAnswer, type RunAnswer } from './answer-of-run.ts';
 import { ProviderFailure } from './failure.ts';
 import { keepQualification } from './qualifications.ts';
 import type { RegisteredProvider } from './registered.ts';
@@ -11,6 +11,7 @@ import { isPlan, planRun, type RunPlan, type RunRequest } from './rules/run-requ
 import { type EndedRun, outputHashOf, type ProviderTrace, runTraceOf } from './rules/run-result.ts';
 import { usageView } from './rules/usage.ts';
 import { enterRun, leaveRun, type RunGuardParts } from './run-guard.ts';
+import type { RunMemory } from './run-memory.ts';
 
 /** What runs of capabilities work with. */
 export interface CapabilityParts {

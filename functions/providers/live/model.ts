@@ -2,6 +2,7 @@ import type { EmbeddingPurposeWord } from '../rules/payloads.ts';
 import type { Prompt } from '../rules/prompts.ts';
 import type { Completion } from '../rules/structured-answer.ts';
 import type { Usage } from '../rules/usage.ts';
+import type { RunMemory } from '../run-memory.ts';
 
 /** What bounds one call of a model. */
 export interface ModelBounds {
@@ -9,6 +10,10 @@ export interface ModelBounds {
   readonly timeoutMs: number;
   /** Bytes of the answer, with what stands around its content. */
   readonly answerBytesMax: number;
+  /** Bytes of the output as JSON; unlimited if absent. */
+  readonly outputBytesMax?: number;
+  /** What the run keeps, where somebody goes on with it after a crash. */
+  readonly memory?: RunMemory | null;
   readonly signal: AbortSignal;
   /** Awaited before each request: it throws where the request may not be sent. */
   readonly admit?: ((tokens?: number) => Promise<void>) | undefined;

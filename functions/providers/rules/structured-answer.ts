@@ -29,7 +29,7 @@ export function outputOf(
   secret: string | null = null,
 ): JsonObject {
   if (payload.capability === 'ai.chat') {
-    const content = cut(text, payload.maxOutputChars);
+    const content = cut(text.toWellFormed(), payload.maxOutputChars);
     const stopReason = isWhole && content.length === text.length ? 'complete' : 'length';
     return { message: { role: 'assistant', content, contentBlocks: null }, stopReason };
   }
