@@ -150,6 +150,7 @@ async function allOf(method: string, member: string): Promise<readonly Members[]
   const items: Members[] = [];
   for (let cursor: unknown; ; ) {
     const { result = {} } = await service.ask('writer', method, cursor === undefined ? {} : { cursor });
+    expect(result).toMatchObject({ ttlMs: 60_000, cacheScope: 'private' });
     items.push(...(result[member] as Members[]));
     cursor = result['nextCursor'];
     if (cursor === undefined) return items;
@@ -165,6 +166,8 @@ test('a caller with all rights is shown the whole catalog, and each entry has a 
   expect(Object.keys(taskCases).sort()).toEqual(idsOf('task'));
   const uris = (await allOf('resources/list', 'resources')).map(({ uri }) => String(uri));
   expect(uris).toEqual(resources.map(({ definition }) => String(definition.uri)).sort());
+  const { result: discovered } = await service.ask('writer', 'server/discover');
+  expect(discovered).toMatchObject({ ttlMs: 300_000, cacheScope: 'private' });
   // A template that is added needs a case that reads it.
   expect(await allOf('resources/templates/list', 'resourceTemplates')).toEqual([]);
 });
