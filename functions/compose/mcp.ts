@@ -80,6 +80,7 @@ async function endpointOf(
       tokens,
       serverInfo: { name: release.service, version: release.version },
       lengthMax: mcp.resultCharactersMax,
+      retainedMsMin: settings.execution.minRetainedHours * 3_600_000,
     }),
     tokens,
     authenticate: createMcpAuthentication(authenticator, offeredOf(operations, definitions.definitions)),

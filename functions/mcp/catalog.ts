@@ -197,7 +197,7 @@ interface McpTaskHead {
   /** Milliseconds of the Unix epoch. */
   readonly createdAt: number;
   readonly lastUpdatedAt: number;
-  /** How long the task is kept from its creation on, in milliseconds; `null` without end. */
+  /** How long the task is kept at least from its creation on, in milliseconds; `null` where no time ends it. */
   readonly ttlMs: number | null;
   readonly pollIntervalMs?: number;
 }

@@ -32,6 +32,7 @@ afterAll(async () => {
 const record = (id: string) => ({ id, partitionKey: 'p', type: 'article', metadata: {}, content: {} });
 const batch = (...records: readonly object[]) => ({ collection: 'articles', records });
 const START = 'svc_records_start_batch_upsert_job_v1';
+const DAY = 86_400_000;
 const RUN = 'svc_execution_start_run_v1';
 const scope = { productId: 'papers', tenantId: 'acme' };
 
@@ -45,11 +46,12 @@ test('a task is created, found by any instance, and ends with the job as its res
   expect(created).toMatchObject({
     resultType: 'task',
     status: 'working',
-    ttlMs: null,
     pollIntervalMs: 1_000,
   });
   for (const name of ['task', 'result', 'content', 'inputRequests', 'requestState'])
     expect(created).not.toHaveProperty(name);
+  // A run is kept a day after its end, and it has none yet.
+  expect(created['ttlMs']).toBeGreaterThanOrEqual(DAY);
   const taskId = String(created['taskId']);
   expect((await other.ask('writer', 'tasks/get', { taskId })).result).toMatchObject({ taskId });
   const ended = await endOf(other, 'writer', taskId);
@@ -62,6 +64,20 @@ test('a task is created, found by any instance, and ends with the job as its res
       structuredContent: { status: 'succeeded', succeeded: 2 },
     },
   });
+  const { createdAt, completedAt } = (ended['result'] as { structuredContent: Record<string, string> })
+    .structuredContent;
+  const took = Date.parse(completedAt ?? '') - Date.parse(createdAt ?? '');
+  expect(ended['ttlMs']).toBe(took + DAY);
+  // A task that has ended promises the same with each look, and other settings promise another time.
+  expect((await service.ask('writer', 'tasks/get', { taskId })).result?.['ttlMs']).toBe(took + DAY);
+  const ttlUnder = async (hours: string) => {
+    const settings = { 'ExecutionRuntime:MinRetainedHours': hours };
+    const again = await startMcpService({ folder: service.folder, settings });
+    const { result } = await again.ask('writer', 'tasks/get', { taskId });
+    await again.close();
+    return result?.['ttlMs'];
+  };
+  expect([await ttlUnder('2'), await ttlUnder('0')]).toEqual([took + DAY / 12, null]);
 });
 
 describe('each group has its tasks', () => {

@@ -10,7 +10,7 @@ import type { McpContext, McpTask, McpTasks } from '../catalog.ts';
 import { invalidParams } from '../errors.ts';
 import { callAs, type ServiceOperations, textOf } from './call-operation.ts';
 import type { TaskIds, TaskPlace } from './task-ids.ts';
-import { taskOf } from './task-view.ts';
+import { type TaskTerms, taskOf } from './task-view.ts';
 
 /**
  * Tasks over runs and jobs. An answer of 202 names in `Location` the path of the run or job; the operations of that path
@@ -20,13 +20,13 @@ export class RunTasks implements McpTasks {
   readonly #operations: ServiceOperations;
   readonly #ids: TaskIds;
   readonly #router: Router;
-  readonly #lengthMax: number;
+  readonly #terms: Omit<TaskTerms, 'now'>;
 
-  constructor(operations: ServiceOperations, ids: TaskIds, lengthMax: number) {
+  constructor(operations: ServiceOperations, ids: TaskIds, terms: Omit<TaskTerms, 'now'>) {
     this.#operations = operations;
     this.#ids = ids;
     this.#router = createRouter(operations.operations);
-    this.#lengthMax = lengthMax;
+    this.#terms = terms;
   }
 
   /** The task of the run or job that an operation admitted for the caller. */
@@ -111,7 +111,8 @@ export class RunTasks implements McpTasks {
   #taskOf(taskId: string, path: string, answer: Answer): McpTask {
     const text = textOf(answer);
     const view = parseJson(text);
-    return taskOf(taskId, { view: isJsonObject(view) ? view : {}, text, path }, this.#lengthMax);
+    const terms = { ...this.#terms, now: this.#operations.clock.now() };
+    return taskOf(taskId, { view: isJsonObject(view) ? view : {}, text, path }, terms);
   }
 }
 

@@ -35,6 +35,8 @@ export interface ServiceCatalogParts extends ServiceOperations {
   readonly serverInfo: McpCatalog['serverInfo'];
   /** The most characters of an answer in one result. */
   readonly lengthMax: number;
+  /** How long the service keeps a run at least after its end, in milliseconds. */
+  readonly retainedMsMin: number;
 }
 
 const instructions =
@@ -48,7 +50,8 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
     const entry = parts.operations[given.operationId];
     return entry !== undefined && parts.isEnabled(given.operationId) ? [{ ...given, entry }] : [];
   });
-  const tasks = new RunTasks(parts, new TaskIds(parts.tokens), parts.lengthMax);
+  const { lengthMax, retainedMsMin } = parts;
+  const tasks = new RunTasks(parts, new TaskIds(parts.tokens), { lengthMax, retainedMsMin });
   const tools = offered.flatMap((each) =>
     each.exposure === 'resource' ? [] : [{ entry: each.entry, item: toolOf(parts, tasks, each) }],
   );

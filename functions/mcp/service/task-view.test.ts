@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
-import { taskOf } from './task-view.ts';
+import { type TaskTerms, taskOf } from './task-view.ts';
 
 const MOMENT = '2026-01-01T00:00:00Z';
+const HOUR = 3_600_000;
 
-function taskFor(view: object, lengthMax = 10_000) {
+function taskFor(view: object, terms: Partial<TaskTerms> = {}) {
   const whole = { id: 'a', createdAt: MOMENT, completedAt: MOMENT, ...view };
-  return taskOf('t', { view: whole, text: JSON.stringify(whole), path: '/jobs/a' }, lengthMax);
+  const answer = { view: whole, text: JSON.stringify(whole), path: '/jobs/a' };
+  return taskOf('t', answer, { lengthMax: 10_000, retainedMsMin: HOUR, now: Date.parse(MOMENT), ...terms });
 }
 
 test.each([
@@ -23,6 +25,21 @@ test.each([
   ]);
 });
 
+const later = (hours: number) => new Date(Date.parse(MOMENT) + hours * HOUR).toISOString();
+const now = Date.parse(later(5));
+
+test.each<[string, view: object, terms: Partial<TaskTerms>, hours: number | null]>([
+  ['is kept from its end on', { status: 'succeeded', completedAt: later(2) }, { now }, 3],
+  ['with a moment of a run', { status: 'failed', completedAt: null, completedAtUtc: later(2) }, { now }, 3],
+  ['that works is kept longer with each look', { status: 'running', completedAt: null }, { now }, 6],
+  ['between two attempts works', { status: 'failed', completedAt: null }, { now }, 6],
+  ['of a clock that is behind', { status: 'queued', completedAt: null, createdAt: later(9) }, { now }, 1],
+  ['whose start was refused is kept by number', { status: 'rejected', completedAt: later(2) }, { now }, null],
+  ['without a promise has no time', { status: 'succeeded' }, { retainedMsMin: 0, now }, null],
+])('a task %s', (_, view, terms, hours) => {
+  expect(taskFor(view, terms).ttlMs).toBe(hours === null ? null : hours * HOUR);
+});
+
 test('the largest members go first, and no more than needed', () => {
   const view = {
     status: 'succeeded',
@@ -31,7 +48,7 @@ test('the largest members go first, and no more than needed', () => {
     larger: 'z'.repeat(500),
   };
   const kept = (lengthMax: number) => {
-    const task = taskFor(view, lengthMax);
+    const task = taskFor(view, { lengthMax });
     const { structuredContent, content } = task.status === 'completed' ? task.result : never();
     expect(JSON.stringify(structuredContent).length).toBeLessThanOrEqual(lengthMax);
     const note = content.length > 1 ? (JSON.parse((content[1] as { text: string }).text) as object) : null;

@@ -15,28 +15,48 @@ export interface JobAnswer {
   readonly path: string;
 }
 
+export interface TaskTerms {
+  readonly lengthMax: number;
+  /** How long the service keeps a run at least after its end, in milliseconds; 0: it promises no time. */
+  readonly retainedMsMin: number;
+  readonly now: number;
+}
+
 /** A run or a job, as its operation answers it, as a task. */
-export function taskOf(taskId: string, answer: JobAnswer, lengthMax: number): McpTask {
+export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): McpTask {
   const { view } = answer;
   const createdAt = momentOf(view, 'createdAtUtc', 'createdAt') ?? 0;
   const changedAt = momentOf(view, 'updatedAtUtc', 'completedAtUtc', 'completedAt', 'startedAt');
+  // Jobs of providers write their statuses with a capital.
+  const status = typeof view['status'] === 'string' ? view['status'].toLowerCase() : null;
+  // A failed attempt that is tried again has no end yet.
+  const endedAt = momentOf(view, 'completedAtUtc', 'completedAt');
   const head = {
     taskId,
     ...messageOf(view),
     createdAt,
     lastUpdatedAt: changedAt ?? createdAt,
-    // The newest runs of a tenant are kept by their number, not by their age.
-    ttlMs: null,
+    ttlMs: ttlOf(createdAt, endedAt, status, terms),
     pollIntervalMs: POLL_MS,
   };
-  // Jobs of providers write their statuses with a capital.
-  const status = typeof view['status'] === 'string' ? view['status'].toLowerCase() : null;
-  // A failed attempt that is tried again has no end yet.
-  const hasEnded = momentOf(view, 'completedAtUtc', 'completedAt') !== null;
-  if (!hasEnded) return { ...head, status: 'working' };
+  if (endedAt === null) return { ...head, status: 'working' };
   if (status === 'cancelled') return { ...head, status: 'cancelled' };
-  const result = resultWithin(answer, lengthMax);
+  const result = resultWithin(answer, terms.lengthMax);
   return { ...head, status: 'completed', result: { ...result, isError: status !== 'succeeded' } };
+}
+
+/**
+ * How long the task is kept at least, counted from its creation. A run that is active is not removed, so for it the time after
+ * its end begins now at the earliest. `null` where a number ends it and no time: refused starts, or no time that is promised.
+ */
+function ttlOf(
+  createdAt: number,
+  endedAt: number | null,
+  status: string | null,
+  { retainedMsMin, now }: TaskTerms,
+): number | null {
+  if (retainedMsMin === 0 || status === 'rejected') return null;
+  return Math.max(0, (endedAt ?? now) - createdAt) + retainedMsMin;
 }
 
 /**
