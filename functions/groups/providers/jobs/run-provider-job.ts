@@ -1,12 +1,12 @@
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { type Json, sha256 } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
-import type { RunMemory } from '../../../providers/run-memory.ts';
 import { PROVIDER_GONE, type RunOutcome, UNHANDLED } from '../../../providers/rules/outcome.ts';
 import type { RunRequest } from '../../../providers/rules/run-request.ts';
 import { type EndedRun, endOf, resultOf } from '../../../providers/rules/run-result.ts';
 import { goneTarget } from '../../../providers/rules/target.ts';
 import { runCapability } from '../../../providers/run-capability.ts';
+import type { RunMemory } from '../../../providers/run-memory.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
 import { StoreError } from '../../../store/port.ts';
 import type { ProviderJobsParts } from './job-parts.ts';
