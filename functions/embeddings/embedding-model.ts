@@ -1,5 +1,4 @@
 import { float32Number } from '../collections/rules/snapshot/float32-text.ts';
-import type { Json } from '../kernel/canonical-json.ts';
 import { ProviderFailure } from '../providers/failure.ts';
 import type { LiveModel, ModelBounds } from '../providers/live/model.ts';
 import { usageOf } from '../providers/rules/usage.ts';
@@ -51,7 +50,7 @@ async function kept(
   const found = (await memory?.read(key)) ?? null;
   if (found !== null) return found as readonly (readonly number[])[];
   const vectors = await embed();
-  await memory?.write(key, vectors as Json);
+  await memory?.write(key, vectors);
   return vectors;
 }
 

@@ -19,7 +19,7 @@ export function isWithinDepth(value: Json, most: number): boolean {
   for (let depth = 0; depth <= most; depth += 1) {
     const inner = level.filter((each) => typeof each === 'object' && each !== null);
     if (inner.length === 0) return true;
-    level = inner.flatMap((each) => Object.values(each as JsonObject | readonly Json[]) as Json[]);
+    level = inner.flatMap((each) => Object.values<Json>(each));
   }
   return false;
 }

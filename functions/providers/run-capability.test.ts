@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';
-import type { Json } from '../kernel/canonical-json.ts';
 import { openAiModel } from './live/openai-model.ts';
 import {
   json,
@@ -21,6 +20,7 @@ import type { RunRequest } from './rules/run-request.ts';
 import { type ProviderTrace, resultOf } from './rules/run-result.ts';
 import { localTargets, type ProviderTarget } from './rules/target.ts';
 import { type CapabilityParts, type CapabilityRun, runCapability } from './run-capability.ts';
+import { Memory } from './run-memory.fixture.ts';
 import type { RunMemory } from './run-memory.ts';
 
 const KEY = 'sk-canary-4711';
@@ -96,15 +96,6 @@ function runOf(request: Partial<RunRequest> = {}, more: Partial<CapabilityRun> =
     signal: new AbortController().signal,
     memory: null,
     ...more,
-  };
-}
-
-class Memory implements RunMemory {
-  readonly kept = new Map<string, Json>();
-  readonly read = (key: string) => Promise.resolve(this.kept.get(key) ?? null);
-  readonly write = (key: string, value: Json) => {
-    this.kept.set(key, value);
-    return Promise.resolve();
   };
 }
 
@@ -198,31 +189,21 @@ describe('a run over the network', () => {
     expect([again.outcome, server?.received.length]).toEqual([outcome, 2]);
   });
 
-  test.each([
-    ['nested too deep', `{"a":${'['.repeat(64)}${']'.repeat(64)}}`],
-    ['with a number out of range', '{"a":1e400}'],
-    ['with half a character', String.raw`{"a":"\ud800"}`],
-  ])('answered %s is paid for, and failed for its shape', async (_, content) => {
-    const instance = new Instance();
-    const provider = await instance.remote(completion(content));
-    const memory = new Memory();
-    const request = { capability: 'ai.extract', payload: { text: 'x' } };
-    const { outcome } = await runCapability(instance.parts, provider, runOf(request, { memory }));
-    expect(outcome).toMatchObject({
-      status: 'Failed',
-      failureClass: 'schema',
-      providerStatus: 'invalid_structured_output',
-    });
-    expect(instance.traces).toHaveLength(1);
-    expect(memory.kept.has('response')).toBe(true);
-  });
-
-  test('whose text has half a character has the rest of it', async () => {
-    const instance = new Instance();
-    const provider = await instance.remote(completion('a\ud800b'));
-    const { outcome } = await runCapability(instance.parts, provider, runOf());
-    expect(outcome).toMatchObject({ status: 'Succeeded', output: { message: { content: 'a\ufffdb' } } });
-  });
+  test.each([`{"a":${'['.repeat(64)}${']'.repeat(64)}}`, '{"a":1e400}', String.raw`{"a":"\ud800"}`])(
+    'answered what the store cannot keep is paid for, and failed: %s',
+    async (content) => {
+      const instance = new Instance();
+      const memory = new Memory();
+      const run = runOf({ capability: 'ai.extract', payload: { text: 'x' } }, { memory });
+      const { outcome } = await runCapability(
+        instance.parts,
+        await instance.remote(completion(content)),
+        run,
+      );
+      expect(outcome).toMatchObject({ status: 'Failed', providerStatus: 'invalid_structured_output' });
+      expect([instance.traces.length, memory.kept.has('response')]).toEqual([1, true]);
+    },
+  );
 
   test('that goes on after its lease has ended counts once, so that a full window does not refuse it', async () => {
     const instance = new Instance();
