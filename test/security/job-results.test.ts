@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type IssuedService, serviceAudience, startIssuedService } from '../support/issued-service.ts';
+import { patienceMs } from './effort.ts';
+import { recordGrantSettings } from './matrix-records.ts';
+
+vi.setConfig({ testTimeout: patienceMs, hookTimeout: patienceMs });
+
+/** A caller who may end jobs and not read them gets no result by ending one that has ended. */
+
+const space = `space-${randomUUID()}`;
+const principalOf = (name: string) => `${name}@project.example`;
+
+let service: IssuedService;
+beforeAll(async () => {
+  const grants = (rights: readonly string[], least: readonly string[]) =>
+    [
+      [principalOf('caller'), { space, productId: 'shop', operations: rights }],
+      [principalOf('ender'), { space, productId: 'shop', operations: least }],
+    ] as const;
+  const records = grants(['read', 'write', 'delete'], ['delete']);
+  const providers = grants(['read', 'run', 'qualify'], ['run']);
+  const canonical = { principal: principalOf('caller'), tenants: [space], operations: ['read'] };
+  service = await startIssuedService([canonical], {
+    ...recordGrantSettings(records, serviceAudience),
+    ...recordGrantSettings(providers, serviceAudience, 'Server:ProviderAccess'),
+  });
+});
+afterAll(() => service.close());
+
+async function send(name: string, method: string, path: string, body?: object) {
+  const token = await service.issuer.mint({ email: principalOf(name), audience: serviceAudience });
+  const headers = { Authorization: `Bearer ${token}` };
+  return service.call({ method, path, headers, ...(body && { body }) });
+}
+
+interface Job {
+  readonly id: string;
+  readonly completedAt: string | null;
+  readonly [member: string]: unknown;
+}
+
+async function ended(path: string): Promise<Job> {
+  for (;;) {
+    const job = (await send('caller', 'GET', path)).json<Job>();
+    if (job.completedAt !== null) return job;
+  }
+}
+
+const graph = { envelope: { nodes: [{ id: 'a', type: 'thing' }] } };
+const chat = { capability: 'ai.chat', payload: { messages: [{ role: 'user', content: 'Hi' }] } };
+
+test.each([
+  ['/embeddings/jobs', '/embeddings/jobs', { texts: ['one'] }, 'items'],
+  ['/collections/g/graph/import', '/graph/jobs', graph, 'importResult'],
+  ['/providers/local-deterministic-ai/run', '/provider-jobs', chat, 'result'],
+  [
+    '/retrieval/evaluate/jobs',
+    '/retrieval/evaluate/jobs',
+    { cases: [{ request: { query: 'x', collections: ['g'] }, expected: [{ id: 'x' }] }] },
+    'evaluationResult',
+  ],
+])('%s', async (start, jobs, body, result) => {
+  const started = await send('caller', 'POST', start, body);
+  expect(started.status, started.body).toBe(202);
+  const path = `${jobs}/${started.json<Job>().id}`;
+  const job = await ended(path);
+  expect(job[result], JSON.stringify(job)).not.toBeNull();
+  expect((await send('ender', 'GET', path)).status).toBe(403);
+  const cancelled = await send('ender', 'DELETE', path);
+  expect(cancelled.status, cancelled.body).toBe(200);
+  expect(cancelled.json<Job>()[result] ?? null).toBeNull();
+  expect((await send('caller', 'DELETE', path)).json<Job>()[result]).toEqual(job[result]);
+});
