@@ -34,7 +34,10 @@ async function openProcess(folder: string, step: number, answers: Answers, isHur
     grouping: true,
     collections: await allCollections(),
   });
-  return { store, process: new ScenarioProcess({ folder, store, step, answers, isHurried }) };
+  return {
+    store,
+    process: new ScenarioProcess({ folder, store, step, answers: new Map(answers), isHurried }),
+  };
 }
 
 /** Takes the whole scenario, and keeps the data before each step that writes. */

@@ -13,8 +13,6 @@ import { hurried } from '../support/service.ts';
 import type { Answers, ScenarioStep } from './whole-steps.ts';
 
 const SETTINGS = {
-  'ExecutionRuntime:WorkerId': 'scenario',
-  'ExecutionRuntime:OrderedIdNode': '1',
   'ExecutionRuntime:LeaseSeconds': '5',
   'Embeddings:Provider': 'local-token-hash',
   'Embeddings:Dimensions': '32',
@@ -36,11 +34,13 @@ const ENDED = /^(succeeded|failed|cancelled|rejected|timedout|unsupported|notcon
 /** All record collections of the service. */
 export const allCollections = (): Promise<readonly Collection[]> => collectionsOf(catalogGroups);
 
+const workerIdOf = (instance: number) => `scenario-${instance}`;
+
 /** The key of a step, whichever process sends it. */
 export const keyOf = (index: number): string => `scenario-${index}`;
 
-/** Time stands still within a step, and each execution of a step draws the same random bytes. */
-class StepWorld {
+/** Time stands still within a step, and each execution of a step draws the same random bytes. Instances of one service share it. */
+export class StepWorld {
   now = START;
   #step = 0;
   #drawn = 0;
@@ -73,10 +73,16 @@ export interface ProcessOptions {
   readonly store: RecordStore;
   /** The step at which the process begins. */
   readonly step?: number;
-  /** Answers that earlier processes gave. */
-  readonly answers?: Answers;
+  /** Answers that other processes gave. Those of this one are added. */
+  readonly answers?: Map<string, unknown>;
   /** Code that waits waits for less: the time of the scenario stands still, so nothing else ends its patience. */
   readonly isHurried?: boolean;
+  /** Default: a time of its own. */
+  readonly time?: StepWorld;
+  /** Which of the instances over one database this is, from 1. */
+  readonly instance?: number;
+  /** Whether it executes jobs, which is the default, or only admits them. */
+  readonly isExecuting?: boolean;
 }
 
 /** A store that knows how many of its calls are under way. */
@@ -120,18 +126,25 @@ export interface Answer {
 /** A process of the whole service over a store. Its time moves from step to step. */
 export class ScenarioProcess {
   readonly answers: Map<string, unknown>;
-  readonly #time = new StepWorld();
+  readonly #time: StepWorld;
   readonly #dying: DyingStore;
   readonly #watched: WatchedStore;
   readonly #service: Service;
   #chain: Chain | null = null;
 
-  constructor({ folder, store, step = 0, answers = new Map(), isHurried = false }: ProcessOptions) {
+  constructor({ folder, store, step = 0, answers = new Map(), isHurried = false, ...more }: ProcessOptions) {
+    const { time = new StepWorld(), instance = 1, isExecuting = true } = more;
+    this.#time = time;
     this.#watched = new WatchedStore(store);
     this.#dying = new DyingStore(this.#watched.store, LIVE, ['transact']);
-    this.answers = new Map(answers);
+    this.answers = answers;
     this.#time.begin(step);
-    const given = { ...SETTINGS, 'Server:DataDirectory': folder };
+    const given = {
+      ...SETTINGS,
+      'ExecutionRuntime:WorkerId': workerIdOf(instance),
+      'ExecutionRuntime:OrderedIdNode': `${instance}`,
+      'Server:DataDirectory': folder,
+    };
     const { settings, faults } = loadConfiguration({
       host: 'embedded',
       env: {},
@@ -141,6 +154,7 @@ export class ScenarioProcess {
     if (settings === undefined) throw new Error(faultsText(faults));
     this.#service = compose(settings, {
       world: isHurried ? { ...this.#time.world, timers: hurried.timers } : this.#time.world,
+      role: isExecuting ? 'service' : 'maintenance',
       writeLog: () => undefined,
       watchStore: (unused) => {
         void unused.close();
@@ -173,16 +187,25 @@ export class ScenarioProcess {
     this.#time.now += LEASE_OVER_MS;
   }
 
-  /** Sends the step and reads its job until it has ended: the texts of all answers. */
-  async take(step: ScenarioStep, index: number): Promise<readonly Answer[]> {
+  /** Sends the step and reads its job until it has ended, also by another instance: the texts of all answers. */
+  async take(step: ScenarioStep, index: number, reader: ScenarioProcess = this): Promise<readonly Answer[]> {
     this.#time.begin(index);
-    const answers = await this.again(step, keyOf(index));
-    await this.#watched.quiet();
+    const answers = await this.again(step, keyOf(index), reader);
+    await this.quiet();
     return answers;
   }
 
+  /** Settles when nothing goes on beside the answers. */
+  quiet(): Promise<void> {
+    return this.#watched.quiet();
+  }
+
   /** The same without a move of the time. */
-  async again(step: ScenarioStep, idempotencyKey: string): Promise<readonly Answer[]> {
+  async again(
+    step: ScenarioStep,
+    idempotencyKey: string,
+    reader: ScenarioProcess = this,
+  ): Promise<readonly Answer[]> {
     const body =
       typeof step.body === 'function' ? (step.body as (a: Answers) => unknown)(this.answers) : step.body;
     const key = step.job === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
@@ -194,7 +217,7 @@ export class ScenarioProcess {
       return [first];
     }
     const { id } = JSON.parse(first.body) as { readonly id: string };
-    return [first, await this.#ended(step.job.replace('{id}', id))];
+    return [first, await reader.#ended(step.job.replace('{id}', id))];
   }
 
   async #ended(path: string): Promise<Answer> {
