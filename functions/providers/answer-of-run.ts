@@ -116,8 +116,10 @@ async function callWithin(
     memory,
     signal: AbortSignal.any([signal, stop.signal]),
   };
-  const work = live.guard.within({ space, tokens }, (admit) =>
-    callModel(live.model, payload, { ...bounds, admit }),
+  const work = live.guard.within(
+    { space, tokens },
+    (admit) => callModel(live.model, payload, { ...bounds, admit }),
+    reportedTokens,
   );
   const { promise: late, reject } = Promise.withResolvers<never>();
   // Also what comes before the first request, such as credentials, has to be within the time of the run.
@@ -135,6 +137,10 @@ async function callWithin(
     // The loser of the race has nobody who waits for it.
     work.catch(() => undefined);
   }
+}
+
+function reportedTokens({ usage }: CapabilityAnswer): number | null {
+  return usage.isReported ? usage.inputTokens + usage.outputTokens : null;
 }
 
 function tooLate(): ProviderFailure {

@@ -28,26 +28,32 @@ export type Admit = (tokens?: number) => Promise<void>;
 export interface ProviderGuard {
   /**
    * Does the work of a call, which awaits `admit` before each request to the provider, and notes for all instances how it ended.
-   * Throws what the work throws.
+   * Throws what the work throws. `usedOf` says how many tokens the last request took, where the provider has told: they take the place of
+   * those that were counted for it.
    */
-  within<Result>(call: GuardedCall, work: (admit: Admit) => Promise<Result>): Promise<Result>;
+  within<Result>(
+    call: GuardedCall,
+    work: (admit: Admit) => Promise<Result>,
+    usedOf?: (result: Result) => number | null,
+  ): Promise<Result>;
 }
 
 export function providerGuard(parts: GuardParts): ProviderGuard {
   return {
-    async within({ space, tokens }, work) {
+    async within({ space, tokens }, work, usedOf = () => null) {
       const tag = space === null ? null : spaceTag(parts.provider, space);
-      const sent: Sent = { isSent: false, isNews: false, isTrial: false };
+      const sent: Sent = { isSent: false, isNews: false, isTrial: false, tokens: 0 };
       const admit = async (own = tokens) => {
         const { isNews, isTrial } = await enterCall(parts, { space: tag, tokens: own });
-        Object.assign(sent, { isSent: true, isNews, isTrial: isTrial || sent.isTrial });
+        Object.assign(sent, { isSent: true, isNews, isTrial: isTrial || sent.isTrial, tokens: own });
       };
       // The result was paid for: it matters more than a store that cannot note how the call ended.
-      const note = (failure: FailureClass | null) =>
-        leaveCall(parts, { space: tag, failure, isTrial: sent.isTrial }).catch(() => undefined);
+      const note = (failure: FailureClass | null, moreTokens = 0) =>
+        leaveCall(parts, { space: tag, failure, isTrial: sent.isTrial, moreTokens }).catch(() => undefined);
       try {
         const result = await work(admit);
-        if (sent.isNews) await note(null);
+        const moreTokens = moreTokensOf(parts.limits, sent, usedOf(result));
+        if (sent.isNews || moreTokens !== 0) await note(null, moreTokens);
         return result;
       } catch (error) {
         if (sent.isSent && error instanceof ProviderFailure) await note(error.failureClass);
@@ -64,12 +70,23 @@ interface Sent {
   /** Calls before this one have failed, so that its success is news. */
   isNews: boolean;
   isTrial: boolean;
+  /** Counted for the last request. */
+  tokens: number;
+}
+
+/** Without a budget nobody counts tokens, and the call needs no further write. */
+function moreTokensOf(
+  { tokensPerDayMax }: GuardLimits,
+  { isSent, tokens }: Sent,
+  used: number | null,
+): number {
+  return tokensPerDayMax === null || used === null || !isSent ? 0 : used - tokens;
 }
 
 async function enterCall(
   { store, clock, provider, limits }: GuardParts,
   request: { readonly space: string | null; readonly tokens: number },
-): Promise<Omit<Sent, 'isSent'>> {
+): Promise<Pick<Sent, 'isNews' | 'isTrial'>> {
   const key = guardKey(provider);
   const now = clock.now();
   const { state, refusal, isTrial } = await (await store()).transact(
@@ -88,7 +105,12 @@ async function enterCall(
 
 async function leaveCall(
   { store, clock, provider }: GuardParts,
-  end: { readonly space: string | null; readonly failure: FailureClass | null; readonly isTrial: boolean },
+  end: {
+    readonly space: string | null;
+    readonly failure: FailureClass | null;
+    readonly isTrial: boolean;
+    readonly moreTokens: number;
+  },
 ): Promise<void> {
   const key = guardKey(provider);
   const now = clock.now();

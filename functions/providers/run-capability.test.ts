@@ -67,7 +67,7 @@ class Instance {
   async remote(...replies: readonly Reply[]): Promise<RegisteredProvider> {
     server = await startModelServer(...replies);
     const { store } = this.parts;
-    const limits = { callsPerMinute: null, tokensPerDayMax: 50_000, spaceSharePercent: 100 };
+    const limits = { callsPerMinute: null, tokensPerDayMax: 5_000_000, spaceSharePercent: 100 };
     const baseAddress = `http://127.0.0.1:${server.port}/v1`;
     const apiKey = () => Promise.resolve(KEY);
     return {

@@ -147,6 +147,27 @@ describe('tokens of a day', () => {
   });
 });
 
+describe('tokens that the provider reports', () => {
+  const limits = { tokensPerDayMax: 100, spaceSharePercent: 50 };
+  const end = { failure: null, space: 'a', isTrial: false };
+  const counts = ({ tokens, spaces }: GuardState) => [tokens, spaces.find(({ tag }) => tag === 'a')?.tokens];
+
+  test('take the place of those that were counted, for the space too', () => {
+    const begun = admitted(admitted(NO_CALLS, { limits, tokens: 10, space: 'b' }), { limits, tokens: 40 });
+    expect(counts(begun)).toEqual([50, 40]);
+    const less = callEnded(begun, { ...end, now: NOW, moreTokens: -30 });
+    expect(counts(less)).toEqual([20, 10]);
+    expect(counts(callEnded(less, { ...end, now: NOW, moreTokens: 5 }))).toEqual([25, 15]);
+    expect(ask(less, { limits, tokens: 40 }).refusal).toBeNull();
+    expect(callEnded(begun, { ...end, now: NOW, moreTokens: 0 })).toBe(begun);
+  });
+
+  test('take nothing from another day', () => {
+    const begun = admitted(NO_CALLS, { limits, tokens: 40 });
+    expect(callEnded(begun, { ...end, now: NOW + DAY, moreTokens: -30 }).tokens).toBe(0);
+  });
+});
+
 describe('a space', () => {
   const limits = { callsPerMinute: 5, tokensPerDayMax: 100, spaceSharePercent: 50 };
 

@@ -156,9 +156,24 @@ export function shareIn(limit: number, percent: number): number {
   return Math.ceil((limit * percent) / 100);
 }
 
-/** The state after a call has ended; the same object where nothing changes. */
-export function callEnded(state: GuardState, end: CallEnd): GuardState {
+/** The state after a call has ended; the same object where nothing changes. `moreTokens` were used beyond those counted, less where negative. */
+export function callEnded(
+  state: GuardState,
+  { moreTokens = 0, ...end }: CallEnd & { readonly moreTokens?: number },
+): GuardState {
   const known = withoutOldFailures(state, end.now);
   const after = afterCall(known, end);
-  return after === known ? state : inPeriods(after, end.now).state;
+  if (moreTokens === 0) return after === known ? state : inPeriods(after, end.now).state;
+  const current = inPeriods(after, end.now).state;
+  return { ...current, ...withTokens(current, end.space, moreTokens) };
+}
+
+/** The day may have begun again since they were counted: then there is nothing to take back. */
+function withTokens({ tokens, spaces }: GuardState, space: string | null, more: number) {
+  const own = space === null ? null : countOf(spaces, space);
+  const isCounted = own !== null && own.tokens > 0;
+  return {
+    tokens: Math.max(0, tokens + more),
+    spaces: isCounted ? withCount(spaces, { ...own, tokens: Math.max(0, own.tokens + more) }) : spaces,
+  };
 }
