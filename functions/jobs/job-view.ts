@@ -69,3 +69,8 @@ function countsOf(run: Run) {
     progress: run.progress ?? (done ? 1 : 0),
   };
 }
+
+/** The run without what it has found, for a caller who may start or end jobs and not read. */
+export function withoutDetails(run: Run): Run {
+  return { ...run, statusDetails: null };
+}

@@ -64,6 +64,16 @@ async function tried(
   }
 }
 
+/** Nodes and edges may have one id: it is grounded where each element of this id is. */
+function groundedById(
+  items: readonly { readonly entityId: string; readonly sourceSpans: readonly unknown[] }[],
+): ReadonlyMap<string, boolean> {
+  const grounded = new Map<string, boolean>();
+  for (const { entityId, sourceSpans } of items)
+    grounded.set(entityId, sourceSpans.length > 0 && grounded.get(entityId) !== false);
+  return grounded;
+}
+
 function contextFacts({ chosen, graph }: BuiltContext): Parameters<typeof judgeCase>[0] {
   const provenance = graph?.provenance.items ?? [];
   return {
@@ -71,7 +81,7 @@ function contextFacts({ chosen, graph }: BuiltContext): Parameters<typeof judgeC
     graphStatus: graph?.status ?? 'not_requested',
     nodeIds: new Set(graph?.found.nodes.map(({ id }) => id)),
     edgeIds: new Set(graph?.found.edges.map(({ id }) => id)),
-    provenance: new Map(provenance.map(({ entityId, sourceSpans }) => [entityId, sourceSpans.length > 0])),
+    provenance: groundedById(provenance),
     graphContextText: (graph?.text ?? '') !== '',
     contextTextTruncated: graph?.summary.contextTextTruncated ?? false,
     graphBudgetTruncated: graph?.sourceTruncated ?? false,

@@ -1,9 +1,12 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import type { CollectionPolicy } from '../../collections/rules/policy.ts';
 import type { ProblemDetail } from '../../kernel/errors.ts';
+import type { GraphEnvelope } from './elements.ts';
 import { decidePolicy, type ImportOptions, missingIndexes, type PolicyFault } from './graph-policy.ts';
 import { GRAPH_RECORDS_MAX } from './limits.ts';
 import { type EnvelopeRequest, inspectEnvelope, recordCountOf } from './read-envelope.ts';
 import { partitionOf } from './read-scope.ts';
+import { graphRecords, inIdOrder } from './record-map.ts';
 
 /** What an import would do, without doing it. Its answer is this with the collection and the time. */
 export function preflightImport(
@@ -18,7 +21,7 @@ export function preflightImport(
   const status = 'status' in decision ? decision.status : null;
   const errors = [
     ...('fault' in decision ? [policyFault(decision.fault, collection, existing)] : []),
-    ...faults.map(faultWords),
+    ...(faults.length > 0 ? faults.map(faultWords) : largeRecords(envelope)),
   ];
   const warnings = [
     ...(status === 'replaced' ? [`The import replaces collection ${collection} with all its records.`] : []),
@@ -52,6 +55,21 @@ export function preflightImport(
     errorCount: errors.length,
     errors,
   };
+}
+
+const LARGE_MAX = 100;
+const ID_SHOWN = 200;
+
+/** Elements whose records would be refused: a record holds its element with words for searches, its sources and the scope. */
+function largeRecords(envelope: GraphEnvelope): readonly string[] {
+  const found: string[] = [];
+  for (const record of graphRecords(inIdOrder(envelope))) {
+    if (Buffer.byteLength(JSON.stringify(record)) <= limits.recordBytesMax) continue;
+    const shown = record.id.slice(0, ID_SHOWN).toWellFormed();
+    found.push(`The record ${shown} would have more than ${limits.recordBytesMax} bytes.`);
+    if (found.length >= LARGE_MAX) break;
+  }
+  return found;
 }
 
 /** Why an import may not go into the collection. */

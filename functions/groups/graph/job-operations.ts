@@ -12,6 +12,7 @@ import { partitionOf } from '../../graph/rules/read-scope.ts';
 import type { CallContext, GroupHandlers, Handler } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import { mayRead } from '../../identity/record-access.ts';
+import { withoutDetails } from '../../jobs/job-view.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
@@ -107,7 +108,8 @@ function choiceFacts({ graphId = null, partitionKey = null }: GraphChoice) {
 
 async function admitted(graphJobs: GraphDependencies['graphJobs'], request: GraphJobRequest) {
   const { run, replayed, headers } = await admitGraphJob(graphJobs, request);
-  return { status: 202 as const, body: graphJobView(run, null, replayed), headers };
+  const shown = mayRead(graphJobs.access, request.caller) ? run : withoutDetails(run);
+  return { status: 202 as const, body: graphJobView(shown, null, replayed), headers };
 }
 
 export function listGraphJobs({
@@ -152,9 +154,8 @@ export function cancelGraphJob({ graphJobs, records }: GraphDependencies): Handl
   return async ({ params: { jobId } }, { caller, now, ...context }) => {
     const space = graphJobs.access.spaceOf(caller, 'delete');
     const run = await cancelStagedJob(graphJobs, { plugin: graphJobs.plugin, space }, jobId, now);
-    const [result = null] = mayRead(graphJobs.access, caller)
-      ? await graphResults(graphJobs.jobs, records, [run], resultBytes(context))
-      : [];
+    if (!mayRead(graphJobs.access, caller)) return { status: 200, body: graphJobView(withoutDetails(run)) };
+    const [result = null] = await graphResults(graphJobs.jobs, records, [run], resultBytes(context));
     return { status: 200, body: graphJobView(run, result) };
   };
 }

@@ -16,6 +16,7 @@ import type { RagDependencies } from './dependencies.ts';
 
 const ERROR_LENGTH_MAX = 4_096;
 const CASE_METADATA_BYTES_MAX = 65_536;
+const PROFILE_NAME_LENGTH_MAX = 2_048;
 
 export function evaluateRagContext({
   retrieval,
@@ -60,7 +61,8 @@ function caseOf({ index, asked, durationMs, outcome }: TriedContext, includeCont
   const profile = request.graphExpansion?.profile;
   const mode =
     'built' in outcome ? outcome.built.retrieval.mode : (request.retrieval.searchMode ?? 'lexical');
-  const profileName = request.retrieval.profile ?? profile?.id ?? mode;
+  const named = request.retrieval.profile ?? profile?.id ?? mode;
+  const profileName = named.slice(0, PROFILE_NAME_LENGTH_MAX).toWellFormed();
   const common = { index, name, durationMs, queryId, profileName, expected: expectedGraph };
   return { ...common, outcome: outcomeOf(outcome, includeContext) };
 }

@@ -1,5 +1,7 @@
 import { collectionMissing, readCollection } from '../../collections/read-policy.ts';
 import type { CallContext, GroupHandlers, OperationInput } from '../../http/handler.ts';
+import { mayRead } from '../../identity/record-access.ts';
+import { withoutDetails } from '../../jobs/job-view.ts';
 import { ingestDocument } from '../../rag/ingest.ts';
 import { ingestAnswer } from '../../rag/rules/ingest-answer.ts';
 import { readDocument } from '../../rag/rules/ingest-document.ts';
@@ -57,7 +59,8 @@ async function admit(
 ) {
   const request = { operationId, caller, query, collection, text: text(), idempotencyKey, correlationId };
   const { run, replayed, headers } = await admitRagJob(ragJobs, request, body);
-  return { status: 202 as const, body: ragJobView(run, null, replayed), headers };
+  const shown = mayRead(ragJobs.access, caller) ? run : withoutDetails(run);
+  return { status: 202 as const, body: ragJobView(shown, null, replayed), headers };
 }
 
 async function planText(
@@ -66,6 +69,8 @@ async function planText(
   { caller, signal, grow }: CallContext,
 ) {
   const space = access.spaceOf(caller, 'write', query.tenantId);
+  // The plan tells what is stored: which texts are there, in which documents.
+  access.spaceOf(caller, 'read', query.tenantId);
   const { records, embeddings } = retrieval;
   const startedAt = records.world.clock.now();
   checkIngestRequest(body);

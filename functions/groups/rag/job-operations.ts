@@ -1,6 +1,7 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import { mayRead } from '../../identity/record-access.ts';
+import { withoutDetails } from '../../jobs/job-view.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { RagDependencies } from './dependencies.ts';
@@ -47,9 +48,8 @@ export function cancelRagIngestionJob({ ragJobs }: RagDependencies): Handlers['c
   return async ({ params: { jobId } }, { caller, now, hold }) => {
     const place = { plugin: ragJobs.plugin, space: ragJobs.access.spaceOf(caller, 'delete') };
     const run = await cancelStagedJob(ragJobs, place, jobId, now);
-    const [result = null] = mayRead(ragJobs.access, caller)
-      ? await ragResults(ragJobs.jobs, [run], hold)
-      : [];
+    if (!mayRead(ragJobs.access, caller)) return { status: 200, body: ragJobView(withoutDetails(run)) };
+    const [result = null] = await ragResults(ragJobs.jobs, [run], hold);
     return { status: 200, body: ragJobView(run, result) };
   };
 }

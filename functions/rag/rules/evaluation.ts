@@ -140,13 +140,16 @@ function rate(part: number, whole: number): number {
   return whole === 0 ? 1 : part / whole;
 }
 
-/** The name of a case in the answer. `index` counts from 0. */
+/** What an answer shows of it. */
+const QUERY_ID_LENGTH_MAX = 2_048;
+
+/** The name of a case in the answer, cut to what an answer shows. `index` counts from 0. */
 export function queryIdOf(
   name: string | null,
   metadata: { readonly queryId?: unknown } | null,
   index: number,
 ): string {
   const own = metadata?.queryId;
-  if (typeof own === 'string' && own.trim() !== '') return own;
+  if (typeof own === 'string' && own.trim() !== '') return own.slice(0, QUERY_ID_LENGTH_MAX).toWellFormed();
   return name !== null && name.trim() !== '' ? name : `case-${index}`;
 }

@@ -83,7 +83,8 @@ function staleChunk({ id, partitionKey, metadata, etag, revision }: StoredChunk)
   return {
     id,
     partitionKey,
-    chunkIndex: typeof chunkIndex === 'number' ? chunkIndex : null,
+    // Metadata of a record may be written by hand.
+    chunkIndex: Number.isSafeInteger(chunkIndex) ? (chunkIndex as number) : null,
     textHash: typeof textHash === 'string' ? textHash : null,
     etag,
     revision,
