@@ -13,13 +13,14 @@ const principalOf = (name: string) => `${name}@project.example`;
 
 let service: IssuedService;
 beforeAll(async () => {
-  const grants = (rights: readonly string[], least: readonly string[]) =>
+  const grants = (rights: readonly string[], least: readonly string[], more: readonly string[]) =>
     [
       [principalOf('caller'), { space, productId: 'shop', operations: rights }],
       [principalOf('ender'), { space, productId: 'shop', operations: least }],
+      [principalOf('writer'), { space, productId: 'shop', operations: more }],
     ] as const;
-  const records = grants(['read', 'write', 'delete'], ['delete']);
-  const providers = grants(['read', 'run', 'qualify'], ['run']);
+  const records = grants(['read', 'write', 'delete'], ['delete'], ['write']);
+  const providers = grants(['read', 'run', 'qualify'], ['run'], ['qualify']);
   const canonical = { principal: principalOf('caller'), tenants: [space], operations: ['read'] };
   service = await startIssuedService([canonical], {
     ...recordGrantSettings(records, serviceAudience),
@@ -28,9 +29,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-async function send(name: string, method: string, path: string, body?: object) {
+async function send(name: string, method: string, path: string, body?: object, key?: string) {
   const token = await service.issuer.mint({ email: principalOf(name), audience: serviceAudience });
-  const headers = { Authorization: `Bearer ${token}` };
+  const headers = { Authorization: `Bearer ${token}`, ...(key && { 'Idempotency-Key': key }) };
   return service.call({ method, path, headers, ...(body && { body }) });
 }
 
@@ -71,4 +72,23 @@ test.each([
   expect(cancelled.status, cancelled.body).toBe(200);
   expect(cancelled.json<Job>()[result] ?? null).toBeNull();
   expect((await send('caller', 'DELETE', path)).json<Job>()[result]).toEqual(job[result]);
+});
+
+test('who may write and not read learns nothing from a plan, nor from a start that is sent again', async () => {
+  const imported = await send('caller', 'POST', '/collections/h/graph/import', graph);
+  await ended(`/graph/jobs/${imported.json<Job>().id}`);
+  const dryRun = { documentId: 'd', partitionKey: 'p', text: 'x', options: { dryRun: true } };
+  for (const [name, status] of [
+    ['writer', 403],
+    // Past its rights: the collection has no vectors.
+    ['caller', 400],
+  ] as const)
+    expect((await send(name, 'POST', '/collections/h/rag/ingest-text', dryRun)).status).toBe(status);
+  const inspect = () => send('writer', 'POST', '/collections/h/graph/inspect/jobs', {}, 'again');
+  const started = await inspect();
+  expect(started.status, started.body).toBe(202);
+  const path = `/graph/jobs/${started.json<Job>().id}`;
+  expect(await ended(path)).toMatchObject({ graphId: 'default', nodeCount: 1 });
+  for (const answer of [await inspect(), await send('ender', 'DELETE', path)])
+    expect(answer.json()).toMatchObject({ graphId: null, partitionKey: null, nodeCount: 0, recordCount: 0 });
 });

@@ -77,6 +77,20 @@ describe('a snippet', () => {
 });
 
 describe('reranked results', () => {
+  test('have scores between those of both also with weights and scores near the end of doubles', () => {
+    const weights = fc.double({ min: 0.001, max: 1e308, noNaN: true });
+    const scores = fc.double({ min: -1e308, max: 1e308, noNaN: true });
+    fc.assert(
+      fc.property(weights, weights, scores, scores, (one, other, given, found) => {
+        fc.pre(Number.isFinite(one + other));
+        const options = { rerankScoreWeight: one, originalScoreWeight: other };
+        const [only] = blend([result('a', given)], [item('a', 1, found)], options);
+        expect(Number.isFinite(only?.score)).toBe(true);
+      }),
+      { examples: [[1, 1e308, 1e308, 1e308]] },
+    );
+  });
+
   test('have the order of the reranker; those that it dropped follow in their old one', () => {
     const results = [result('a', 0.9), result('b', 0.8), result('c', 0.7), result('d', 0.6)];
     const blended = blend(results, [item('d', 1, 0.5), item('b', 2, 0.25)], rerankOnly);

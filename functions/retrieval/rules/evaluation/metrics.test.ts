@@ -40,6 +40,16 @@ function naive(expected: readonly RankedExpectation[], k: number) {
 }
 
 describe('the metrics of a ranking', () => {
+  test('are those of the same relevances in a smaller unit, where their sum is too large for a number', () => {
+    const ranks = [1, null, 3, 2];
+    const of = (relevances: readonly number[]) =>
+      rankMetrics(
+        relevances.map((relevance, at) => ({ relevance, rank: ranks[at] ?? null })),
+        4,
+      );
+    expect(of([1e308, 1e308, 5e307, 1e308]).ndcg).toBeCloseTo(of([2, 2, 1, 2]).ndcg, 12);
+  });
+
   test('are those that scikit-learn gives', () => {
     expect(vectors.length).toBe(48);
     for (const { k, relevances, ranks, ...known } of vectors) {
