@@ -154,9 +154,8 @@ export const graphAsDone: Readonly<Record<string, RecordBehaviour>> = {
   'SvcGraphCollectionImportRequest.createCollectionIfMissing': importing(false, fresh, small),
   'SvcGraphCollectionImportRequest.replaceExisting': importing(true, (call) => madeOf(call, small), small),
   'SvcGraphCollectionImportRequest.continueOnError': importing(true, fresh, {
-    ...small,
-    // No record can hold it.
-    assertions: [{ id: 'large', subjectId: 'a', properties: { of: 'x'.repeat(910_000) } }],
+    // No record can hold the first of them.
+    nodes: [{ ...node('0'), properties: { of: 'x'.repeat(910_000) } }, node('a')],
   }),
   'SvcGraphCollectionImportRequest.allowNonGraphPolicy': importing(
     true,
