@@ -135,8 +135,7 @@ class IngestCall {
     const options = { ...this.#options, from: begun.next, ...(ledger === undefined ? {} : { ledger }) };
     const rest = await writePlan(this.#parts, this.#space, collection, writes, options);
     if (rest === null) return null;
-    for (const chunk of plan.chunks)
-      if (chunk.action !== 'deduplicated') this.#options.known?.add(this.#document, chunk);
+    this.#options.known?.remember(plan);
     return this.#done(plan, writes, {
       whole: false,
       stamps: [...before, ...rest.stamps],

@@ -63,7 +63,8 @@ export function* planIngestion(
   pointer = '',
 ): Generator<void, IngestPlan> {
   const chunks = yield* planChunks(document, cut, stored, known);
-  const stale = document.options.replaceDocumentChunks ? staleIn(stored, cut) : [];
+  const stale = document.options.replaceDocumentChunks ? staleIn(stored, chunks) : [];
+  known.lose(stale);
   const manifest = yield* planManifest(document, chunks, stored, pointer);
   // Each of these reads all chunks: they are steps of their own.
   yield;
@@ -101,8 +102,10 @@ export function* planAsDone(
   return { ...done, hash: yield* planHash(done) };
 }
 
-function staleIn({ ofDocument }: StoredChunks, cut: readonly DocumentChunk[]): readonly StaleChunk[] {
-  const current = new Set(cut.map(({ id }) => id));
+/** A chunk for which another record stands has none: what the document had of it is stale. */
+function staleIn({ ofDocument }: StoredChunks, chunks: readonly PlannedChunk[]): readonly StaleChunk[] {
+  const own = chunks.filter(({ action }) => action !== 'deduplicated');
+  const current = new Set(own.map(({ id }) => id));
   const stale = ofDocument.filter(({ id }) => !current.has(id));
   return orderedByKey(stale.map(staleChunk));
 }
