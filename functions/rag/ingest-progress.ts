@@ -3,7 +3,7 @@ import type { RecordParts } from '../collections/parts.ts';
 import { IMPORT_PROGRESS, spaceScope } from '../collections/store-collections.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import type { Found, RecordData, RecordKey } from '../store/port.ts';
+import type { Found, Head, RecordData, RecordKey } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type PackedPlan, packPlan } from './rules/packed-plan.ts';
 import type { IngestPlan } from './rules/plan.ts';
@@ -25,6 +25,8 @@ export interface BegunPlan {
   readonly next: number;
   /** Of the records that were written, in the order of the writes. */
   readonly revisions: readonly number[];
+  /** The places of removals that were not made. */
+  readonly spared: readonly number[];
 }
 
 /**
@@ -63,25 +65,29 @@ export class IngestProgress {
     const { hash } = plan;
     return {
       keys: [{ key }],
-      writes(found, { from, next }, stamps) {
+      writes(found, { from, next, spared }, stamps) {
         const before = headIn(found, key);
         // Another execution of the job has moved it: this one goes on from there.
         if (before?.incarnation === incarnation ? before.next !== from || before.hash !== hash : from > 0)
           return null;
-        const known = from === 0 ? [] : (before?.revisions ?? []);
-        const revisions = [...known, ...stamps.map(({ revision }) => revision)];
-        const head = { incarnation, hash, next, revisions: JSON.stringify(revisions) };
+        const known = from === 0 ? null : before;
+        const revisions = [...(known?.revisions ?? []), ...stamps.map(({ revision }) => revision)];
+        const lists = listsHead(revisions, [...(known?.spared ?? []), ...spared]);
+        const head = { incarnation, hash, next, ...lists };
         return [{ put: from === 0 ? { key, head, body, listing } : { key, head } }];
       },
     };
   }
 }
 
-interface ProgressHead {
-  readonly incarnation: string;
+interface ProgressHead extends Omit<BegunPlan, 'plan'> {
   readonly hash: string;
-  readonly next: number;
-  readonly revisions: readonly number[];
+}
+
+/** Most plans spare nothing, and a head is read with every write. */
+function listsHead(revisions: readonly number[], spared: readonly number[]): Head {
+  const common = { revisions: JSON.stringify(revisions) };
+  return spared.length === 0 ? common : { ...common, spared: JSON.stringify(spared) };
 }
 
 function headIn(found: Found, key: RecordKey): ProgressHead | null {
@@ -95,10 +101,11 @@ function headOf({ head }: RecordData): ProgressHead {
     hash: String(head['hash']),
     next: Number(head['next']),
     revisions: parseJson(String(head['revisions'])) as readonly number[],
+    spared: parseJson(String(head['spared'] ?? '[]')) as readonly number[],
   };
 }
 
 function begunIn(record: RecordData): BegunPlan {
-  const { incarnation, next, revisions } = headOf(record);
-  return { incarnation, next, revisions, plan: parseJson(record.body ?? 'null') as PackedPlan };
+  const { hash: _, ...begun } = headOf(record);
+  return { ...begun, plan: parseJson(record.body ?? 'null') as PackedPlan };
 }

@@ -10,7 +10,7 @@ import { readStored } from './read-stored.ts';
 import { cutDocument, type DocumentChunk } from './rules/cut-document.ts';
 import type { IngestDocument } from './rules/ingest-document.ts';
 import { unpackPlan } from './rules/packed-plan.ts';
-import { type IngestPlan, planIngestion } from './rules/plan.ts';
+import { type IngestPlan, planAsDone, planIngestion } from './rules/plan.ts';
 import { RequestRecords } from './rules/plan-chunks.ts';
 import { checkRecordSizes } from './rules/record-sizes.ts';
 import { storedChunks } from './rules/stored-chunks.ts';
@@ -111,10 +111,11 @@ class IngestCall {
       const ledger = await progress?.ledger(collection, plan);
       const kept = keptRecords(plan, stored);
       const options = { ...this.#options, kept, ...(ledger === undefined ? {} : { ledger }) };
-      const written = await writePlan(parts, this.#space, collection, this.#writesOf(plan, stored), options);
+      const writes = this.#writesOf(plan, stored);
+      const written = await writePlan(parts, this.#space, collection, writes, options);
       if (written === null) return null;
       shared?.take(known);
-      return { plan, written };
+      return this.#done(plan, writes, written);
     }
     shared?.take(known);
     return { plan, written: null };
@@ -134,9 +135,19 @@ class IngestCall {
     const options = { ...this.#options, from: begun.next, ...(ledger === undefined ? {} : { ledger }) };
     const rest = await writePlan(this.#parts, this.#space, collection, writes, options);
     if (rest === null) return null;
-    for (const chunk of plan.chunks)
-      if (chunk.action !== 'deduplicated') this.#options.known?.add(this.#document, chunk);
-    return { plan, written: { whole: false, stamps: [...before, ...rest.stamps] } };
+    this.#options.known?.remember(plan);
+    return this.#done(plan, writes, {
+      whole: false,
+      stamps: [...before, ...rest.stamps],
+      spared: [...begun.spared, ...rest.spared],
+    });
+  }
+
+  /** The answer says what was done: between the transactions of a large plan others may have changed its records. */
+  async #done(plan: IngestPlan, writes: readonly PlanWrite[], written: WrittenPlan): Promise<Ingested> {
+    const revisions = new Map(written.stamps.map(({ id, revision }) => [id, revision]));
+    const spared = new Set(written.spared.map((at) => writes[at]?.key.id ?? ''));
+    return { plan: await this.#inTurns(planAsDone(plan, { revisions, spared })), written };
   }
 
   #writesOf(plan: IngestPlan, stored: Parameters<typeof planWrites>[1]): readonly PlanWrite[] {

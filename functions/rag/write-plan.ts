@@ -46,6 +46,8 @@ export interface LedgerMove {
   readonly from: number;
   /** The place of the first write that is left. */
   readonly next: number;
+  /** The places of removals that were not made. */
+  readonly spared: readonly number[];
 }
 
 export interface WriteOptions {
@@ -61,12 +63,15 @@ export interface WrittenPlan {
   /** Whether all of it went into one transaction: readers saw it whole or not at all. */
   readonly whole: boolean;
   readonly stamps: readonly WrittenStamp[];
+  /** The places of removals that were not made: what stands there is no longer what the plan has seen. */
+  readonly spared: readonly number[];
 }
 
 /**
  * Writes a plan: in one transaction while it fits, else in several, in the order of the writes. `null`: a record that a plan that fits
  * writes or keeps is no longer as it has seen it, the name points elsewhere, or the ledger has moved; nothing more was written, and the caller
- * looks anew.
+ * looks anew. A plan of several transactions cannot be made anew once it is begun: there each removal looks for itself, and a chunk is
+ * written over what stands there, as a new plan would do.
  */
 export async function writePlan(
   parts: RecordParts,
@@ -77,6 +82,7 @@ export async function writePlan(
 ): Promise<WrittenPlan | null> {
   const writer = new PlanWriter(parts, await parts.store(), space, collection, options);
   const stamps: WrittenStamp[] = [];
+  const spared: number[] = [];
   let next = options.from ?? 0;
   for (let isFirst = next === 0; next < writes.length; isFirst = false) {
     options.signal?.throwIfAborted();
@@ -84,20 +90,20 @@ export async function writePlan(
     const isWhole = isFirst && batch.length === writes.length;
     const written = await writer.write(batch, next, isWhole);
     if (written === null) return null;
-    if (isWhole && written.count === batch.length) return { whole: true, stamps: written.stamps };
+    if (isWhole && written.count === batch.length) return { whole: true, stamps: written.stamps, spared: [] };
     stamps.push(...written.stamps);
+    spared.push(...written.spared);
     next += written.count;
   }
-  return { whole: writes.length === 0, stamps };
+  return { whole: writes.length === 0, stamps, spared };
 }
 
 interface ReadyWrite extends Pick<PlanWrite, 'key' | 'seen'> {
   readonly input: FindableRecord | null;
 }
 
-interface Written {
+interface Written extends Omit<WrittenPlan, 'whole'> {
   readonly count: number;
-  readonly stamps: readonly WrittenStamp[];
 }
 
 class PlanWriter {
@@ -166,11 +172,12 @@ class PlanWriter {
       if (movedFrom(this.#collection, found) !== null) return { writes: [], result: null };
       if (isWhole && !watched.every((each) => this.#isAsSeen(found, each)))
         return { writes: [], result: null };
-      const { writes, stamps } = this.#decide(found, batch, decisionTime(clock, arrivedAt));
+      const { writes, stamps, passed } = this.#decide(found, batch, decisionTime(clock, arrivedAt));
       const next = from + batch.length;
-      const moved = ledger === undefined ? [] : ledger.writes(found, { from, next }, stamps);
+      const spared = passed.map((at) => from + at);
+      const moved = ledger === undefined ? [] : ledger.writes(found, { from, next, spared }, stamps);
       if (moved === null) return { writes: [], result: null };
-      return { writes: [...writes, ...moved], result: { count: batch.length, stamps } };
+      return { writes: [...writes, ...moved], result: { count: batch.length, stamps, spared } };
     });
   }
 
@@ -182,11 +189,14 @@ class PlanWriter {
   #decide(found: Found, batch: readonly ReadyWrite[], now: number) {
     const writes: Write[] = [];
     const stamps: WrittenStamp[] = [];
-    for (const { key, input } of batch) {
+    const passed: number[] = [];
+    for (const [at, { key, seen, input }] of batch.entries()) {
       const place = recordKey(this.#collection.incarnation, key);
       const before = found.get(place);
       if (input === null) {
-        if (before !== undefined) writes.push({ remove: place });
+        // What has moved since is somebody else's record now.
+        if (before !== undefined && this.#isAsSeen(found, { key, seen })) writes.push({ remove: place });
+        else passed.push(at);
         continue;
       }
       const stamp = decideUpsert(
@@ -198,6 +208,6 @@ class PlanWriter {
       writes.push({ put: recordData(this.#collection, input, stamp) });
       stamps.push({ id: key.id, etag: stamp.etag, revision: stamp.revision });
     }
-    return { writes, stamps };
+    return { writes, stamps, passed };
   }
 }

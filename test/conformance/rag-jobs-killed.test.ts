@@ -12,6 +12,7 @@ import { MemoryStore } from '../simulation/memory-store.ts';
 import { type Death, DyingStore, LIVE } from '../support/dying-store.ts';
 import { RagStage, SHAPE, sentences } from '../support/rag-stage.ts';
 import { patched } from './canonical-outbox-tenant.ts';
+import { withRival, writesNote } from './rag-jobs-rivals.ts';
 
 /** A worker that dies at any of its calls: another one goes on, and both end as one that lives. */
 
@@ -23,13 +24,20 @@ const cases = [
   { name: 'with a result beside its run', before: 4, after: [6], resultBytesMax: 200 },
   { name: 'that needs several transactions', before: 70, after: [60], resultBytesMax: 262_144 },
   {
+    name: 'that finds a record of another call behind its first transaction',
+    before: 70,
+    after: [60],
+    resultBytesMax: 262_144,
+    meetsRival: true,
+  },
+  {
     name: 'of several documents that lend each other vectors',
     before: 4,
     after: [3, 3],
     resultBytesMax: 262_144,
   },
 ];
-type Case = (typeof cases)[number];
+type Case = (typeof cases)[number] & { readonly meetsRival?: boolean };
 
 /** What a planted bug makes of the store of the first worker. */
 type Plant = (store: RecordStore) => RecordStore;
@@ -56,12 +64,16 @@ interface End {
 async function endOf(
   store: RecordStore,
   dies: Death,
-  { before, after, resultBytesMax }: Case,
+  { before, after, resultBytesMax, meetsRival = false }: Case,
   plant: Plant = (own) => own,
 ): Promise<End> {
-  const stage = await new RagStage(store).begin();
+  let last: string | null = null;
+  const writesLast = () => (last === null ? Promise.resolve() : writesNote(stage, last));
+  const stage = new RagStage(withRival(store, writesLast, () => last !== null));
+  await stage.begin();
   const common = { resultBytesMax, leaseMs: LEASE_MS };
   await stage.rag(common).ingest({ documentId: 'd0', text: sentences(0, before), options: OPTIONS });
+  if (meetsRival) last = (await stage.records()).findLast(({ type }) => type === 'rag.chunk')?.id ?? null;
   const documents = after.map((count, at) => {
     const reuse = { reuseExistingChunkVectors: true, deduplicateExistingChunks: at > 1 };
     return { documentId: `d${at}`, text: sentences(before - 2, count), options: { ...OPTIONS, ...reuse } };
@@ -114,12 +126,33 @@ describe.each(cases)('an ingestion $name', (each) => {
   });
 });
 
+/** The first worker writes its ledger without what it has left to others. */
+const boastful: Plant = (store) =>
+  patched(store, {
+    transact: (scope, request, decide) =>
+      store.transact(scope, request, (found) => {
+        const { writes, ...rest } = decide(found);
+        return { ...rest, writes: writes.map(withoutSpared) };
+      }),
+  });
+
+function withoutSpared(write: Write): Write {
+  if (!('put' in write) || write.put.key.collection !== IMPORT_PROGRESS.name) return write;
+  const { spared: _, ...head } = write.put.head;
+  return { put: { ...write.put, head } };
+}
+
+test('the oracle finds a worker that forgets which removals it has not made', async () => {
+  expect(await otherEnds(inMemory, cases[3]!, { plant: boastful })).not.toEqual([]);
+});
+
 test('ends the same after kills of its worker on SQLite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-rag-killed-'));
   const path = join(folder, 'rag.sqlite');
   const store = await openSqliteStore({ path, ...machine, collections: declaredCollections });
   const open = () => Promise.resolve(store);
   expect(await otherEnds(open, cases[2]!, { step: 3 })).toEqual([]);
+  expect(await otherEnds(open, cases[3]!, { step: 3 })).toEqual([]);
   expect(await otherEnds(open, cases[0]!, { step: 2 })).toEqual([]);
   await store.close();
 });

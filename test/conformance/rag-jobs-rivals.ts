@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import { queryRecords } from '../../functions/collections/query-records.ts';
+import { IMPORT_PROGRESS } from '../../functions/collections/store-collections.ts';
+import { deleteRecord, upsertRecord } from '../../functions/collections/write-records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { RagStage, SHAPE, sentences } from '../support/rag-stage.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 
+const PROGRESS = IMPORT_PROGRESS.name;
 const REPLACE = { ...SHAPE, replaceDocumentChunks: true };
 const splits = (text: string) => text.split(/(?<=\.) /).sort();
 
@@ -42,6 +45,64 @@ async function seenBetween(store: RecordStore, texts: readonly string[]): Promis
   return seen;
 }
 
+/** Calls `rival` once, behind the first transaction in which a job writes records. */
+export function withRival(
+  inner: RecordStore,
+  rival: () => Promise<unknown>,
+  isArmed: () => boolean = () => true,
+): RecordStore {
+  let isDue = true;
+  return patched(inner, {
+    transact: async (scope, request, decide) => {
+      let begins = false;
+      const answer = await inner.transact(scope, request, (found) => {
+        const decision = decide(found);
+        begins = decision.writes.some((write) => 'put' in write && write.put.key.collection === PROGRESS);
+        return decision;
+      });
+      if (begins && isDue && isArmed()) {
+        isDue = false;
+        await rival();
+      }
+      return answer;
+    },
+  });
+}
+
+interface Meeting {
+  /** Chunks of the document before and after. */
+  readonly before: number;
+  readonly after: number;
+  /** Which record the rival changes: the last chunk of the document before, or after. */
+  readonly of: 'before' | 'after';
+  readonly rival: (stage: RagStage, id: string) => Promise<unknown>;
+}
+
+/** Ingests a document anew while another caller changes one of its records behind the first transaction. */
+async function meet(store: RecordStore, { before, after, of, rival }: Meeting) {
+  const stage = await new RagStage(store).begin();
+  const service = stage.rag();
+  const texts = [sentences(0, before), sentences(1_000, after)];
+  const documents = texts.map((text) => ({ documentId: 'd', text, options: REPLACE }));
+  const planOf = async (document: object) => {
+    const dry = await service.ingest({ ...document, options: { ...REPLACE, dryRun: true } });
+    return dry.textResult?.chunks ?? [];
+  };
+  const [old, next] = [await planOf(documents[0]!), await planOf(documents[1]!)];
+  const id = (of === 'before' ? old : next).at(-1)?.id ?? '';
+  await service.ingest(documents[0]!);
+  const over = withRival(stage.store, () => rival(stage, id));
+  const { textResult } = await stage.rag({ over }).ingest(documents[1]!);
+  const records = await stage.records();
+  return { id, textResult, record: records.find((each) => each.id === id), count: records.length };
+}
+
+const note = (id: string) => ({ id, partitionKey: 'p', type: 'note', content: { text: 'A note.' } });
+export const writesNote: Meeting['rival'] = (stage, id) =>
+  upsertRecord(stage.partsOver(stage.store), stage.space, 'notes', JSON.stringify(note(id)), null);
+const removes: Meeting['rival'] = (stage, id) =>
+  deleteRecord(stage.partsOver(stage.store), stage.space, 'notes', { partitionKey: 'p', id });
+
 export function describeRagRivals(store: () => RecordStore): void {
   test('an ingestion that fits one transaction is seen whole or not at all', async () => {
     const seen = await seenBetween(store(), [sentences(0, 7), sentences(100, 4)]);
@@ -71,5 +132,25 @@ export function describeRagRivals(store: () => RecordStore): void {
     for (const { id } of jobs) ended.push(await service.ended(id));
     expect(ended.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
     expect(texts.map(splits)).toContainEqual(await stage.texts());
+  });
+
+  test('a large ingestion leaves a record that another call writes while it removes', async () => {
+    const met = await meet(store(), { before: 110, after: 120, of: 'before', rival: writesNote });
+    expect(met.record).toMatchObject(note(met.id));
+    expect([met.textResult?.deletedStaleCount, met.count]).toEqual([109, 121]);
+    const stale = met.textResult?.staleDeletes.map(({ id }) => id);
+    expect([stale?.length, stale?.includes(met.id)]).toEqual([109, false]);
+  });
+
+  test('a large ingestion counts no removal that another call has made', async () => {
+    const met = await meet(store(), { before: 110, after: 120, of: 'before', rival: removes });
+    expect([met.textResult?.deletedStaleCount, met.count]).toEqual([109, 120]);
+  });
+
+  test('a chunk of a large ingestion is written over what another call writes there, and says so', async () => {
+    const met = await meet(store(), { before: 1, after: 120, of: 'after', rival: writesNote });
+    expect(met.record).toMatchObject({ type: 'rag.chunk', revision: 2 });
+    expect(met.textResult).toMatchObject({ createdCount: 119, updatedCount: 1 });
+    expect(met.textResult?.chunks.at(-1)).toMatchObject({ id: met.id, action: 'updated', revision: 2 });
   });
 }

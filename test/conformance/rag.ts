@@ -146,6 +146,27 @@ export function describeRag(provider: string, open: () => Promise<RecordStore>, 
       expect(await stage.texts()).toHaveLength(4);
     });
 
+    test('remove the record of a chunk for which that of another document stands now', async () => {
+      const stage = await begin();
+      const options = { replaceDocumentChunks: true, deduplicateExistingChunks: true };
+      const given = (documentId: string, access: string) =>
+        stage.ingest(
+          { text: words(0, 3), documentId, metadata: { access } },
+          documentId === 'd' ? options : {},
+        );
+      await given('d', 'public');
+      await given('e', 'public');
+      const { plan } = await given('d', 'secret');
+      expect(plan.counts).toMatchObject({ deduplicatedCount: 3, deletedStaleCount: 3 });
+      const left = (await stage.records()).map(({ metadata }) => metadata as Record<string, unknown>);
+      expect(left.map((each) => each['documentId'])).toEqual(['e', 'e', 'e']);
+      const again = await given('d', 'secret');
+      expect(again.plan.counts).toMatchObject({ deduplicatedCount: 3, deletedStaleCount: 0 });
+      // Nothing stands for the other document any more: it keeps its records.
+      const other = await stage.ingest({ text: words(0, 3), documentId: 'e' }, options);
+      expect(other.plan.counts).toMatchObject({ updatedCount: 3, deletedStaleCount: 0 });
+    });
+
     test('of a large document go chunk by chunk, removals after all chunks and the manifest last', async () => {
       const stage = await begin();
       await stage.ingest({ text: words(0, 120) });

@@ -23,6 +23,19 @@ interface KnownRecord extends RecordKey {
   readonly documentId: string;
 }
 
+interface RememberedPlan {
+  readonly document: IngestDocument;
+  readonly chunks: readonly PlannedChunk[];
+  readonly stale: readonly RecordKey[];
+}
+
+interface DecidedIds {
+  /** The ids that the document's chunks have from now on. */
+  readonly current: ReadonlySet<string>;
+  /** Those of them that are decided and have a record: only these may stand for another chunk. */
+  readonly standing: ReadonlySet<string>;
+}
+
 /** Candidates that a plan looks at, in the order of their keys. */
 const DUPLICATES_MAX = 50;
 const VECTORS_MAX = 25;
@@ -34,12 +47,15 @@ const VECTORS_MAX = 25;
 export class RequestRecords {
   #byText = new Map<string, KnownRecord[]>();
   #byEmbeddedText = new Map<string, KnownRecord[]>();
+  /** Removed by the request. A dry run still finds them in the collection. */
+  #gone = new Set<string>();
 
   /** For a plan that may be made anew. */
   copy(): RequestRecords {
     const copy = new RequestRecords();
     copy.#byText = copied(this.#byText);
     copy.#byEmbeddedText = copied(this.#byEmbeddedText);
+    copy.#gone = new Set(this.#gone);
     return copy;
   }
 
@@ -47,40 +63,58 @@ export class RequestRecords {
   take(copy: RequestRecords): void {
     this.#byText = copy.#byText;
     this.#byEmbeddedText = copy.#byEmbeddedText;
+    this.#gone = copy.#gone;
+  }
+
+  /** Takes over a plan that was made with others. */
+  remember({ document, chunks, stale }: RememberedPlan): void {
+    for (const chunk of chunks) if (chunk.action !== 'deduplicated') this.add(document, chunk);
+    this.lose(stale);
+  }
+
+  lose(keys: readonly RecordKey[]): void {
+    for (const key of keys) this.#gone.add(keyText(key));
+  }
+
+  isGone(key: RecordKey): boolean {
+    return this.#gone.has(keyText(key));
   }
 
   add(document: IngestDocument, chunk: DocumentChunk): void {
     const { partitionKey, documentId } = document;
     const key = { partitionKey, id: chunk.id, documentId };
+    this.#gone.delete(keyText(key));
     addTo(this.#byText, duplicateKey(document, chunk), key);
     addTo(this.#byEmbeddedText, vectorKey(document, chunk), key);
   }
 
-  /** `current` are the ids that the document's chunks have from now on. */
   duplicateOf(
     document: IngestDocument,
     chunk: DocumentChunk,
     scope: Scope,
-    current: ReadonlySet<string>,
+    decided: DecidedIds,
   ): RecordKey | null {
     const found = this.#byText.get(duplicateKey(document, chunk)) ?? [];
-    const isOther = ({ partitionKey, id }: RecordKey) =>
-      partitionKey !== document.partitionKey || id !== chunk.id;
     const stands = (key: KnownRecord) =>
-      isOther(key) && isInScope(key, document, scope) && !isLost(document, key, current);
+      isInScope(key, document, scope) && !this.isGone(key) && !isLost(document, key, decided);
     return keyOf(found.find(stands));
   }
 
   vectorFor(document: IngestDocument, chunk: DocumentChunk, scope: Scope): RecordKey | null {
     const found = this.#byEmbeddedText.get(vectorKey(document, chunk)) ?? [];
-    return keyOf(found.find((key) => isInScope(key, document, scope)));
+    return keyOf(found.find((key) => isInScope(key, document, scope) && !this.isGone(key)));
   }
 }
 
-/** Whether an earlier item of the request wrote the record for this very document, which loses it now. */
-function isLost(document: IngestDocument, key: KnownRecord, current: ReadonlySet<string>): boolean {
-  const isOfDocument = key.partitionKey === document.partitionKey && key.documentId === document.documentId;
-  return document.options.replaceDocumentChunks && isOfDocument && !current.has(key.id);
+/** Whether an earlier item of the request wrote the record for this very document, which loses it now, or may do so. */
+function isLost(document: IngestDocument, key: KnownRecord, { current, standing }: DecidedIds): boolean {
+  if (key.partitionKey !== document.partitionKey) return false;
+  if (current.has(key.id)) return !standing.has(key.id);
+  return document.options.replaceDocumentChunks && key.documentId === document.documentId;
+}
+
+function keyText({ partitionKey, id }: RecordKey): string {
+  return JSON.stringify([partitionKey, id]);
 }
 
 function keyOf(record: RecordKey | undefined): RecordKey | null {
@@ -119,23 +153,25 @@ export function* planChunks(
   known: RequestRecords,
 ): Generator<void, readonly PlannedChunk[]> {
   const current = new Set(chunks.map(({ id }) => id));
+  const standing = new Set<string>();
   const planned: PlannedChunk[] = [];
   for (const chunk of chunks) {
-    const decision = decideChunk({ document, chunks, stored, known, current }, chunk);
-    if (decision.action !== 'deduplicated') known.add(document, chunk);
+    const decision = decideChunk({ document, chunks, stored, known, current, standing }, chunk);
+    if (decision.action !== 'deduplicated') {
+      known.add(document, chunk);
+      standing.add(chunk.id);
+    }
     planned.push({ ...chunk, ...decision });
     yield;
   }
   return planned;
 }
 
-interface Planning {
+interface Planning extends DecidedIds {
   readonly document: IngestDocument;
   readonly chunks: readonly DocumentChunk[];
   readonly stored: StoredChunks;
   readonly known: RequestRecords;
-  /** The ids that the document's chunks have from now on. */
-  readonly current: ReadonlySet<string>;
 }
 
 type Decision = Pick<PlannedChunk, 'action' | 'embeddingAction' | 'vectorFrom' | 'duplicateOf'>;
@@ -191,9 +227,10 @@ function isEmbeddedAlike(document: IngestDocument, chunk: DocumentChunk, other: 
   );
 }
 
-function duplicate({ document, stored, known, current }: Planning, chunk: DocumentChunk): RecordKey | null {
+function duplicate(planning: Planning, chunk: DocumentChunk): RecordKey | null {
+  const { document, stored, known, current } = planning;
   const scope = document.options.chunkDedupeScope;
-  const ofRequest = known.duplicateOf(document, chunk, scope, current);
+  const ofRequest = known.duplicateOf(document, chunk, scope, planning);
   if (ofRequest !== null || scope === 'request') return ofRequest;
   const candidates = stored.withText(chunk.textHash).filter((each) => isInScope(each, document, scope));
   const found = candidates
@@ -202,7 +239,8 @@ function duplicate({ document, stored, known, current }: Planning, chunk: Docume
         type === document.type && (id !== chunk.id || partitionKey !== document.partitionKey),
     )
     .slice(0, DUPLICATES_MAX)
-    .find((each) => isEmbeddedAlike(document, chunk, each) && !isLeaving(document, each, current));
+    .filter((each) => !known.isGone(each) && !isLeaving(document, each, current))
+    .find((each) => isEmbeddedAlike(document, chunk, each));
   return keyOf(found);
 }
 
@@ -221,6 +259,6 @@ function reusableVector({ document, stored, known }: Planning, chunk: DocumentCh
     .withEmbeddedText(chunk.embeddingTextHash)
     .filter((each) => isInScope(each, document, scope))
     .slice(0, VECTORS_MAX)
-    .find((each) => isEmbeddedAlike(document, chunk, each));
+    .find((each) => isEmbeddedAlike(document, chunk, each) && !known.isGone(each));
   return keyOf(found);
 }

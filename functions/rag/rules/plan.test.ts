@@ -173,6 +173,73 @@ test('records of the document that the plan does not name are stale, in the orde
   expect(planOf(documentOf({ text: 'One.', documentId: 'd', options }), before).stale).toEqual([]);
 });
 
+describe('the own record of a chunk for which another stands', () => {
+  const dedupe = { ...options, deduplicateExistingChunks: true };
+  const replacing = { ...dedupe, replaceDocumentChunks: true };
+  const secret = { access: 'secret' };
+  const [own, other] = ['d', 'e'].map((documentId) =>
+    storedAfter(planOf(documentOf({ text, documentId, options }))),
+  ) as [StoredChunk[], StoredChunk[]];
+  const ids = own.map(({ id }) => id).sort();
+  const planWith = (given: object, known = new RequestRecords()) =>
+    planOf(
+      documentOf({ text, documentId: 'd', metadata: secret, options: given }),
+      [...own, ...other],
+      known,
+    );
+
+  test('is stale, and stays where the document keeps its records', () => {
+    const plan = planWith(replacing);
+    expect(plan.stale.map(({ id }) => id)).toEqual(ids);
+    expect(plan.counts).toMatchObject({ deduplicatedCount: ids.length, deletedStaleCount: ids.length });
+    expect(planWith(dedupe).stale).toEqual([]);
+  });
+
+  test('is not stale where it says the same already', () => {
+    const same = { text, documentId: 'd', options: { ...replacing, skipUnchangedChunks: true } };
+    const plan = planOf(documentOf(same), [...own, ...other]);
+    expect([plan.counts.reusedCount, plan.stale]).toEqual([ids.length, []]);
+  });
+
+  test('stands for no chunk of the same plan', () => {
+    // An earlier item of the batch wrote both places of the text; another record stands for the second one now.
+    const twice = { text: 'Same words. Same words.', documentId: 'd' };
+    const known = new RequestRecords();
+    const before = planOf(
+      documentOf({ ...twice, options: { chunkChars: 11, chunkOverlapChars: 0 } }),
+      [],
+      known,
+    );
+    const again = { ...replacing, chunkChars: 11 };
+    const plan = planOf(documentOf({ ...twice, options: again }), storedAfter(before), known);
+    const stale = new Set(plan.stale.map(({ id }) => id));
+    expect(plan.counts).toMatchObject({ updatedCount: 1, deduplicatedCount: 1, deletedStaleCount: 1 });
+    expect(plan.chunks.filter(({ duplicateOf }) => stale.has(duplicateOf?.id ?? ''))).toEqual([]);
+  });
+
+  test('stands for no later document of the batch, dry or not, whose text is kept', () => {
+    for (const after of [[...own, ...other], other]) {
+      const known = new RequestRecords();
+      planWith(replacing, known);
+      const second = planOf(documentOf({ text, documentId: 'e', options: replacing }), after, known);
+      expect(second.counts).toMatchObject({ updatedCount: ids.length, deletedStaleCount: 0 });
+    }
+  });
+});
+
+test('a record that an earlier document of the batch loses stands for no later one, and lends no vector', () => {
+  const known = new RequestRecords();
+  const replacing = { ...options, replaceDocumentChunks: true };
+  const before = planOf(documentOf({ text, documentId: 'd', options }), [], known);
+  const stored = storedAfter(before);
+  planOf(documentOf({ text: 'One.', documentId: 'd', options: replacing }), stored, known);
+  const more = { ...options, deduplicateExistingChunks: true, reuseExistingChunkVectors: true };
+  for (const records of [stored, []]) {
+    const later = planOf(documentOf({ text, documentId: 'e', options: more }), records, known.copy());
+    expect(actionsOf(later)).toEqual(all(later.chunks.length, 'created/generated'));
+  }
+});
+
 test('an ingestion that is made again does nothing', () => {
   const words = fc.array(fc.constantFrom('one', 'two. ', 'three\n', '\n\n', 'four '), {
     minLength: 1,

@@ -63,7 +63,8 @@ export function* planIngestion(
   pointer = '',
 ): Generator<void, IngestPlan> {
   const chunks = yield* planChunks(document, cut, stored, known);
-  const stale = document.options.replaceDocumentChunks ? staleIn(stored, cut) : [];
+  const stale = document.options.replaceDocumentChunks ? staleIn(stored, chunks) : [];
+  known.lose(stale);
   const manifest = yield* planManifest(document, chunks, stored, pointer);
   // Each of these reads all chunks: they are steps of their own.
   yield;
@@ -72,8 +73,39 @@ export function* planIngestion(
   return { ...plan, hash: yield* planHash(plan) };
 }
 
-function staleIn({ ofDocument }: StoredChunks, cut: readonly DocumentChunk[]): readonly StaleChunk[] {
-  const current = new Set(cut.map(({ id }) => id));
+/** What became of the writes of a plan. */
+export interface PlanOutcome {
+  /** The revisions of the records that were written. */
+  readonly revisions: ReadonlyMap<string, number>;
+  /** Records that were to be removed and were not. */
+  readonly spared: ReadonlySet<string>;
+}
+
+/** The plan as it was done where others have changed its records meanwhile, with the hash of that; the plan itself where it was as seen. */
+export function* planAsDone(
+  plan: IngestPlan,
+  { revisions, spared }: PlanOutcome,
+): Generator<void, IngestPlan> {
+  const asDone = <Each extends { readonly id: string; readonly action: string }>(each: Each): Each => {
+    const revision = revisions.get(each.id);
+    if (revision === undefined) return each;
+    const action = revision === 1 ? 'created' : 'updated';
+    return action === each.action ? each : { ...each, action };
+  };
+  const chunks = plan.chunks.map(asDone);
+  const stale = plan.stale.filter(({ id }) => !spared.has(id));
+  const manifest = plan.manifest === null ? null : asDone(plan.manifest);
+  const isSame = manifest === plan.manifest && chunks.every((chunk, at) => chunk === plan.chunks[at]);
+  if (isSame && stale.length === plan.stale.length) return plan;
+  yield;
+  const done = { document: plan.document, chunks, stale, manifest, counts: countsOf(chunks, stale) };
+  return { ...done, hash: yield* planHash(done) };
+}
+
+/** A chunk for which another record stands has none: what the document had of it is stale. */
+function staleIn({ ofDocument }: StoredChunks, chunks: readonly PlannedChunk[]): readonly StaleChunk[] {
+  const own = chunks.filter(({ action }) => action !== 'deduplicated');
+  const current = new Set(own.map(({ id }) => id));
   const stale = ofDocument.filter(({ id }) => !current.has(id));
   return orderedByKey(stale.map(staleChunk));
 }

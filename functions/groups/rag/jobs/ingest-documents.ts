@@ -107,7 +107,7 @@ export class DocumentIngestion {
       signal,
       progress: new IngestProgress(records, { space, runId, index }),
     });
-    if (!dryRun) this.#remember(ingested);
+    if (!dryRun) this.#planned.remember(ingested.plan);
     const place = { runId, index, space, startedAt };
     return ingestAnswer(ingested.plan, ingested.written?.stamps ?? [], await this.#trace(ingested, place));
   }
@@ -131,11 +131,6 @@ export class DocumentIngestion {
     const call = { purpose: embedding.purpose, signal, space: job.space };
     const vectors = await textVectors(this.#parts.embeddings, [...new Set(texts)], call);
     return texts.map((text) => vectors.get(text) ?? new Float32Array());
-  }
-
-  #remember({ plan }: Ingested): void {
-    for (const chunk of plan.chunks)
-      if (chunk.action !== 'deduplicated') this.#planned.add(plan.document, chunk);
   }
 
   #trace(ingested: Ingested, place: Parameters<typeof traceIngestion>[2]): Promise<JsonObject | null> {
