@@ -129,7 +129,7 @@ export class EmbeddingsInstance {
 
   /** The job once it has ended; fails where it goes on for ever. */
   async ended(id: string, as = 'ada'): Promise<EmbeddingJobView> {
-    for (let turn = 0; turn < 200; turn += 1) {
+    for (let turn = 0; turn < 2_000; turn += 1) {
       await this.#stage.quiet();
       const job = await this.get(id, as);
       if (job.status !== 'queued' && job.status !== 'running') return job;

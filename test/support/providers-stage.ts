@@ -177,7 +177,7 @@ export class ProvidersInstance {
 
   /** The job once it has ended; fails where it goes on for ever. */
   async ended(id: string): Promise<ProviderJobView> {
-    for (let turn = 0; turn < 200; turn += 1) {
+    for (let turn = 0; turn < 2_000; turn += 1) {
       await this.#stage.quiet();
       const job = await this.get(id);
       if (job.completedAt !== null) return job;
