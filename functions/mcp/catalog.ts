@@ -97,6 +97,8 @@ export interface McpContext {
   readonly correlationId: string;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
+  /** Aborted when the server begins to stop: a call that only waits should answer. */
+  readonly draining?: AbortSignal;
   /** As the client declared them with this request. */
   readonly capabilities: JsonMembers;
   /** Answers to the input requests of an earlier round, by key. Checked to be objects, no further. */

@@ -125,13 +125,14 @@ async function answer(
   const sent = capacity?.weighed() ?? request;
   const reserve = capacity === null ? {} : { reserve: capacity.take };
   const body = await readBody(sent, framingOf(headers), options.bodyBytesMax, options.world, reserve);
-  const { rawHeaders, signal } = request;
+  const { rawHeaders, signal, draining } = request;
   const reply = await protocol({
     rawHeaders,
     body,
     caller,
     correlationId,
     signal,
+    ...(draining === undefined ? {} : { draining }),
     ...(capacity === null ? {} : { capacity: capacity.ofCall }),
   });
   return { response: writeReply(reply), operation: `mcp ${reply.method ?? ''}`.trim() };

@@ -20,6 +20,7 @@ export interface McpRequest {
   readonly caller: McpCaller;
   readonly correlationId: string;
   readonly signal: AbortSignal;
+  readonly draining?: AbortSignal;
   readonly capacity?: McpCapacity;
 }
 
@@ -49,6 +50,7 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
       signal: request.signal,
       capabilities: meta.capabilities,
       notifyProgress: progressOf(meta, queue),
+      ...(request.draining === undefined ? {} : { draining: request.draining }),
       ...(request.capacity === undefined ? {} : { capacity: request.capacity }),
       ...round,
     };

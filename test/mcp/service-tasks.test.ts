@@ -10,6 +10,7 @@ import {
   withArticles,
   withoutTasks,
 } from './service-stage.ts';
+import { bodyOf, fieldsOf } from './support.ts';
 
 /** Tasks over runs and jobs of the real service. `other` is a second instance over the same database. */
 let service: McpService;
@@ -309,6 +310,22 @@ describe('O08: without the capability', () => {
     const { status, error } = await service.ask('writer', 'tasks/get', { ...withoutTasks, taskId: 'any' });
     expect([status, error?.code]).toEqual([400, -32021]);
   });
+});
+
+test('a call that only waits is answered when the server begins to stop', { timeout: 10_000 }, async () => {
+  const headers = { [IDENTITY]: 'writer' };
+  const body = { handlerId: 'invoice.render', scope, idempotencyKey: 'waits' };
+  const run = await service.call({ method: 'POST', path: '/execution/runs', headers, body });
+  const params = {
+    name: 'svc_execution_get_run_v1',
+    arguments: { runId: run.json<{ id: string }>().id, waitSeconds: 20 },
+  };
+  const { status, body: text } = await service.send({
+    body: bodyOf('tools/call', params),
+    headers: { ...fieldsOf('tools/call', params), ...headers },
+    draining: AbortSignal.abort(),
+  });
+  expect([status, text]).toEqual([200, expect.stringContaining('"status":"queued"')]);
 });
 
 test('mirrored arguments of a task must agree with their header fields', async () => {

@@ -40,13 +40,18 @@ export async function callAs(
   { call }: ServiceOperations,
   entry: OperationEntry,
   input: InProcessInput,
-  { caller, capacity, correlationId, signal }: McpContext,
+  { caller, capacity, correlationId, signal, draining }: McpContext,
 ): Promise<{ readonly answer: Answer; readonly known: Caller }> {
   const known = await callerTo(caller, entry);
   if (known === null) throw new ServiceError('permission_denied', 'The caller may not do this.');
   await capacity?.permit(entry.rateClass);
   const hold = capacity === undefined ? {} : { hold: capacity.hold, grow: capacity.hold };
-  const answer = await call(entry.id, input, known, { correlationId, signal, ...hold });
+  const answer = await call(entry.id, input, known, {
+    correlationId,
+    signal,
+    ...(draining === undefined ? {} : { draining }),
+    ...hold,
+  });
   return { answer, known };
 }
 
