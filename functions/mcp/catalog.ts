@@ -118,6 +118,10 @@ export interface McpCapacity {
   readonly charge: (permits: number) => void;
   /** Counts bytes of an answer before they are held; throws where too many are under way. */
   readonly hold: (bytes: number) => void;
+  /** A promise to wait for before an answer of the operation is read or written: large ones are made one by one. */
+  readonly turnOf: (operation: string) => Promise<void> | null;
+  /** Counts bytes that this turn of the event loop has read or written for an answer of the operation. */
+  readonly spent: (operation: string, bytes: number) => void;
 }
 
 /** The question to the client instead of a result. The client repeats the call with its answers. */

@@ -1,21 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { OperationEntry } from '../../../contracts/operation.ts';
-import { fixedBytesOf } from '../../http/fixed-document.ts';
+import { isFixedDocument } from '../../http/fixed-document.ts';
 import { PERMIT_BYTES } from '../../http/rate-limit.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
 import type { McpCaller } from '../caller.ts';
 import { taskCapability } from '../capabilities.ts';
-import type {
-  McpCatalog,
-  McpContext,
-  McpResource,
-  McpTool,
-  ResourceAnswer,
-  ToolDefinition,
-} from '../catalog.ts';
+import type { McpCatalog, McpResource, McpTool, ResourceAnswer, ToolDefinition } from '../catalog.ts';
 import { inputOf, offsetOf } from './arguments.ts';
 import { boundedResult } from './bounded-result.ts';
-import { callAs, mayCall, type ServiceOperations, textOf } from './call-operation.ts';
+import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
 import { RunTasks } from './run-tasks.ts';
 import { TaskIds } from './task-ids.ts';
@@ -105,25 +98,19 @@ function toolOf(
       definition,
       needs: taskCapability,
       async call(given, context) {
-        const { answer, known } = await callAs(parts, entry, inputOf(entry, names, given), context);
-        return { resultType: 'task', task: await tasks.of(answer, known) };
+        const admitted = await callAs(parts, entry, inputOf(entry, names, given), context);
+        return { resultType: 'task', task: await tasks.of(admitted) };
       },
     };
   return {
     definition,
     async call(given, context) {
       const offset = offsetOf(given);
-      const { answer } = await callAs(parts, entry, inputOf(entry, names, given), context);
-      const result = boundedResult(holding(textOf(answer), context), offset, parts.lengthMax);
+      const { answer, text } = await callAs(parts, entry, inputOf(entry, names, given), context);
+      const result = boundedResult(text, offset, parts.lengthMax);
       return withNextPage(result, nextPageOf(entry, answer));
     },
   };
-}
-
-/** A result holds the text of its answer about twice: as it is, and as values. */
-function holding(text: string, { capacity }: McpContext): string {
-  capacity?.hold(text.length);
-  return text;
 }
 
 function resourceOf(
@@ -133,16 +120,15 @@ function resourceOf(
   return {
     definition,
     async read(context): Promise<ResourceAnswer> {
-      const { answer } = await callAs(parts, entry, {}, context);
-      const fixed = fixedBytesOf(answer.body, (body) => JSON.stringify(body));
-      const text = fixed === null ? textOf(answer) : Buffer.from(fixed.content).toString();
+      const { answer, text } = await callAs(parts, entry, {}, context);
+      const isFixed = isFixedDocument(answer.body);
       // A document that never changes is the same for all callers; it costs what its bytes cost to send.
-      if (fixed !== null) context.capacity?.charge(Math.floor(text.length / PERMIT_BYTES));
+      if (isFixed) context.capacity?.charge(Math.floor(text.length / PERMIT_BYTES));
       return {
         resultType: 'complete',
         contents: [{ uri: definition.uri, mimeType: definition.mimeType ?? 'application/json', text }],
-        ttlMs: fixed === null ? 0 : DOCUMENT_TTL_MS,
-        cacheScope: fixed === null ? 'private' : 'public',
+        ttlMs: isFixed ? DOCUMENT_TTL_MS : 0,
+        cacheScope: isFixed ? 'public' : 'private',
       };
     },
   };
