@@ -24,6 +24,8 @@ export interface McpCatalog {
 }
 
 export interface McpTool {
+  /** The operation behind it, for the log. */
+  readonly operation?: string;
   readonly definition: ToolDefinition;
   /** Capabilities without which the tool cannot be called, such as `taskCapability` for one that only runs as a task. */
   readonly needs?: JsonMembers;
@@ -49,6 +51,8 @@ export interface ToolDefinition {
 }
 
 export interface McpResource {
+  /** The operation behind it, for the log. */
+  readonly operation?: string;
   readonly definition: { readonly uri: string } & ResourceDescription;
   readonly read: (context: McpContext) => Promise<ResourceAnswer>;
 }
@@ -107,6 +111,8 @@ export interface McpContext {
   readonly requestState: Json;
   /** What the call may take of the limits that it shares with others; absent: all that it wants. */
   readonly capacity?: McpCapacity;
+  /** Tells the log which operation of the service the call came to. */
+  readonly matched: (operation: string) => void;
   /** Notifies a client that asked for it. `progress` must rise; other values are dropped. */
   readonly notifyProgress: (progress: number, total?: number) => void;
 }

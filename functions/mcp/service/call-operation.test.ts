@@ -34,7 +34,7 @@ test('large answers become results one by one, with turns of the event loop for 
     const caller = { kind: 'workload', principal } as const;
     const capacity = new RequestCapacity(shared, requestOf());
     capacity.open(caller);
-    const context = { caller, capacity: capacity.ofCall } as unknown as McpContext;
+    const context = { caller, capacity: capacity.ofCall, matched: () => {} } as unknown as McpContext;
     const entry = operations.queryRecords;
     const { text } = await callAs(service as unknown as ServiceOperations, entry, {}, context);
     expect(text).toBe(LARGE.text);

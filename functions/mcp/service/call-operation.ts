@@ -49,8 +49,9 @@ export async function callAs(
   { call }: ServiceOperations,
   entry: OperationEntry,
   input: InProcessInput,
-  { caller, capacity, correlationId, signal, draining }: McpContext,
+  { caller, capacity, correlationId, signal, draining, matched }: McpContext,
 ): Promise<CallAnswer> {
+  matched(entry.id);
   const known = await callerTo(caller, entry);
   if (known === null) throw new ServiceError('permission_denied', 'The caller may not do this.');
   await capacity?.permit(entry.rateClass);

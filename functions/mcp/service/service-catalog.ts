@@ -95,6 +95,7 @@ function toolOf(
   const names = new Set(Object.keys((definition.inputSchema['properties'] ?? {}) as object));
   if (exposure === 'task')
     return {
+      operation: entry.id,
       definition,
       needs: taskCapability,
       async call(given, context) {
@@ -103,6 +104,7 @@ function toolOf(
       },
     };
   return {
+    operation: entry.id,
     definition,
     async call(given, context) {
       const offset = offsetOf(given);
@@ -118,6 +120,7 @@ function resourceOf(
   { entry, definition }: { readonly entry: OperationEntry; readonly definition: McpResource['definition'] },
 ): McpResource {
   return {
+    operation: entry.id,
     definition,
     async read(context): Promise<ResourceAnswer> {
       const { answer, text } = await callAs(parts, entry, {}, context);
