@@ -154,6 +154,10 @@ describe('O05: the definitions', () => {
     expect(definitionFaults(planted)).toHaveLength(1);
   });
 
+  test('ask for no argument in a header field', () => {
+    expect(JSON.stringify(ofTools)).not.toContain('x-mcp-header');
+  });
+
   test('take one flat and closed object', () => {
     for (const { name, inputSchema } of ofTools) {
       expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false });
