@@ -10,6 +10,7 @@ import { inputOf, offsetOf } from './arguments.ts';
 import { boundedResult } from './bounded-result.ts';
 import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
 import { nextPageOf, withNextPage } from './next-page.ts';
+import { nullableMembers } from './nullable-members.ts';
 import { RunTasks } from './run-tasks.ts';
 import { TaskIds } from './task-ids.ts';
 
@@ -44,7 +45,11 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
     return entry !== undefined && parts.isEnabled(given.operationId) ? [{ ...given, entry }] : [];
   });
   const { lengthMax, retainedMsMin } = parts;
-  const tasks = new RunTasks(parts, new TaskIds(parts.tokens), { lengthMax, retainedMsMin });
+  const ofTasks = parts.definitions.definitions.flatMap((each) =>
+    each.exposure === 'task' ? [each.definition] : [],
+  );
+  const nullable = nullableMembers(ofTasks);
+  const tasks = new RunTasks(parts, new TaskIds(parts.tokens), { lengthMax, nullable, retainedMsMin });
   const tools = offered.flatMap((each) =>
     each.exposure === 'resource' ? [] : [{ entry: each.entry, item: toolOf(parts, tasks, each) }],
   );

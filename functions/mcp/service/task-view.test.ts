@@ -1,13 +1,23 @@
 import { expect, test } from 'vitest';
+import contract from '../../../contracts/generated/mcp/definitions.json' with { type: 'json' };
+import type { ToolDefinition } from '../catalog.ts';
+import { nullableMembers } from './nullable-members.ts';
 import { type TaskTerms, taskOf } from './task-view.ts';
 
 const MOMENT = '2026-01-01T00:00:00Z';
 const HOUR = 3_600_000;
+const nullable = new Set(['small', 'large', 'larger']);
 
 function taskFor(view: object, terms: Partial<TaskTerms> = {}) {
   const whole = { id: 'a', createdAt: MOMENT, completedAt: MOMENT, ...view };
   const answer = { view: whole, text: JSON.stringify(whole), path: '/jobs/a' };
-  return taskOf('t', answer, { lengthMax: 10_000, retainedMsMin: HOUR, now: Date.parse(MOMENT), ...terms });
+  return taskOf('t', answer, {
+    lengthMax: 10_000,
+    nullable,
+    retainedMsMin: HOUR,
+    now: Date.parse(MOMENT),
+    ...terms,
+  });
 }
 
 test.each([
@@ -63,6 +73,26 @@ test('the largest members go first, and no more than needed', () => {
   expect(kept(300)[0]).toEqual(['large', 'larger']);
 });
 
+test('a member that may not be null stays, and the result says that it is too long', () => {
+  const task = taskFor(
+    { status: 'succeeded', tags: 'x'.repeat(500), large: 'y'.repeat(300) },
+    { lengthMax: 400 },
+  );
+  expect(task).toMatchObject({
+    result: {
+      structuredContent: { status: 'succeeded', tags: 'x'.repeat(500), large: null },
+      _meta: { 'svc.runtime/omitted': { omitted: ['large'], tooLong: true } },
+    },
+  });
+});
+
 function never(): never {
   throw new Error('the task has not ended well');
 }
+
+test('the members that may be null are those of the contract', () => {
+  const ofTasks = contract.definitions.flatMap((each) => (each.exposure === 'task' ? [each.definition] : []));
+  const names = nullableMembers(ofTasks as unknown as readonly ToolDefinition[]);
+  for (const name of ['result', 'batchResult', 'evaluationResult']) expect(names).toContain(name);
+  for (const name of ['id', 'status', 'tags', 'admission']) expect(names).not.toContain(name);
+});

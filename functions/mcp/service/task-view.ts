@@ -17,6 +17,8 @@ export interface JobAnswer {
 
 export interface TaskTerms {
   readonly lengthMax: number;
+  /** The members that may be null in a result. */
+  readonly nullable: ReadonlySet<string>;
   /** How long the service keeps a run at least after its end, in milliseconds; 0: it promises no time. */
   readonly retainedMsMin: number;
   readonly now: number;
@@ -41,7 +43,7 @@ export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): Mcp
   };
   if (endedAt === null) return { ...head, status: 'working' };
   if (status === 'cancelled') return { ...head, status: 'cancelled' };
-  const result = resultWithin(answer, terms.lengthMax);
+  const result = resultWithin(answer, terms);
   return { ...head, status: 'completed', result: { ...result, isError: status !== 'succeeded' } };
 }
 
@@ -61,9 +63,9 @@ function ttlOf(
 
 /**
  * The job as a result. A request about a task has no place for an offset, so a job that is too long comes without its largest
- * members, which are null, and says which those are and where the whole is.
+ * members that may be null, and says which those are and where the whole is. It stays too long where that does not suffice.
  */
-function resultWithin({ view, text, path }: JobAnswer, lengthMax: number): ToolResult {
+function resultWithin({ view, text, path }: JobAnswer, { lengthMax, nullable }: TaskTerms): ToolResult {
   if (text.length <= lengthMax) return resultOf(view as JsonObject, text);
   const lengths = Object.entries(view).map(([name, value]) => ({
     name,
@@ -71,14 +73,16 @@ function resultWithin({ view, text, path }: JobAnswer, lengthMax: number): ToolR
   }));
   let length = lengths.reduce((sum, each) => sum + each.name.length + each.length + 4, 2);
   const omitted = new Set<string>();
-  for (const each of lengths.sort((one, other) => other.length - one.length)) {
+  const candidates = lengths.filter((each) => nullable.has(each.name) && each.length > 'null'.length);
+  for (const each of candidates.sort((one, other) => other.length - one.length)) {
     if (length <= lengthMax) break;
     omitted.add(each.name);
     length += 'null'.length - each.length;
   }
   const members = Object.entries(view).map(([name, value]) => [name, omitted.has(name) ? null : value]);
   const rest = Object.fromEntries(members) as JsonObject;
-  const note: JsonObject = { omitted: [...omitted], wholeAt: path, length: text.length };
+  const tooLong = length > lengthMax ? { tooLong: true } : {};
+  const note: JsonObject = { omitted: [...omitted], wholeAt: path, length: text.length, ...tooLong };
   const { content, _meta, ...result } = resultOf(rest, JSON.stringify(rest));
   return {
     ...result,
