@@ -1,7 +1,7 @@
 import type { JsonMembers } from '../../identity/oidc/json-object.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { McpTask, ToolResult } from '../catalog.ts';
-import { resultOf } from './bounded-result.ts';
+import { resultOf, sentLength } from './bounded-result.ts';
 
 /** How often a client should ask, in milliseconds. */
 const POLL_MS = 1_000;
@@ -66,12 +66,12 @@ function ttlOf(
  * members that may be null, and says which those are and where the whole is. It stays too long where that does not suffice.
  */
 function resultWithin({ view, text, path }: JobAnswer, { lengthMax, nullable }: TaskTerms): ToolResult {
-  if (text.length <= lengthMax) return resultOf(view as JsonObject, text);
+  if (sentLength(text, lengthMax) <= lengthMax) return resultOf(view as JsonObject, text);
   const lengths = Object.entries(view).map(([name, value]) => ({
     name,
-    length: JSON.stringify(value).length,
+    length: JSON.stringify(JSON.stringify(value)).length - 2,
   }));
-  let length = lengths.reduce((sum, each) => sum + each.name.length + each.length + 4, 2);
+  let length = lengths.reduce((sum, each) => sum + each.name.length + each.length + 6, 4);
   const omitted = new Set<string>();
   const candidates = lengths.filter((each) => nullable.has(each.name) && each.length > 'null'.length);
   for (const each of candidates.sort((one, other) => other.length - one.length)) {
