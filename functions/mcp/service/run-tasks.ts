@@ -1,6 +1,6 @@
 import type { OperationEntry } from '../../../contracts/operation.ts';
 import { createRouter, type Router } from '../../http/router.ts';
-import { isJsonObject } from '../../identity/oidc/json-object.ts';
+import { isJsonObject, type JsonMembers } from '../../identity/oidc/json-object.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import { callerTo, type McpCaller } from '../caller.ts';
@@ -107,9 +107,19 @@ export class RunTasks implements McpTasks {
   }
 
   #taskOf(taskId: string, path: string, text: string): McpTask {
-    const view = parseJson(text);
+    const view = viewOf(text);
     const terms = { ...this.#terms, now: this.#operations.clock.now() };
-    return taskOf(taskId, { view: isJsonObject(view) ? view : {}, text, path }, terms);
+    return taskOf(taskId, { view, text, path }, terms);
+  }
+}
+
+/** `null` for a text that is no object, or that cannot be read. */
+function viewOf(text: string): JsonMembers | null {
+  try {
+    const view = parseJson(text);
+    return isJsonObject(view) ? view : null;
+  } catch {
+    return null;
   }
 }
 

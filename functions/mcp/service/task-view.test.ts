@@ -99,3 +99,17 @@ test('the members that may be null are those of the contract', () => {
   for (const name of ['result', 'batchResult', 'evaluationResult']) expect(names).toContain(name);
   for (const name of ['id', 'status', 'tags', 'admission']) expect(names).not.toContain(name);
 });
+
+test('the step of a task that works is one short line without hidden characters, and none is left at its end', () => {
+  const currentStep = ` page\r\n1\u2028of\u0007 2\u202e\u200b${'x'.repeat(900)}`;
+  const message = taskFor({ status: 'running', completedAt: null, currentStep }).statusMessage;
+  expect(message).toBe(`page 1 of 2${'x'.repeat(189)}`);
+  expect(taskFor({ status: 'succeeded', currentStep })).not.toHaveProperty('statusMessage');
+  expect(taskFor({ status: 'cancelled', currentStep })).not.toHaveProperty('statusMessage');
+});
+
+test.each([null, {}, { status: 7 }])('a job that is %j cannot be read, and its task has failed', (view) => {
+  const terms = { lengthMax: 10_000, nullable, retainedMsMin: HOUR, now };
+  const task = taskOf('t', { view, text: JSON.stringify(view), path: '/jobs/a' }, terms);
+  expect(task).toMatchObject({ status: 'failed', error: { code: -32603 } });
+});
