@@ -184,6 +184,7 @@ describe('O05: the definitions', () => {
   test('are pinned: a changed one fails until a person has accepted it', () => {
     const { pins, definitions: written } = readPins(root);
     expect(pinChange(pins, written)).toEqual({ added: {}, changed: [], gone: [] });
+    expect(pins).toHaveProperty('instructions');
     const [first, ...others] = written;
     if (first === undefined) throw new Error('there are no definitions');
     const name = pinName(first);
