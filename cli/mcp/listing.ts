@@ -71,9 +71,7 @@ function isResource(item: unknown): boolean {
 function isShallow(item: unknown): boolean {
   let level: readonly unknown[] = [item];
   for (let depth = 0; depth < DEPTH_MAX; depth += 1) {
-    level = level.flatMap((each) =>
-      typeof each === 'object' && each !== null ? Object.values(each as object) : [],
-    );
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
     if (level.length === 0) return true;
   }
   return false;
