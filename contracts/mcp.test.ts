@@ -154,6 +154,10 @@ describe('O05: the definitions', () => {
     expect(definitionFaults(planted)).toHaveLength(1);
   });
 
+  test('ask for no argument in a header field', () => {
+    expect(JSON.stringify(ofTools)).not.toContain('x-mcp-header');
+  });
+
   test('take one flat and closed object', () => {
     for (const { name, inputSchema } of ofTools) {
       expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false });
@@ -180,6 +184,7 @@ describe('O05: the definitions', () => {
   test('are pinned: a changed one fails until a person has accepted it', () => {
     const { pins, definitions: written } = readPins(root);
     expect(pinChange(pins, written)).toEqual({ added: {}, changed: [], gone: [] });
+    expect(pins).toHaveProperty('instructions');
     const [first, ...others] = written;
     if (first === undefined) throw new Error('there are no definitions');
     const name = pinName(first);

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { instructions, instructionsDefinition } from '../functions/mcp/service/instructions.ts';
 
 /**
- * `node scripts/mcp-pins.ts` pins the definitions of the MCP catalog by their hashes: a model acts on them, so no change of one
+ * `node scripts/mcp-pins.ts` pins the definitions of the MCP catalog and its instructions by their hashes: a model acts on them, so no change of one
  * may slip through. It adds those that are new, and accepts a change only for the names behind `--accept`. With `--check` it
  * changes nothing. Fails for every other difference.
  */
@@ -64,7 +65,8 @@ export function readPins(root: string): {
 } {
   const read = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
   const { definitions } = read(DEFINITIONS) as { readonly definitions: readonly PinnedDefinition[] };
-  return { pins: read(PINS) as Pins, definitions };
+  const texts = [{ definition: instructionsDefinition(instructions) }];
+  return { pins: read(PINS) as Pins, definitions: [...definitions, ...texts] };
 }
 
 if (import.meta.main) {

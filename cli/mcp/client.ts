@@ -53,9 +53,9 @@ function messageIn(text: string): Omit<McpReply, 'status'> | null {
   }
 }
 
-/** All items of a list, page after page. */
-export async function itemsOf(remote: Remote, method: string, member: string): Promise<readonly Members[]> {
-  const items: Members[] = [];
+/** All items of a list, page after page; of any shape. */
+export async function itemsOf(remote: Remote, method: string, member: string): Promise<readonly unknown[]> {
+  const items: unknown[] = [];
   let cursor: unknown;
   const seen = new Set<unknown>();
   do {
@@ -64,7 +64,7 @@ export async function itemsOf(remote: Remote, method: string, member: string): P
     const page = result?.[member];
     if (!Array.isArray(page))
       throw new ToolError(`${method} was answered without ${member}: ${error?.message ?? 'no reason'}`);
-    items.push(...(page as Members[]));
+    items.push(...(page as unknown[]));
     cursor = result?.['nextCursor'];
     if (cursor !== undefined && seen.has(cursor))
       throw new ToolError(`${method} answers the same page again.`);

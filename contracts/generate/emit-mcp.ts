@@ -119,7 +119,7 @@ function inputSchemaOf(source: ContractSource, operation: CatalogOperation): Jso
   if (operation.mcp.exposure === 'tool') properties[OFFSET_ARGUMENT] = offsetSchema;
   for (const name of operation.headerSafeFields) {
     const schema = properties[name];
-    if (schema !== undefined) properties[name] = mirrored(source, schema, name);
+    if (schema !== undefined && isClosed(source, schema)) properties[name] = mirrored(source, schema, name);
   }
   const required = [
     ...given.filter(({ required: isRequired }) => isRequired).map(({ name }) => name),
@@ -180,6 +180,13 @@ function keyParameter({ idempotency, parameters }: CatalogOperation): CatalogPar
   const { location } = idempotency;
   if (location?.in !== 'header' || location.pointer !== undefined) return undefined;
   return parameters.find(({ in: place, name }) => place === 'header' && name === location.name);
+}
+
+/** Whether the contract lists the values: what a deployment names, such as a handler, is an id, and no class to route by. */
+function isClosed(source: ContractSource, schema: Schema): boolean {
+  const branch = nullableBranch(schema) ?? schema;
+  const named = referenceName(branch);
+  return (named === undefined ? branch : modelOf(source, named)).enum !== undefined;
 }
 
 /** A member that clients repeat in the header `Mcp-Param-<Name>`: it stands there itself, of one plain type. */

@@ -62,7 +62,7 @@ async function composeMcp(parts: GroupParts, options: ChainOptions): Promise<Com
 async function endpointOf(
   { settings, store, world, log }: GroupParts,
   options: ChainOptions,
-  { limits, bytes }: SharedCapacity,
+  shared: SharedCapacity,
 ): Promise<Chain> {
   const { mcp } = settings;
   const definitions = await definitionsOf();
@@ -91,7 +91,7 @@ async function endpointOf(
     singleHeaders: options.singleHeaders ?? [],
     allowedOrigins: settings.cors.allowedOrigins,
     loopbackHostsOnly: options.loopbackHostsOnly === true,
-    capacity: { limits, rateClass: RATE_CLASS, bytes, trustedProxyHops: settings.server.trustedProxyHops },
+    capacity: { ...shared, rateClass: RATE_CLASS, trustedProxyHops: settings.server.trustedProxyHops },
     ...(described === undefined ? {} : { protectedResource: described }),
   });
 }

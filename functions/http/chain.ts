@@ -28,12 +28,14 @@ export type { ChainOptions, GroupValidators, HandlerMap } from './options.ts';
 export interface SharedCapacity {
   readonly limits: RateLimits;
   readonly bytes: BytesInFlight;
+  readonly large: LargeAnswers;
 }
 
 export function createSharedCapacity(options: ChainOptions): SharedCapacity {
   return {
     limits: createRateLimits(options),
     bytes: createBytesInFlight(options.bytesInFlight ?? { perProcess: Infinity, perCaller: Infinity }),
+    large: createLargeAnswers(),
   };
 }
 
@@ -78,7 +80,6 @@ interface Parts extends SharedCapacity {
   readonly reader: BodyReader;
   readonly validators: Validators;
   readonly perform: PerformCall;
-  readonly large: LargeAnswers;
 }
 
 function assemble(options: ChainOptions, shared: SharedCapacity): Parts {
@@ -97,7 +98,6 @@ function assemble(options: ChainOptions, shared: SharedCapacity): Parts {
     },
     validators,
     perform,
-    large: createLargeAnswers(),
   };
 }
 

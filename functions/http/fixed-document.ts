@@ -17,6 +17,10 @@ export function fixedDocument<T extends object>(document: T): T {
   return document;
 }
 
+export function isFixedDocument(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && documents.has(body);
+}
+
 /** The bytes of a document that is fixed, made by `write` the first time; `null` for every other body. */
 export function fixedBytesOf(body: unknown, write: (body: object) => string): FixedBytes | null {
   if (typeof body !== 'object' || body === null) return null;

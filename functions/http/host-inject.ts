@@ -12,6 +12,7 @@ export interface InjectedRequest {
   readonly body?: unknown;
   readonly socketAddress?: string;
   readonly signal?: AbortSignal;
+  readonly draining?: AbortSignal;
 }
 
 export interface InjectedResponse {
@@ -43,6 +44,7 @@ export async function inject(chain: Chain, request: InjectedRequest): Promise<In
     body: isStream(request.body) ? request.body : once(sent),
     proceed: () => {},
     signal: request.signal ?? new AbortController().signal,
+    ...(request.draining === undefined ? {} : { draining: request.draining }),
   });
   const bytes = request.method === 'HEAD' ? Buffer.alloc(0) : await bytesOfAnswer(response.body);
   response.settled?.();

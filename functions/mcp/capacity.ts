@@ -1,4 +1,5 @@
 import type { BytesInFlight, Flight } from '../http/bytes-in-flight.ts';
+import type { LargeAnswers } from '../http/large-answers.ts';
 import type { RawRequest } from '../http/message.ts';
 import type { HeaderField } from '../http/rate-limit.ts';
 import type { RateLimits } from '../http/rate-limits.ts';
@@ -14,6 +15,7 @@ export interface EndpointCapacity {
   /** The rate class of the endpoint. */
   readonly rateClass: string;
   readonly bytes: BytesInFlight;
+  readonly large: LargeAnswers;
   readonly trustedProxyHops: number;
 }
 
@@ -23,6 +25,7 @@ export class RequestCapacity {
   readonly #request: RawRequest;
   readonly #address: string;
   #flight: Flight | null = null;
+  #callerName: string;
   /** The fields of the answer that tell how much is left. */
   readonly fields: HeaderField[] = [];
 
@@ -31,6 +34,7 @@ export class RequestCapacity {
     this.#request = request;
     const forwarded = fieldOf(request.rawHeaders, 'x-forwarded-for');
     this.#address = sourceAddress(request.socketAddress, forwarded, shared.trustedProxyHops);
+    this.#callerName = this.#address;
   }
 
   /** Takes the permit of the request itself. */
@@ -48,7 +52,8 @@ export class RequestCapacity {
 
   /** Begins to count the bytes of the caller. */
   open({ principal }: Caller): void {
-    this.#flight = this.#shared.bytes.open(principal ?? this.#address);
+    this.#callerName = principal ?? this.#address;
+    this.#flight = this.#shared.bytes.open(this.#callerName);
   }
 
   readonly take = (bytes: number): void => this.#flight?.take(bytes);
@@ -58,11 +63,13 @@ export class RequestCapacity {
   }
 
   get ofCall(): McpCapacity {
-    const { limits } = this.#shared;
+    const { limits, large } = this.#shared;
     return {
       permit: (rateClass) => limits.acquire(rateClass, this.#addressOf, this.#request.signal, () => {}),
       charge: this.#charge,
       hold: this.take,
+      turnOf: (operation) => large.turnOf(this.#callerName, operation),
+      spent: large.spent,
     };
   }
 

@@ -24,6 +24,8 @@ export interface McpCatalog {
 }
 
 export interface McpTool {
+  /** The operation behind it, for the log. */
+  readonly operation?: string;
   readonly definition: ToolDefinition;
   /** Capabilities without which the tool cannot be called, such as `taskCapability` for one that only runs as a task. */
   readonly needs?: JsonMembers;
@@ -49,6 +51,8 @@ export interface ToolDefinition {
 }
 
 export interface McpResource {
+  /** The operation behind it, for the log. */
+  readonly operation?: string;
   readonly definition: { readonly uri: string } & ResourceDescription;
   readonly read: (context: McpContext) => Promise<ResourceAnswer>;
 }
@@ -97,6 +101,8 @@ export interface McpContext {
   readonly correlationId: string;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
+  /** Aborted when the server begins to stop: a call that only waits should answer. */
+  readonly draining?: AbortSignal;
   /** As the client declared them with this request. */
   readonly capabilities: JsonMembers;
   /** Answers to the input requests of an earlier round, by key. Checked to be objects, no further. */
@@ -105,6 +111,8 @@ export interface McpContext {
   readonly requestState: Json;
   /** What the call may take of the limits that it shares with others; absent: all that it wants. */
   readonly capacity?: McpCapacity;
+  /** Tells the log which operation of the service the call came to. */
+  readonly matched: (operation: string) => void;
   /** Notifies a client that asked for it. `progress` must rise; other values are dropped. */
   readonly notifyProgress: (progress: number, total?: number) => void;
 }
@@ -116,6 +124,10 @@ export interface McpCapacity {
   readonly charge: (permits: number) => void;
   /** Counts bytes of an answer before they are held; throws where too many are under way. */
   readonly hold: (bytes: number) => void;
+  /** A promise to wait for before an answer of the operation is read or written: large ones are made one by one. */
+  readonly turnOf: (operation: string) => Promise<void> | null;
+  /** Counts bytes that this turn of the event loop has read or written for an answer of the operation. */
+  readonly spent: (operation: string, bytes: number) => void;
 }
 
 /** The question to the client instead of a result. The client repeats the call with its answers. */

@@ -49,6 +49,6 @@ const banned: readonly (readonly [what: string, pattern: RegExp])[] = [
   ],
 ];
 
-function textFaults(text: string): string[] {
+export function textFaults(text: string): string[] {
   return banned.flatMap(([what, pattern]) => (pattern.test(text) ? [`has a text with ${what}`] : []));
 }

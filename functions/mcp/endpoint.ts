@@ -8,7 +8,7 @@ import { methodNotAllowed } from '../http/router.ts';
 import { type StrictJsonLimits, strictJsonLimits } from '../http/strict-json.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { CredentialHeaders } from '../identity/credentials.ts';
-import { describeFailure, type Log } from '../kernel/log.ts';
+import { describeFailure, type Log, type LogEvent } from '../kernel/log.ts';
 import type { PageTokens } from '../kernel/page-token.ts';
 import type { World } from '../kernel/world.ts';
 import type { McpCaller } from './caller.ts';
@@ -16,7 +16,7 @@ import { type EndpointCapacity, RequestCapacity } from './capacity.ts';
 import type { McpCatalog } from './catalog.ts';
 import { type McpSettings, mcpSettings } from './exchange.ts';
 import { challengeOf, METADATA_PATH, metadataAnswer, type ProtectedResource } from './protected-resource.ts';
-import { createProtocol, type McpProtocol } from './protocol.ts';
+import { createProtocol, type McpProtocol, type ReplyFacts } from './protocol.ts';
 import { correlationOf, judgeHeaders, type ReceiveOptions, receiveHeaders } from './receive.ts';
 import { writeReply } from './reply.ts';
 
@@ -83,8 +83,11 @@ interface Parts {
 async function serve(state: State, options: McpEndpointOptions, parts: Parts): Promise<Outcome> {
   const { correlationId } = state;
   try {
-    const { response, operation } = await answer(state, options, parts);
-    return { response, line: { ...lineOf(response, state.caller), operation } };
+    const { response, operation, facts = {} } = await answer(state, options, parts);
+    return {
+      response,
+      line: { ...lineOf(response, state.caller), ...namesOf(operation, facts), ...outcomeOf(facts, state) },
+    };
   } catch (error) {
     state.capacity?.release();
     const { code, response, unexpected } = problemOf(error, correlationId);
@@ -104,7 +107,7 @@ async function answer(
   state: State,
   options: McpEndpointOptions,
   { protocol, cors }: Parts,
-): Promise<{ readonly response: RawResponse; readonly operation: string }> {
+): Promise<{ readonly response: RawResponse; readonly operation: string; readonly facts?: ReplyFacts }> {
   const { request, capacity, correlationId } = state;
   const described = options.protectedResource;
   const [path] = request.target.split('?', 1);
@@ -125,16 +128,29 @@ async function answer(
   const sent = capacity?.weighed() ?? request;
   const reserve = capacity === null ? {} : { reserve: capacity.take };
   const body = await readBody(sent, framingOf(headers), options.bodyBytesMax, options.world, reserve);
-  const { rawHeaders, signal } = request;
+  const { rawHeaders, signal, draining } = request;
   const reply = await protocol({
     rawHeaders,
     body,
     caller,
     correlationId,
     signal,
+    ...(draining === undefined ? {} : { draining }),
     ...(capacity === null ? {} : { capacity: capacity.ofCall }),
   });
-  return { response: writeReply(reply), operation: `mcp ${reply.method ?? ''}`.trim() };
+  const { facts } = reply;
+  return { response: writeReply(reply), operation: `mcp ${reply.method ?? ''}`.trim(), facts };
+}
+
+/** The operation of the service, where the message came to one, as calls over REST name it. */
+function namesOf(method: string, { operation }: ReplyFacts): Pick<LogEvent, 'operation' | 'method'> {
+  return operation === undefined ? { operation: method } : { operation, method };
+}
+
+/** A refused call is answered with the status 200, and is a refusal all the same. A caller that has gone is no fault. */
+function outcomeOf({ refusal }: ReplyFacts, { request }: State): Partial<LogEvent> {
+  if (refusal === undefined) return {};
+  return request.signal.aborted ? { ...refusal, severity: 'INFO', message: 'the caller has gone' } : refusal;
 }
 
 /** Adds the fields that every answer carries. */

@@ -1,5 +1,5 @@
 import type { JsonMembers } from '../identity/oidc/json-object.ts';
-import type { Log } from '../kernel/log.ts';
+import type { Log, Severity } from '../kernel/log.ts';
 import type { PageTokens } from '../kernel/page-token.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { McpCatalog, McpContext } from './catalog.ts';
@@ -34,12 +34,20 @@ export const mcpSettings: McpSettings = {
   requestStateMs: 600_000,
 };
 
+/** A refusal as the log names it. */
+export interface Refusal {
+  readonly code: string;
+  readonly severity: Severity;
+}
+
 /** One request whose envelope was accepted. */
 export interface McpExchange {
   readonly parts: McpParts;
   readonly call: McpCall;
   readonly fields: MirrorFields;
   readonly context: McpContext;
+  /** Tells the log why the answer is a refusal. */
+  readonly refused: (refusal: Refusal) => void;
   /** Sends a notification before the result; the answer then is an event stream. */
   readonly notify: (message: JsonMembers) => void;
 }

@@ -4,12 +4,12 @@ import type { McpCaller } from './caller.ts';
 import type { McpCapacity, McpContext } from './catalog.ts';
 import { type McpCall, type RequestId, type RequestMeta, readMessage, SERVER_INFO } from './envelope.ts';
 import { ErrorCode, McpError } from './errors.ts';
-import type { McpExchange, McpParts } from './exchange.ts';
-import { type MirrorFields, mirrorFieldsOf } from './header-fields.ts';
+import type { McpParts, Refusal } from './exchange.ts';
+import { mirrorFieldsOf } from './header-fields.ts';
 import { MessageQueue } from './message-queue.ts';
 import { methodsOf } from './methods.ts';
 import { checkMethodHeaders, checkVersion } from './mirrored.ts';
-import { mcpErrorOf } from './refusals.ts';
+import { mcpErrorOf, refusalFor } from './refusals.ts';
 import { readRound } from './request-state.ts';
 
 /** One request to the endpoint, behind the checks of HTTP and of the caller. */
@@ -20,14 +20,23 @@ export interface McpRequest {
   readonly caller: McpCaller;
   readonly correlationId: string;
   readonly signal: AbortSignal;
+  readonly draining?: AbortSignal;
   readonly capacity?: McpCapacity;
 }
 
 /** The answer: nothing for a notification, one message, or several of which the last is the response. */
-export type McpReply = { readonly status: number; readonly method: string | null } & (
-  | { readonly message: JsonMembers | null }
-  | { readonly messages: AsyncIterable<JsonMembers> }
-);
+export type McpReply = {
+  readonly status: number;
+  readonly method: string | null;
+  /** What the log says of the answer. */
+  readonly facts: ReplyFacts;
+} & ({ readonly message: JsonMembers | null } | { readonly messages: AsyncIterable<JsonMembers> });
+
+export interface ReplyFacts {
+  /** The operation of the service that the call came to. */
+  readonly operation?: string;
+  readonly refusal?: Refusal;
+}
 
 /** Answers requests from the catalog alone: nothing is kept between two of them. Never rejects. */
 export type McpProtocol = (request: McpRequest) => Promise<McpReply>;
@@ -36,7 +45,12 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
   const methods = methodsOf(parts.catalog);
 
   /** The checks in the order of the revision, then the method. */
-  const answer = async (call: McpCall, request: McpRequest, queue: MessageQueue): Promise<JsonMembers> => {
+  const answer = async (
+    call: McpCall,
+    request: McpRequest,
+    queue: MessageQueue,
+    facts: Facts,
+  ): Promise<JsonMembers> => {
     const fields = mirrorFieldsOf(request.rawHeaders);
     const meta = checkVersion(call, fields);
     checkMethodHeaders(call, fields);
@@ -49,49 +63,47 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
       signal: request.signal,
       capabilities: meta.capabilities,
       notifyProgress: progressOf(meta, queue),
+      matched: (operation) => {
+        facts.operation = operation;
+      },
+      ...(request.draining === undefined ? {} : { draining: request.draining }),
       ...(request.capacity === undefined ? {} : { capacity: request.capacity }),
       ...round,
     };
-    return method(exchangeOf(parts, call, fields, context, queue));
+    const refused = (refusal: Refusal): void => {
+      facts.refusal = refusal;
+    };
+    const notify = (message: JsonMembers): void => queue.push({ jsonrpc: '2.0', ...message });
+    return method({ parts, call, fields, context, refused, notify });
   };
 
   return async (request) => {
     const read = readMessage(request.body, limits);
-    if (read.kind === 'notification') return { status: 202, method: null, message: null };
-    if (read.kind === 'refusal')
-      return { status: read.error.status, method: null, message: errorMessage(read.id, read.error) };
+    if (read.kind === 'notification') return { status: 202, method: null, facts: {}, message: null };
+    if (read.kind === 'refusal') {
+      const facts = { refusal: refusalFor(read.error) };
+      return { status: read.error.status, method: null, facts, message: errorMessage(read.id, read.error) };
+    }
     const { call } = read;
     const method = methods.has(call.method) ? call.method : null;
     const queue = new MessageQueue();
-    const final = answer(call, request, queue)
+    const facts: Facts = {};
+    const final = answer(call, request, queue, facts)
       .then((result) => ({ status: 200, message: resultMessage(call.id, result, parts) }))
       .catch((error: unknown) => {
+        facts.refusal = refusalFor(error);
         const refusal = mcpErrorOf(error, parts, request.correlationId);
         return { status: refusal.status, message: errorMessage(call.id, refusal) };
       });
     await Promise.race([final, queue.begun]);
-    if (!queue.hasBegun) return { method, ...(await final) };
+    if (!queue.hasBegun) return { method, facts, ...(await final) };
     void final.then(({ message }) => queue.end(message));
     // The status is sent with the first message, so a later error travels as the last one.
-    return { status: 200, method, messages: queue.messages() };
+    return { status: 200, method, facts, messages: queue.messages() };
   };
 }
 
-function exchangeOf(
-  parts: McpParts,
-  call: McpCall,
-  fields: MirrorFields,
-  context: McpContext,
-  queue: MessageQueue,
-): McpExchange {
-  return {
-    parts,
-    call,
-    fields,
-    context,
-    notify: (message) => queue.push({ jsonrpc: '2.0', ...message }),
-  };
-}
+type Facts = { -readonly [Name in keyof ReplyFacts]: ReplyFacts[Name] };
 
 /** Only a client that sent a token is notified, and only of progress that rises. */
 function progressOf({ progressToken }: RequestMeta, queue: MessageQueue): McpContext['notifyProgress'] {

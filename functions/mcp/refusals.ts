@@ -1,12 +1,23 @@
 import { problems } from '../../contracts/generated/errors.ts';
 import { serviceErrorOf } from '../http/problem.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
-import { refusalWords, type ServiceError } from '../kernel/errors.ts';
+import { ExpectedAbsence, refusalWords, type ServiceError } from '../kernel/errors.ts';
 import { describeFailure } from '../kernel/log.ts';
 import type { ToolResult } from './catalog.ts';
 import { ErrorCode, McpError } from './errors.ts';
-import type { McpParts } from './exchange.ts';
+import type { McpParts, Refusal } from './exchange.ts';
 import { PROBLEM } from './names.ts';
+
+/** How the log of REST names the refusal and how grave it takes it, whatever the status of the answer is. */
+export function refusalFor(error: unknown): Refusal {
+  if (error instanceof McpError) {
+    const severity = error.code === ErrorCode.internal ? 'ERROR' : 'WARNING';
+    return { code: String(error.code), severity };
+  }
+  const { code } = serviceErrorOf(error);
+  if (error instanceof ExpectedAbsence) return { code, severity: 'INFO' };
+  return { code, severity: problems[code].status >= 500 ? 'ERROR' : 'WARNING' };
+}
 
 /** A refusal of the service as the text of a tool error. An unexpected error is logged, and says only that there was one. */
 export function toolError(error: unknown, parts: McpParts, correlationId: string): ToolResult {

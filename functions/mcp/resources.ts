@@ -41,7 +41,10 @@ async function answerOf({ parts, context }: McpExchange, uri: string): Promise<R
   const { resources } = parts.catalog;
   if (!resources) return null;
   const resource = (await resources.list(context.caller)).find(({ definition }) => definition.uri === uri);
-  if (resource) return resource.read(context);
+  if (resource) {
+    if (resource.operation !== undefined) context.matched(resource.operation);
+    return resource.read(context);
+  }
   for (const template of await resources.templates(context.caller)) {
     const answer = await template.read(uri, context);
     if (answer !== null) return answer;

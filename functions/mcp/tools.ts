@@ -6,7 +6,7 @@ import { invalidParams, McpError, missingCapability } from './errors.ts';
 import type { AnswerMethod, McpExchange } from './exchange.ts';
 import { listResult } from './lists.ts';
 import { checkParameterHeaders, parameterHeadersOf } from './parameter-headers.ts';
-import { toolError } from './refusals.ts';
+import { refusalFor, toolError } from './refusals.ts';
 import { inputRequiredResult } from './request-state.ts';
 import { taskHead, toolResult } from './results.ts';
 
@@ -30,12 +30,14 @@ export const callTool: AnswerMethod = async (exchange) => {
   // A tool that the caller may not use is unknown.
   if (!tool) throw invalidParams('Invalid params: unknown tool');
   checkParameterHeaders(parameterHeadersOf(tool.definition.inputSchema).headers, toolArguments, fields);
+  if (tool.operation !== undefined) context.matched(tool.operation);
   demandCapabilities(tool.needs ?? {}, context.capabilities);
   let answer: ToolAnswer;
   try {
     answer = await tool.call(toolArguments, context);
   } catch (error) {
     if (error instanceof McpError) throw error;
+    exchange.refused(refusalFor(error));
     return toolResult(toolError(error, parts, context.correlationId));
   }
   if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);

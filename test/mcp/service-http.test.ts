@@ -203,6 +203,49 @@ describe('O11: a flood', () => {
   });
 });
 
+describe('the log says of a refused call what it says of the same call over REST', () => {
+  const absent = { collection: 'articles', pk: 'p', id: 'absent' };
+  test.each([
+    [
+      'startExecutionRun',
+      'permission_denied',
+      { name: 'svc_execution_start_run_v1', path: '/execution/runs', method: 'POST' },
+      { handlerId: 'invoice.render', scope: { productId: 'reports', tenantId: 'acme' } },
+    ],
+    [
+      'getRecord',
+      'collection_not_found',
+      { name: 'svc_records_get_v1', path: '/collections/articles/records/p/absent', method: 'GET' },
+      absent,
+    ],
+  ])('%s %s', async (operation, code, { name, path, method }, given) => {
+    const logged = await startMcpService({ settings: { 'Server:LogLevel': 'info' } });
+    const headers = { [IDENTITY]: 'writer' };
+    await logged.call({ method, path, headers, ...(method === 'GET' ? {} : { body: given }) });
+    await logged.ask('writer', 'tools/call', { name, arguments: given });
+    const [overRest, overMcp, ...more] = logged.lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter((line) => line['operation'] === operation);
+    expect(more).toEqual([]);
+    expect(overRest).toMatchObject({ severity: expect.any(String) as string, code, method });
+    expect(overMcp).toMatchObject({
+      severity: overRest?.['severity'],
+      operation,
+      code,
+      method: 'mcp tools/call',
+    });
+    await logged.close();
+  });
+
+  test('that no operation has, with the code of the protocol', async () => {
+    const logged = await startMcpService({ settings: { 'Server:LogLevel': 'info' } });
+    await logged.ask('writer', 'tools/call', { name: 'svc_unknown_v1' });
+    const line = JSON.parse(logged.lines.at(-1) ?? '') as object;
+    expect(line).toMatchObject({ severity: 'WARNING', operation: 'mcp tools/call', code: '-32602' });
+    await logged.close();
+  });
+});
+
 test('the log names the method and the principal, and no value of a request', async () => {
   const logged = await startMcpService({ settings: { 'Server:LogLevel': 'info' } });
   await logged.ask('reader', 'tools/call', {

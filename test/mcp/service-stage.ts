@@ -93,19 +93,12 @@ export async function startMcpService(options: ServiceOptions = {}): Promise<Mcp
         body: bodyOf(method, sent),
         headers: {
           ...fieldsOf(method, sent),
-          ...mirrorsOf(sent),
           ...(principal === null ? {} : { [IDENTITY]: principal }),
         },
       });
       return { status: response.status, ...messagesOf(response).at(-1) };
     },
   };
-}
-
-/** The arguments that clients repeat in header fields. */
-function mirrorsOf(params: Params): Readonly<Record<string, string>> {
-  const { handlerId } = (params['arguments'] ?? {}) as Params;
-  return typeof handlerId === 'string' ? { 'Mcp-Param-Handler-Id': handlerId } : {};
 }
 
 export const withoutTasks = { _meta: META };

@@ -10,6 +10,7 @@ import {
   withArticles,
   withoutTasks,
 } from './service-stage.ts';
+import { bodyOf, fieldsOf } from './support.ts';
 
 /** Tasks over runs and jobs of the real service. `other` is a second instance over the same database. */
 let service: McpService;
@@ -311,14 +312,26 @@ describe('O08: without the capability', () => {
   });
 });
 
-test('mirrored arguments of a task must agree with their header fields', async () => {
-  const params = { name: RUN, arguments: { handlerId: 'invoice.render', pluginId: 'p', scope } };
-  const { status, error } = await service.ask('writer', 'tools/call', params);
-  expect([status, error?.code, error?.message]).toEqual([
-    400,
-    -32020,
-    'Header mismatch: Mcp-Param-Plugin-Id',
-  ]);
+test('a call that only waits is answered when the server begins to stop', { timeout: 10_000 }, async () => {
+  const headers = { [IDENTITY]: 'writer' };
+  const body = { handlerId: 'invoice.render', scope, idempotencyKey: 'waits' };
+  const run = await service.call({ method: 'POST', path: '/execution/runs', headers, body });
+  const params = {
+    name: 'svc_execution_get_run_v1',
+    arguments: { runId: run.json<{ id: string }>().id, waitSeconds: 20 },
+  };
+  const { status, body: text } = await service.send({
+    body: bodyOf('tools/call', params),
+    headers: { ...fieldsOf('tools/call', params), ...headers },
+    draining: AbortSignal.abort(),
+  });
+  expect([status, text]).toEqual([200, expect.stringContaining('"status":"queued"')]);
+});
+
+test('a run starts with nothing in header fields but the method and the name of the tool', async () => {
+  const given = { handlerId: 'invoice.render', pluginId: 'p', scope };
+  const { status, error } = await service.ask('writer', 'tools/call', { name: RUN, arguments: given });
+  expect([status, error]).toEqual([200, undefined]);
 });
 
 test('two instances answer one conversation in turns, with the same words', async () => {

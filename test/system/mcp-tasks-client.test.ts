@@ -25,7 +25,6 @@ let session: TaskEnabledSession;
 /** The client of tasks writes the messages; this sends them with the fields that repeat their parts. */
 const dispatch: RawClientDispatch = async (request, { signal } = {}) => {
   const { method, params } = request as { method: string; params: Record<string, unknown> };
-  const { handlerId } = (params['arguments'] ?? {}) as Record<string, unknown>;
   const answer = await fetch(`${server.address}/mcp`, {
     method: 'POST',
     headers: {
@@ -33,7 +32,6 @@ const dispatch: RawClientDispatch = async (request, { signal } = {}) => {
       'MCP-Protocol-Version': REVISION,
       'Mcp-Method': method,
       'Mcp-Name': String(params['name'] ?? params['taskId']),
-      ...(typeof handlerId === 'string' ? { 'Mcp-Param-Handler-Id': handlerId } : {}),
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     ...(signal === undefined ? {} : { signal }),

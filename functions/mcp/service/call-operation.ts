@@ -1,13 +1,14 @@
 import type { OperationEntry } from '../../../contracts/operation.ts';
 import { type Answer, isByteIterable } from '../../http/answer.ts';
-import type { CallOperation, InProcessInput } from '../../http/in-process.ts';
+import { fixedBytesOf } from '../../http/fixed-document.ts';
+import type { CallOperation, InProcessContext, InProcessInput } from '../../http/in-process.ts';
 import type { Authorizer } from '../../identity/authorizer.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { callerTo, type McpCaller } from '../caller.ts';
-import type { McpContext } from '../catalog.ts';
+import type { McpCapacity, McpContext } from '../catalog.ts';
 
 /** The operations behind the endpoint, called in process as the caller and by the rules of REST. */
 export interface ServiceOperations {
@@ -35,23 +36,65 @@ export async function mayCall(
   }
 }
 
+export interface CallAnswer {
+  readonly answer: Answer;
+  /** The caller as the operation knows it. */
+  readonly known: Caller;
+  /** The answer as JSON. A result is made of it without waiting for anything. */
+  readonly text: string;
+}
+
 /** Calls the operation with the identity that the credential of this very request proves. */
 export async function callAs(
   { call }: ServiceOperations,
   entry: OperationEntry,
   input: InProcessInput,
-  { caller, capacity, correlationId, signal }: McpContext,
-): Promise<{ readonly answer: Answer; readonly known: Caller }> {
+  { caller, capacity, correlationId, signal, draining, matched }: McpContext,
+): Promise<CallAnswer> {
+  matched(entry.id);
   const known = await callerTo(caller, entry);
   if (known === null) throw new ServiceError('permission_denied', 'The caller may not do this.');
   await capacity?.permit(entry.rateClass);
-  const hold = capacity === undefined ? {} : { hold: capacity.hold, grow: capacity.hold };
-  const answer = await call(entry.id, input, known, { correlationId, signal, ...hold });
-  return { answer, known };
+  await capacity?.turnOf(entry.id);
+  const answer = await call(entry.id, input, known, {
+    correlationId,
+    signal,
+    ...(draining === undefined ? {} : { draining }),
+    ...holdsOf(entry, capacity),
+  });
+  const turn = capacity?.turnOf(entry.id) ?? null;
+  if (turn !== null) await turn;
+  // At once, so that no other call has the same turn.
+  return { answer, known, text: heldTextOf(answer, entry, capacity) };
+}
+
+function holdsOf({ id }: OperationEntry, capacity: McpCapacity | undefined): Partial<InProcessContext> {
+  if (capacity === undefined) return {};
+  const hold = (bytes: number): void => {
+    capacity.hold(bytes);
+    capacity.spent(id, bytes);
+  };
+  return { hold, grow: capacity.hold };
+}
+
+/** The text is written for a result, which holds it about twice: as it is, and as values. */
+function heldTextOf(answer: Answer, { id, mutation }: OperationEntry, capacity?: McpCapacity): string {
+  const fixed = fixedTextOf(answer);
+  const text = fixed ?? textOf(answer);
+  // Only a read is refused for it: what a write did is done.
+  if (fixed === null && mutation === 'read') capacity?.hold(text.length);
+  capacity?.spent(id, 2 * text.length);
+  return text;
+}
+
+/** The text of a document that never changes; `null` for every other answer. */
+function fixedTextOf({ body }: Answer): string | null {
+  const fixed = fixedBytesOf(body, (document) => JSON.stringify(document));
+  return fixed === null ? null : Buffer.from(fixed.content).toString();
 }
 
 /** The JSON text of an answer, in the spelling that REST sends. */
-export function textOf({ body }: Answer): string {
+function textOf({ body }: Answer): string {
   if (body instanceof JsonText) return body.text;
   if (isByteIterable(body)) throw new Error('an operation with an answer of bytes is no tool');
   return JSON.stringify(body ?? null);

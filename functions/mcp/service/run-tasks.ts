@@ -1,14 +1,12 @@
 import type { OperationEntry } from '../../../contracts/operation.ts';
-import type { Answer } from '../../http/answer.ts';
 import { createRouter, type Router } from '../../http/router.ts';
-import type { Caller } from '../../identity/caller.ts';
-import { isJsonObject } from '../../identity/oidc/json-object.ts';
+import { isJsonObject, type JsonMembers } from '../../identity/oidc/json-object.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import { callerTo, type McpCaller } from '../caller.ts';
 import type { McpContext, McpTask, McpTasks } from '../catalog.ts';
 import { invalidParams } from '../errors.ts';
-import { callAs, type ServiceOperations, textOf } from './call-operation.ts';
+import { type CallAnswer, callAs, type ServiceOperations } from './call-operation.ts';
 import type { TaskIds, TaskPlace } from './task-ids.ts';
 import { type TaskTerms, taskOf } from './task-view.ts';
 
@@ -30,21 +28,21 @@ export class RunTasks implements McpTasks {
   }
 
   /** The task of the run or job that an operation admitted for the caller. */
-  async of(answer: Answer, caller: Caller): Promise<McpTask> {
+  async of({ answer, known, text }: CallAnswer): Promise<McpTask> {
     const location = answer.headers?.['Location'];
     if (location === undefined) throw new Error('an admission names no place');
     const { entry, params } = this.#router.match('GET', location);
     const [id = '', ...others] = Object.values(params);
     if (others.length > 0) throw new Error(`the place of ${entry.id} has several parameters`);
-    const taskId = await this.#ids.issue({ operationId: entry.id, id }, caller);
-    return this.#taskOf(taskId, location, answer);
+    const taskId = await this.#ids.issue({ operationId: entry.id, id }, known);
+    return this.#taskOf(taskId, location, text);
   }
 
   async get(taskId: string, caller: McpCaller, context: McpContext): Promise<McpTask | null> {
     const place = await this.#placeOf(taskId, caller);
     if (place === null) return null;
-    const answer = await this.#read(place, context);
-    return answer === null ? null : this.#taskOf(taskId, this.#pathOf(place, 'GET').path, answer);
+    const text = await this.#read(place, context);
+    return text === null ? null : this.#taskOf(taskId, this.#pathOf(place, 'GET').path, text);
   }
 
   /** A run waits for events, and for no answer of the client: all keys are unknown. */
@@ -87,10 +85,10 @@ export class RunTasks implements McpTasks {
   }
 
   /** `null` for a run that is gone, or that the caller may no longer read. */
-  async #read(place: TaskPlace, context: McpContext): Promise<Answer | null> {
+  async #read(place: TaskPlace, context: McpContext): Promise<string | null> {
     const { entry, input } = this.#pathOf(place, 'GET');
     try {
-      return (await callAs(this.#operations, entry, input, context)).answer;
+      return (await callAs(this.#operations, entry, input, context)).text;
     } catch (error) {
       if (isRefusal(error)) return null;
       throw error;
@@ -108,11 +106,20 @@ export class RunTasks implements McpTasks {
     return { entry, input: { params }, path: joined };
   }
 
-  #taskOf(taskId: string, path: string, answer: Answer): McpTask {
-    const text = textOf(answer);
-    const view = parseJson(text);
+  #taskOf(taskId: string, path: string, text: string): McpTask {
+    const view = viewOf(text);
     const terms = { ...this.#terms, now: this.#operations.clock.now() };
-    return taskOf(taskId, { view: isJsonObject(view) ? view : {}, text, path }, terms);
+    return taskOf(taskId, { view, text, path }, terms);
+  }
+}
+
+/** `null` for a text that is no object, or that cannot be read. */
+function viewOf(text: string): JsonMembers | null {
+  try {
+    const view = parseJson(text);
+    return isJsonObject(view) ? view : null;
+  } catch {
+    return null;
   }
 }
 

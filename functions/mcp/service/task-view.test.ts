@@ -1,13 +1,23 @@
 import { expect, test } from 'vitest';
+import contract from '../../../contracts/generated/mcp/definitions.json' with { type: 'json' };
+import type { ToolDefinition } from '../catalog.ts';
+import { nullableMembers } from './nullable-members.ts';
 import { type TaskTerms, taskOf } from './task-view.ts';
 
 const MOMENT = '2026-01-01T00:00:00Z';
 const HOUR = 3_600_000;
+const nullable = new Set(['small', 'large', 'larger']);
 
 function taskFor(view: object, terms: Partial<TaskTerms> = {}) {
   const whole = { id: 'a', createdAt: MOMENT, completedAt: MOMENT, ...view };
   const answer = { view: whole, text: JSON.stringify(whole), path: '/jobs/a' };
-  return taskOf('t', answer, { lengthMax: 10_000, retainedMsMin: HOUR, now: Date.parse(MOMENT), ...terms });
+  return taskOf('t', answer, {
+    lengthMax: 10_000,
+    nullable,
+    retainedMsMin: HOUR,
+    now: Date.parse(MOMENT),
+    ...terms,
+  });
 }
 
 test.each([
@@ -50,7 +60,7 @@ test('the largest members go first, and no more than needed', () => {
   const kept = (lengthMax: number) => {
     const task = taskFor(view, { lengthMax });
     const { structuredContent, content } = task.status === 'completed' ? task.result : never();
-    expect(JSON.stringify(structuredContent).length).toBeLessThanOrEqual(lengthMax);
+    expect(JSON.stringify(content[0]?.['text']).length).toBeLessThanOrEqual(lengthMax);
     const note = content.length > 1 ? (JSON.parse((content[1] as { text: string }).text) as object) : null;
     return [
       Object.entries(structuredContent as object).flatMap(([name, at]) => (at === null ? [name] : [])),
@@ -58,11 +68,48 @@ test('the largest members go first, and no more than needed', () => {
     ];
   };
   const length = JSON.stringify({ id: 'a', createdAt: MOMENT, completedAt: MOMENT, ...view }).length;
-  expect(kept(length)).toEqual([[], null]);
-  expect(kept(length - 1)).toEqual([['larger'], { omitted: ['larger'], wholeAt: '/jobs/a', length }]);
+  const sent = JSON.stringify(
+    JSON.stringify({ id: 'a', createdAt: MOMENT, completedAt: MOMENT, ...view }),
+  ).length;
+  expect(kept(sent)).toEqual([[], null]);
+  expect(kept(sent - 1)).toEqual([['larger'], { omitted: ['larger'], wholeAt: '/jobs/a', length }]);
   expect(kept(300)[0]).toEqual(['large', 'larger']);
+});
+
+test('a member that may not be null stays, and the result says that it is too long', () => {
+  const task = taskFor(
+    { status: 'succeeded', tags: 'x'.repeat(500), large: 'y'.repeat(300) },
+    { lengthMax: 400 },
+  );
+  expect(task).toMatchObject({
+    result: {
+      structuredContent: { status: 'succeeded', tags: 'x'.repeat(500), large: null },
+      _meta: { 'svc.runtime/omitted': { omitted: ['large'], tooLong: true } },
+    },
+  });
 });
 
 function never(): never {
   throw new Error('the task has not ended well');
 }
+
+test('the members that may be null are those of the contract', () => {
+  const ofTasks = contract.definitions.flatMap((each) => (each.exposure === 'task' ? [each.definition] : []));
+  const names = nullableMembers(ofTasks as unknown as readonly ToolDefinition[]);
+  for (const name of ['result', 'batchResult', 'evaluationResult']) expect(names).toContain(name);
+  for (const name of ['id', 'status', 'tags', 'admission']) expect(names).not.toContain(name);
+});
+
+test('the step of a task that works is one short line without hidden characters, and none is left at its end', () => {
+  const currentStep = ` page\r\n1\u2028of\u0007 2\u202e\u200b${'x'.repeat(900)}`;
+  const message = taskFor({ status: 'running', completedAt: null, currentStep }).statusMessage;
+  expect(message).toBe(`page 1 of 2${'x'.repeat(189)}`);
+  expect(taskFor({ status: 'succeeded', currentStep })).not.toHaveProperty('statusMessage');
+  expect(taskFor({ status: 'cancelled', currentStep })).not.toHaveProperty('statusMessage');
+});
+
+test.each([null, {}, { status: 7 }])('a job that is %j cannot be read, and its task has failed', (view) => {
+  const terms = { lengthMax: 10_000, nullable, retainedMsMin: HOUR, now };
+  const task = taskOf('t', { view, text: JSON.stringify(view), path: '/jobs/a' }, terms);
+  expect(task).toMatchObject({ status: 'failed', error: { code: -32603 } });
+});

@@ -1,7 +1,8 @@
 import type { JsonMembers } from '../../identity/oidc/json-object.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { McpTask, ToolResult } from '../catalog.ts';
-import { resultOf } from './bounded-result.ts';
+import { ErrorCode } from '../errors.ts';
+import { resultOf, sentLength } from './bounded-result.ts';
 
 /** How often a client should ask, in milliseconds. */
 const POLL_MS = 1_000;
@@ -9,7 +10,8 @@ const MESSAGE_LENGTH_MAX = 200;
 
 /** The answer of the operation that reads a run or a job. */
 export interface JobAnswer {
-  readonly view: JsonMembers;
+  /** `null` where the answer is no object. */
+  readonly view: JsonMembers | null;
   readonly text: string;
   /** Where REST answers it. */
   readonly path: string;
@@ -17,31 +19,35 @@ export interface JobAnswer {
 
 export interface TaskTerms {
   readonly lengthMax: number;
+  /** The members that may be null in a result. */
+  readonly nullable: ReadonlySet<string>;
   /** How long the service keeps a run at least after its end, in milliseconds; 0: it promises no time. */
   readonly retainedMsMin: number;
   readonly now: number;
 }
 
+type ReadableJob = JobAnswer & { readonly view: JsonMembers };
+
 /** A run or a job, as its operation answers it, as a task. */
 export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): McpTask {
   const { view } = answer;
+  if (view === null || typeof view['status'] !== 'string') return unreadable(taskId, terms.now);
   const createdAt = momentOf(view, 'createdAtUtc', 'createdAt') ?? 0;
   const changedAt = momentOf(view, 'updatedAtUtc', 'completedAtUtc', 'completedAt', 'startedAt');
   // Jobs of providers write their statuses with a capital.
-  const status = typeof view['status'] === 'string' ? view['status'].toLowerCase() : null;
+  const status = view['status'].toLowerCase();
   // A failed attempt that is tried again has no end yet.
   const endedAt = momentOf(view, 'completedAtUtc', 'completedAt');
   const head = {
     taskId,
-    ...messageOf(view),
     createdAt,
     lastUpdatedAt: changedAt ?? createdAt,
     ttlMs: ttlOf(createdAt, endedAt, status, terms),
     pollIntervalMs: POLL_MS,
   };
-  if (endedAt === null) return { ...head, status: 'working' };
+  if (endedAt === null) return { ...head, ...messageOf(view), status: 'working' };
   if (status === 'cancelled') return { ...head, status: 'cancelled' };
-  const result = resultWithin(answer, terms.lengthMax);
+  const result = resultWithin({ ...answer, view }, terms);
   return { ...head, status: 'completed', result: { ...result, isError: status !== 'succeeded' } };
 }
 
@@ -52,7 +58,7 @@ export function taskOf(taskId: string, answer: JobAnswer, terms: TaskTerms): Mcp
 function ttlOf(
   createdAt: number,
   endedAt: number | null,
-  status: string | null,
+  status: string,
   { retainedMsMin, now }: TaskTerms,
 ): number | null {
   if (retainedMsMin === 0 || status === 'rejected') return null;
@@ -61,24 +67,26 @@ function ttlOf(
 
 /**
  * The job as a result. A request about a task has no place for an offset, so a job that is too long comes without its largest
- * members, which are null, and says which those are and where the whole is.
+ * members that may be null, and says which those are and where the whole is. It stays too long where that does not suffice.
  */
-function resultWithin({ view, text, path }: JobAnswer, lengthMax: number): ToolResult {
-  if (text.length <= lengthMax) return resultOf(view as JsonObject, text);
+function resultWithin({ view, text, path }: ReadableJob, { lengthMax, nullable }: TaskTerms): ToolResult {
+  if (sentLength(text, lengthMax) <= lengthMax) return resultOf(view as JsonObject, text);
   const lengths = Object.entries(view).map(([name, value]) => ({
     name,
-    length: JSON.stringify(value).length,
+    length: JSON.stringify(JSON.stringify(value)).length - 2,
   }));
-  let length = lengths.reduce((sum, each) => sum + each.name.length + each.length + 4, 2);
+  let length = lengths.reduce((sum, each) => sum + each.name.length + each.length + 6, 4);
   const omitted = new Set<string>();
-  for (const each of lengths.sort((one, other) => other.length - one.length)) {
+  const candidates = lengths.filter((each) => nullable.has(each.name) && each.length > 'null'.length);
+  for (const each of candidates.sort((one, other) => other.length - one.length)) {
     if (length <= lengthMax) break;
     omitted.add(each.name);
     length += 'null'.length - each.length;
   }
   const members = Object.entries(view).map(([name, value]) => [name, omitted.has(name) ? null : value]);
   const rest = Object.fromEntries(members) as JsonObject;
-  const note: JsonObject = { omitted: [...omitted], wholeAt: path, length: text.length };
+  const tooLong = length > lengthMax ? { tooLong: true } : {};
+  const note: JsonObject = { omitted: [...omitted], wholeAt: path, length: text.length, ...tooLong };
   const { content, _meta, ...result } = resultOf(rest, JSON.stringify(rest));
   return {
     ...result,
@@ -87,11 +95,28 @@ function resultWithin({ view, text, path }: JobAnswer, lengthMax: number): ToolR
   };
 }
 
-/** The step that the handler names, else how far it is. */
+/** No later look would find it readable, so the client must not go on asking. */
+function unreadable(taskId: string, now: number): McpTask {
+  const error = { code: ErrorCode.internal, message: 'Internal error: the job cannot be read' };
+  return { taskId, createdAt: now, lastUpdatedAt: now, ttlMs: null, status: 'failed', error };
+}
+
+/** The step that the handler names, as one line that hides nothing from a reader; else how far it is. */
 function messageOf({ currentStep, progress }: JsonMembers): { readonly statusMessage?: string } {
-  if (typeof currentStep === 'string' && currentStep !== '')
-    return { statusMessage: currentStep.slice(0, MESSAGE_LENGTH_MAX).toWellFormed() };
+  const step = typeof currentStep === 'string' ? plainLineOf(currentStep) : '';
+  if (step !== '') return { statusMessage: step };
   return typeof progress === 'number' ? { statusMessage: `${Math.floor(progress * 100)} %` } : {};
+}
+
+function plainLineOf(text: string): string {
+  return text
+    .slice(0, 4 * MESSAGE_LENGTH_MAX)
+    .toWellFormed()
+    .replace(/[\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, '')
+    .trim()
+    .slice(0, MESSAGE_LENGTH_MAX)
+    .toWellFormed();
 }
 
 /** The first of the members that holds a moment, in milliseconds of the Unix epoch. */

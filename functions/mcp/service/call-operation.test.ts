@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { operations } from '../../../contracts/generated/operations.ts';
+import { ManualWorld } from '../../../test/support/manual-world.ts';
+import { createBytesInFlight } from '../../http/bytes-in-flight.ts';
+import { createLargeAnswers } from '../../http/large-answers.ts';
+import { createRateLimits } from '../../http/rate-limits.ts';
+import { JsonText } from '../../kernel/json-value-text.ts';
+import { RequestCapacity } from '../capacity.ts';
+import type { McpContext } from '../catalog.ts';
+import { callAs, type ServiceOperations } from './call-operation.ts';
+
+/** The turns of the event loop that lie between two large answers. */
+const TURNS = 64;
+
+const LARGE = new JsonText(JSON.stringify('x'.repeat(2 * 1024 * 1024)));
+
+test('large answers become results one by one, with turns of the event loop for others between', async () => {
+  const callbacks: (() => void)[] = [];
+  const nextTurn = async () => {
+    for (const callback of callbacks.splice(0)) callback();
+    // All that goes on without another turn.
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const shared = {
+    limits: createRateLimits({ operations, rateLimit: null, world: new ManualWorld() }),
+    rateClass: 'mcp',
+    bytes: createBytesInFlight({ perProcess: Infinity, perCaller: Infinity }),
+    large: createLargeAnswers((callback) => callbacks.push(callback)),
+    trustedProxyHops: 0,
+  };
+  const service = { call: () => Promise.resolve({ status: 200, body: LARGE }) };
+  const made: string[] = [];
+  const ask = async (principal: string) => {
+    const caller = { kind: 'workload', principal } as const;
+    const capacity = new RequestCapacity(shared, requestOf());
+    capacity.open(caller);
+    const context = { caller, capacity: capacity.ofCall, matched: () => {} } as unknown as McpContext;
+    const entry = operations.queryRecords;
+    const { text } = await callAs(service as unknown as ServiceOperations, entry, {}, context);
+    expect(text).toBe(LARGE.text);
+    made.push(principal);
+  };
+  const all = ['busy', 'busy', 'busy', 'other'].map(ask);
+  await nextTurn();
+  const order = [made.splice(0)];
+  for (let round = 1; round < 4; round += 1) {
+    for (let turn = 1; turn < TURNS; turn += 1) await nextTurn();
+    expect(made).toEqual([]);
+    await nextTurn();
+    order.push(made.splice(0));
+  }
+  expect(order).toEqual([['busy'], ['busy'], ['other'], ['busy']]);
+  await Promise.all(all);
+});
+
+function requestOf() {
+  return {
+    method: 'POST',
+    target: '/mcp',
+    httpVersion: '1.1',
+    rawHeaders: [],
+    socketAddress: '127.0.0.1',
+    body: (async function* () {})(),
+    proceed: () => {},
+    signal: new AbortController().signal,
+  };
+}
