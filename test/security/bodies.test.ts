@@ -58,7 +58,8 @@ async function judged(entry: OperationEntry, call: () => Promise<InjectedRespons
   const verdict = judge(set, entry, answer);
   if (!verdict.accepted && watch.version !== version && !(await isKeptRejection(answer)))
     throw new BrokenPromise(`${entry.id}: refused, and wrote`, answer);
-  if (answer.status === 202 && recordGroups.has(entry.group)) await ended(answer);
+  if (answer.status === 202 && (recordGroups.has(entry.group) || entry.group === 'providers'))
+    await ended(answer);
   return verdict;
 }
 
