@@ -17,6 +17,7 @@ const groups = [
   'graph',
   'rag',
   'retrieval',
+  'providers',
   'traces',
 ];
 const internal = ['worker', 'reconcile', 'prune'];
