@@ -144,7 +144,7 @@ export async function furnishRecordWords(call: Call, collection: string): Promis
   ]);
 }
 
-/** Has a built-in provider rank by a job, and gives the words that requests about both are drawn from. */
+/** Has a built-in provider rank by a job, and gives the words that requests about them and its trace are drawn from. */
 export async function furnishProviderWords(call: Call): Promise<Vocabulary> {
   const provider = 'local-token-overlap-reranker';
   const space = new RecordSpace(call);
@@ -152,8 +152,11 @@ export async function furnishProviderWords(call: Call): Promise<Vocabulary> {
   const run = { capability: 'ai.rerank', payload: { query: 'annual', candidates, limit: 1 } };
   const jobId = await space.admit('POST', `/providers/${provider}/jobs`, run);
   await space.settled(jobId);
+  const { text } = await space.send('GET', `/provider-jobs/${jobId}`);
+  const { traceId } = JSON.parse(text) as { traceId: string };
   return new Map([
     ['provider', [provider]],
     ['jobId', [jobId]],
+    ['id', [traceId]],
   ]);
 }

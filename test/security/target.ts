@@ -123,7 +123,7 @@ export async function placeFor(target: Target, entry: OperationEntry, route: Ope
 }
 
 async function wordsFor(target: Target, { group }: OperationEntry, tenantId: string): Promise<Vocabulary> {
-  if (group === 'providers') return furnishProviderWords(target.call);
+  if (group === 'providers' || group === 'traces') return furnishProviderWords(target.call);
   if (!recordGroups.has(group)) return new Map();
   const ownStore = new Map([['providerId', ['svc-collection']]]);
   return merged(await furnishRecordWords(target.call, tenantId), ownStore);
