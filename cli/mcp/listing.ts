@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import pins from '../../contracts/mcp-pins.json' with { type: 'json' };
 import { isJsonObject, type JsonMembers } from '../../functions/identity/oidc/json-object.ts';
+import type { Json } from '../../functions/kernel/canonical-json.ts';
+import { isWithinDepth } from '../../functions/kernel/json-kinds.ts';
 import type { ToolDefinition } from '../../functions/mcp/catalog.ts';
 import { definitionFaults, textFaults } from '../../functions/mcp/definitions.ts';
 import { instructionsDefinition } from '../../functions/mcp/service/instructions.ts';
@@ -67,14 +69,8 @@ function isResource(item: unknown): boolean {
   return isJsonObject(item) && typeof item['uri'] === 'string' && typeof item['name'] === 'string';
 }
 
-/** Level by level: a function that calls itself would not come back from a hostile depth. */
 function isShallow(item: unknown): boolean {
-  let level: readonly unknown[] = [item];
-  for (let depth = 0; depth < DEPTH_MAX; depth += 1) {
-    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
-    if (level.length === 0) return true;
-  }
-  return false;
+  return isWithinDepth(item as Json, DEPTH_MAX);
 }
 
 function nameOf({ uri, name }: JsonMembers): string {

@@ -40,7 +40,7 @@ function requireRoom(bytes: number, { outputBytesMax = Infinity }: ModelBounds):
   throw new ProviderFailure('policy', 'input_limit', message);
 }
 
-/** Each batch is a request that may be paid for: whoever goes on with the run after a crash does not repeat it. */
+/** Each batch is a request that may be paid for. A worker that resumes the run after a crash reads the kept vectors and does not send it again. */
 async function kept(
   { memory = null }: ModelBounds,
   index: number,

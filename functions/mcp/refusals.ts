@@ -8,7 +8,7 @@ import { ErrorCode, McpError } from './errors.ts';
 import type { McpParts, Refusal } from './exchange.ts';
 import { PROBLEM } from './names.ts';
 
-/** How the log of REST names the refusal and how grave it takes it, whatever the status of the answer is. */
+/** The code and the severity with which the log of REST calls shows the same refusal. The status of the MCP answer does not matter. */
 export function refusalFor(error: unknown): Refusal {
   if (error instanceof McpError) {
     const severity = error.code === ErrorCode.internal ? 'ERROR' : 'WARNING';

@@ -28,8 +28,8 @@ export type Admit = (tokens?: number) => Promise<void>;
 export interface ProviderGuard {
   /**
    * Does the work of a call, which awaits `admit` before each request to the provider, and notes for all instances how it ended.
-   * Throws what the work throws. `usedOf` says how many tokens the last request took, where the provider has told: they take the place of
-   * those that were counted for it.
+   * Throws what the work throws. `usedOf` returns the tokens that the provider reported for the last request, or `null`. The reported
+   * number replaces the one that was counted for it.
    */
   within<Result>(
     call: GuardedCall,
@@ -74,7 +74,7 @@ interface Sent {
   tokens: number;
 }
 
-/** Without a budget nobody counts tokens, and the call needs no further write. */
+/** Tokens are counted only where the settings have a budget; elsewhere the guard writes nothing more. */
 function moreTokensOf(
   { tokensPerDayMax }: GuardLimits,
   { isSent, tokens }: Sent,

@@ -58,7 +58,7 @@ interface Outcome {
   readonly tries: number;
 }
 
-/** Executes the job with a worker that dies as told, then with one that lives. */
+/** Executes the job with a worker that dies at the named store call, then with a second worker that finishes it. */
 async function killedAt(
   store: RecordStore,
   dies: Death,

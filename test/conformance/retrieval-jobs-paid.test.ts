@@ -52,7 +52,7 @@ interface Outcome {
   readonly inFlight: boolean;
 }
 
-/** Executes the job with a worker that dies as told, then with one that lives. */
+/** Executes the job with a worker that dies at the named store call, then with a second worker that finishes it. */
 async function killedAt(dies: Death, { body }: Job, plant: Plant = (own) => own): Promise<Outcome> {
   const stage = new RetrievalJobsStage(new MemoryStore(new MemoryDatabase()));
   await stage.furnish();
