@@ -3,9 +3,10 @@ import { ServiceError } from '../kernel/errors.ts';
 import { invalidParams } from './errors.ts';
 import type { McpExchange } from './exchange.ts';
 import { CONTENT_VERSION } from './names.ts';
+import { WrittenItems } from './written-items.ts';
 
 /** One page of a list in the order of its keys, which are unique, as the members of a result. */
-export async function listResult<Item>(
+export async function listResult<Item extends object>(
   exchange: McpExchange,
   member: string,
   items: readonly Item[],
@@ -22,7 +23,7 @@ export async function listResult<Item>(
     rest.length > page.length && last !== undefined ? await tokens.issue(query, keyOf(last)) : null;
   return {
     resultType: 'complete',
-    [member]: page,
+    [member]: new WrittenItems(page),
     ...(nextCursor === null ? {} : { nextCursor }),
     ttlMs: settings.listTtlMs,
     // A list shows what its caller may use.

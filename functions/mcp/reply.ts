@@ -1,6 +1,7 @@
 import { ByteStream, type RawResponse } from '../http/message.ts';
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
 import type { McpReply } from './protocol.ts';
+import { WrittenItems } from './written-items.ts';
 
 /** Writes a reply as one JSON object, or as an event stream that ends with the response. */
 export function writeReply(reply: McpReply): RawResponse {
@@ -18,7 +19,20 @@ export function writeReply(reply: McpReply): RawResponse {
   const headers: (readonly [string, string])[] = [['Cache-Control', 'no-store']];
   if (reply.message === null) return { status, headers, body: null, close: false };
   headers.push(['Content-Type', 'application/json']);
-  return { status, headers, body: JSON.stringify(reply.message), close: false };
+  return { status, headers, body: bodyOf(reply.message), close: false };
+}
+
+/** The JSON text of a message, whose result is its last member. */
+function bodyOf(message: JsonMembers): string | Uint8Array {
+  const { result, ...head } = message;
+  if (!isJsonObject(result)) return JSON.stringify(message);
+  const list = Object.entries(result).find(([, value]) => value instanceof WrittenItems);
+  if (list === undefined) return JSON.stringify(message);
+  const [name, items] = list as [string, WrittenItems];
+  const rest = JSON.stringify({ ...head, result: { ...result, [name]: undefined } });
+  // The list becomes the last member of the result.
+  const before = Buffer.from(`${rest.slice(0, -'}}'.length)},${JSON.stringify(name)}:`);
+  return Buffer.concat([before, ...items.bytes(), Buffer.from('}}')]);
 }
 
 /** One event a message. JSON has no line ends, so each is one line of data. */

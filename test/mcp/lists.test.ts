@@ -31,6 +31,21 @@ describe('pages of a list', () => {
     expect(names.length).toBeGreaterThan(20);
   });
 
+  test('an empty list is one, and each definition arrives as the catalog has it', async () => {
+    const none = mcpStage({}, (catalog) => ({ ...catalog, tools: () => Promise.resolve([]) })).chain;
+    expect((await ask(none, 'tools/list')).result).toMatchObject({ resultType: 'complete', tools: [] });
+    const definition = {
+      name: 'odd',
+      description: 'quotes " and \\, ends }} and ],\u2028 all of €',
+      inputSchema: { type: 'object' },
+    };
+    const tool = { definition, call: () => Promise.reject(new Error('never called')) };
+    const one = mcpStage({}, (catalog) => ({ ...catalog, tools: () => Promise.resolve([tool]) })).chain;
+    // Written once, copied the second time.
+    for (const _ of [1, 2])
+      expect((await ask(one, 'tools/list')).result).toMatchObject({ tools: [definition] });
+  });
+
   test.each(['resources/list', 'resources/templates/list', 'prompts/list', 'tools/list'])(
     '%s holds the fields of a cache, and refuses a cursor that it did not give',
     async (method) => {

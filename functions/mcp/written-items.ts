@@ -1,0 +1,30 @@
+/** Definitions do not change, so each is written once for all lists. */
+const written = new WeakMap<object, Uint8Array>();
+
+const [opening, comma, closing] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')];
+
+/** The items of a list, whose JSON texts are copied into the answer and not made anew. */
+export class WrittenItems {
+  readonly #items: readonly object[];
+
+  constructor(items: readonly object[]) {
+    this.#items = items;
+  }
+
+  /** The JSON text of the list, in pieces. */
+  bytes(): readonly Uint8Array[] {
+    const pieces = this.#items.flatMap((item, at) => (at === 0 ? [bytesOf(item)] : [comma, bytesOf(item)]));
+    return [opening, ...pieces, closing];
+  }
+
+  /** For writers that know nothing of this. */
+  toJSON(): readonly object[] {
+    return this.#items;
+  }
+}
+
+function bytesOf(item: object): Uint8Array {
+  const bytes = written.get(item) ?? Buffer.from(JSON.stringify(item));
+  written.set(item, bytes);
+  return bytes;
+}
