@@ -45,6 +45,12 @@ describe('the totals of several reports', () => {
     expect(stderr).toContain('failed: test/c.test.ts');
   });
 
+  test('count a test without a result as failed: its process died', () => {
+    const { status, last, stderr } = totals([file('test/a.test.ts', ['passed', 'pending', 'todo'])]);
+    expect([status, last]).toEqual([1, '1 passed, 1 failed, 1 skipped']);
+    expect(stderr).toContain('without a result: test/a.test.ts 1');
+  });
+
   test.each([
     ['is missing', 'missing'],
     ['is empty', []],
