@@ -6,7 +6,7 @@ import type { RecordValue } from '../collections/rules/record-key.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import { turnsOf } from '../kernel/turns.ts';
+import { inTurns, turnsOf } from '../kernel/turns.ts';
 import { exportedKinds, type GraphChoice, graphQuery } from './graph-query.ts';
 import type { GraphEnvelope } from './rules/elements.ts';
 import { GRAPH_RECORDS_MAX } from './rules/limits.ts';
@@ -83,5 +83,6 @@ export async function exportGraph(
   const { records, ...read } = await readGraph(parts, space, name, request, call);
   if (read.truncated && (request.failOnLimitExceeded ?? true))
     throw graphTooLarge(read.maxRecords, 'set failOnLimitExceeded to false to get a part');
-  return { ...read, envelope: rebuildEnvelope(records), recordCount: records.length };
+  const envelope = await inTurns(rebuildEnvelope(records), turnsOf(parts.world.clock));
+  return { ...read, envelope, recordCount: records.length };
 }

@@ -72,7 +72,7 @@ export async function traverseExport(
   if (truncated && request.allowPartialGraph !== true)
     throw graphTooLarge(maxRecords, 'set allowPartialGraph to true to walk in a part');
   const turns = turnsOf(parts.world.clock);
-  const lists = rebuildEnvelope(inRecordOrder(records));
+  const lists = await inTurns(rebuildEnvelope(inRecordOrder(records)), turns);
   const graph = new ListedGraph(lists);
   const traversed = await inTurns(walkLists(traverse(startNodeIds, profile), graph), turns);
   const source = {

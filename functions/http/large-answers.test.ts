@@ -32,6 +32,7 @@ function answers() {
 }
 
 const LARGE = 8 * 1024 * 1024;
+const SMALL = 16 * 1024;
 
 test('small answers never wait for one another', () => {
   const { request, done } = answers();
@@ -54,6 +55,22 @@ test('large answers are made one by one, with turns of the event loop for others
   ]);
   request('a', LARGE);
   expect(done).toEqual(['a']);
+});
+
+test('small answers do not prolong the wait for a large one, and do not wait however many there are', async () => {
+  const { request, nextTurn, done } = answers();
+  request('a', LARGE);
+  request('a', LARGE);
+  done.splice(0);
+  // In all these turns together the small answers are larger than what makes an answer large.
+  for (let turn = 1; turn < TURNS; turn += 1) {
+    for (let n = 0; n < 2; n += 1) request('b', SMALL, 'commit');
+    expect(await nextTurn()).toEqual(['b', 'b']);
+  }
+  request('b', SMALL, 'commit');
+  expect(await nextTurn()).toEqual(['b', 'a']);
+  request('b', SMALL, 'commit');
+  expect(done).toEqual(['b']);
 });
 
 test('a caller with many large answers makes another wait for one of them only', async () => {

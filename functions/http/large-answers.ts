@@ -25,18 +25,22 @@ export function createLargeAnswers(later: (callback: () => void) => unknown = ne
   const spent = new Map<string, number>();
   let bytes = 0;
   let turnsLeft = 0;
+  /** From a large answer on, until the turns behind it are over. */
+  let isPaused = false;
   const schedule = (turns: number): void => {
     if (turnsLeft === 0) later(next);
     turnsLeft = Math.max(turnsLeft, turns);
   };
   const next = (): void => {
+    // Small answers of many turns together are no large one: they neither prolong the pause nor make their operation wait.
+    bytes = 0;
+    spent.clear();
     turnsLeft -= 1;
     if (turnsLeft > 0) {
       later(next);
       return;
     }
-    bytes = 0;
-    spent.clear();
+    isPaused = false;
     const [first] = waiting;
     if (first === undefined) return;
     const [caller, [goOn, ...rest]] = first;
@@ -47,7 +51,7 @@ export function createLargeAnswers(later: (callback: () => void) => unknown = ne
   };
   return {
     turnOf(caller, operation) {
-      if (!operations.has(operation) || (bytes < turnBytes && waiting.size === 0)) return null;
+      if (!operations.has(operation) || (!isPaused && waiting.size === 0)) return null;
       schedule(1);
       return new Promise((resolve) => {
         waiting.set(caller, [...(waiting.get(caller) ?? []), resolve]);
@@ -57,6 +61,7 @@ export function createLargeAnswers(later: (callback: () => void) => unknown = ne
       const own = (spent.get(operation) ?? 0) + more;
       spent.set(operation, own);
       bytes += more;
+      isPaused ||= bytes >= turnBytes;
       schedule(bytes < turnBytes ? 1 : turnsBetween);
       if (own >= turnBytes) operations.add(operation);
     },

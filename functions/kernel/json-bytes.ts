@@ -1,5 +1,7 @@
+import { canonicalInTurns } from './canonical-in-turns.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { invalidMember } from './errors.ts';
+import type { Turns } from './turns.ts';
 
 /** Throws `limit_exceeded` where the text of a value that was read from JSON has more bytes. */
 export function checkJsonBytes(json: unknown, bytesMax: number, pointer: string): void {
@@ -14,6 +16,22 @@ export function checkJson(json: unknown, bytesMax: number, pointer: string): num
   return bytes;
 }
 
+/** An item of a list of the value, or of a list of a member of it, is written in one go. */
+const ITEMS_DEPTH = 3;
+
+/** Returns the canonical text, made in turns. Throws as `checkJson` does. */
+export async function checkedText(
+  json: unknown,
+  bytesMax: number,
+  { pointer, turns }: { readonly pointer: string; readonly turns: Turns },
+): Promise<string> {
+  const text = await canonicalInTurns(json, ITEMS_DEPTH, turns).catch((error: unknown) => {
+    throw refusalOf(error, pointer);
+  });
+  if (Buffer.byteLength(text) > bytesMax) throw tooLarge(bytesMax, pointer);
+  return text;
+}
+
 function tooLarge(bytesMax: number, pointer: string) {
   return invalidMember(pointer, `must be at most ${bytesMax} bytes as JSON`, 'limit_exceeded');
 }
@@ -22,7 +40,10 @@ function canonical(json: unknown, pointer: string): string {
   try {
     return canonicalJson(json);
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw invalidMember(pointer, 'must be JSON');
+    throw refusalOf(error, pointer);
   }
+}
+
+function refusalOf(error: unknown, pointer: string): unknown {
+  return error instanceof TypeError ? invalidMember(pointer, 'must be JSON') : error;
 }

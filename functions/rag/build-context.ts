@@ -1,5 +1,6 @@
 import type { ReadCall } from '../collections/read-call.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
+import { inTurns, turnsOf } from '../kernel/turns.ts';
 import { type RetrievalParts, scoredCandidatesMax } from '../retrieval/parts.ts';
 import {
   type RetrievalAnswer,
@@ -70,11 +71,12 @@ export async function buildContext(
     const { rank, score, record } = found;
     return { rank, score, collection: record.collection, record: record.value, found };
   });
-  const chosen = contextChunks(matches, options);
+  const turns = turnsOf(parts.records.world.clock);
+  const chosen = await inTurns(contextChunks(matches, options), turns);
   const cited = citationsOf(chosen.chunks, options);
   const graph = await expanded(parts, space, { expansion, chosen }, call);
   const text = options.includeContextText
-    ? contextText(chosen.chunks, cited.citations, graph?.text ?? null)
+    ? await inTurns(contextText(chosen.chunks, cited.citations, graph?.text ?? null), turns)
     : null;
   const built = { retrieval, options, answer, chosen, cited, text, graph };
   return { ...built, trace: isTraced ? traceOf(built) : null };

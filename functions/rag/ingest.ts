@@ -135,7 +135,7 @@ class IngestCall {
     const options = { ...this.#options, from: begun.next, ...(ledger === undefined ? {} : { ledger }) };
     const rest = await writePlan(this.#parts, this.#space, collection, writes, options);
     if (rest === null) return null;
-    this.#options.known?.remember(plan);
+    if (this.#options.known !== undefined) await this.#inTurns(this.#options.known.remember(plan));
     return this.#done(plan, writes, {
       whole: false,
       stamps: [...before, ...rest.stamps],

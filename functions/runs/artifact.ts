@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { BlobError, type BlobFailure } from '../blobs/port.ts';
-import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
+import { type Json, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { type RecordData, StoreError, type StoreFailure } from '../store/port.ts';
@@ -16,6 +16,11 @@ export interface ArtifactWrite {
   readonly content: Json | undefined;
   readonly uri: string | null;
   readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface CheckedArtifact extends ArtifactWrite {
+  /** The canonical text of the content; `null` without content. */
+  readonly contentText: string | null;
 }
 
 export interface StoredArtifact {
@@ -56,11 +61,10 @@ export async function artifactRecord(
   runtime: Runtime,
   runId: string,
   id: string,
-  write: ArtifactWrite,
+  write: CheckedArtifact,
   now: number,
 ): Promise<{ readonly record: RecordData; readonly artifact: StoredArtifact }> {
-  const material =
-    write.text ?? (write.content === undefined ? (write.uri ?? '') : canonicalJson(write.content));
+  const material = write.text ?? write.contentText ?? write.uri ?? '';
   const sizeBytes = Buffer.byteLength(material);
   if (sizeBytes > limits.executionArtifactBytesMax) {
     const detail = `must be at most ${limits.executionArtifactBytesMax} bytes`;
@@ -85,9 +89,8 @@ export async function artifactRecord(
 }
 
 /** Size inline. The content hash covers one of text and content, but both are stored. */
-function bytesOf({ text, content }: ArtifactWrite): number {
-  const json = content === undefined ? '' : canonicalJson(content);
-  return Buffer.byteLength(text ?? '') + Buffer.byteLength(json);
+function bytesOf({ text, contentText }: CheckedArtifact): number {
+  return Buffer.byteLength(text ?? '') + Buffer.byteLength(contentText ?? '');
 }
 
 async function offload(

@@ -1,9 +1,11 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import { checkJson } from '../kernel/json-bytes.ts';
+import { checkedText, checkJson } from '../kernel/json-bytes.ts';
 import { parseUtc } from '../kernel/timestamp.ts';
-import type { ArtifactWrite } from './artifact.ts';
+import { turnsOf } from '../kernel/turns.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { CheckedArtifact } from './artifact.ts';
 import type { CheckpointWrite } from './checkpoint.ts';
 import type { Report } from './rules/report.ts';
 import type { Progress, TraceDraft } from './run.ts';
@@ -134,7 +136,12 @@ export interface ArtifactInput {
   readonly metadata?: Readonly<Record<string, string>> | null;
 }
 
-export function checkArtifact(input: ArtifactInput, pointer = ''): ArtifactWrite {
+/** Content may be large: others get their turn while it is judged. */
+export async function checkArtifact(
+  input: ArtifactInput,
+  clock: Clock,
+  pointer = '',
+): Promise<CheckedArtifact> {
   const { mediaType = null, text = null, uri = null } = input;
   const content = input.content ?? undefined;
   if (text === null && content === undefined && uri === null) {
@@ -142,7 +149,9 @@ export function checkArtifact(input: ArtifactInput, pointer = ''): ArtifactWrite
   }
   if (text !== null && !text.isWellFormed())
     throw invalidMember(`${pointer}/text`, 'must be well-formed Unicode');
-  if (content !== undefined) checkJson(content, limits.executionArtifactBytesMax, `${pointer}/content`);
+  const place = { pointer: `${pointer}/content`, turns: turnsOf(clock) };
+  const contentText =
+    content === undefined ? null : await checkedText(content, limits.executionArtifactBytesMax, place);
   return {
     name: checkName(input.name, `${pointer}/name`),
     kind: optionalName(input.kind, `${pointer}/kind`) ?? 'json',
@@ -152,6 +161,7 @@ export function checkArtifact(input: ArtifactInput, pointer = ''): ArtifactWrite
         : checkLine(mediaType, limits.executionDisplayLengthMax, `${pointer}/mediaType`),
     text,
     content,
+    contentText,
     uri: uri === null ? null : checkLine(uri, limits.executionArtifactUriLengthMax, `${pointer}/uri`),
     metadata: checkMap(input.metadata ?? {}, `${pointer}/metadata`),
   };

@@ -1,6 +1,6 @@
 import { invalidMember } from '../kernel/errors.ts';
 import type { KeyRequest } from '../store/port.ts';
-import { type ArtifactWrite, artifactRecord, readArtifact, type StoredArtifact } from './artifact.ts';
+import { artifactRecord, type CheckedArtifact, readArtifact, type StoredArtifact } from './artifact.ts';
 import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
 import { artifactKey, readRun, runKey } from './records.ts';
@@ -13,7 +13,7 @@ import type { Runtime } from './runtime.ts';
 export async function putArtifact(
   runtime: Runtime,
   held: Held,
-  write: ArtifactWrite,
+  write: CheckedArtifact,
   now: number,
   name: WriteName | null = null,
 ): Promise<StoredArtifact> {

@@ -78,7 +78,8 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
     async trace(type, options = {}) {
       await recordEvent(runtime, held, checkTrace({ type, ...options }), now());
     },
-    putArtifact: async (artifact) => putArtifact(runtime, held, checkArtifact(artifact), now()),
+    putArtifact: async (artifact) =>
+      putArtifact(runtime, held, await checkArtifact(artifact, runtime.world.clock), now()),
     writeCheckpoint: async (key, content, metadata = {}) =>
       checkpoint(runtime, held, checkCheckpoint({ key, content: plain(content), metadata }), now()),
     readCheckpoint: async (key) => readCheckpoint(runtime, held, checkName(key, '/key'), now()),

@@ -60,7 +60,7 @@ export async function benchGraph(isQuick: boolean): Promise<object> {
   const store = await openSqliteStore({ path: join(folder, 'graph.sqlite'), ...machine, collections });
   try {
     const parts = createRecordParts({ store: () => Promise.resolve(store), world: machine, limits: LIMITS });
-    const envelope = readEnvelope(graph);
+    const envelope = finish(readEnvelope(graph));
     const began = performance.now();
     await importGraph(parts, {
       runId: randomUUID(),

@@ -1,11 +1,14 @@
 import * as fc from 'fast-check';
+import { finish } from '../../../test/support/finish.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import type { GraphEnvelope } from './elements.ts';
 import { inspectEnvelope } from './read-envelope.ts';
 
 /** Lists of elements as a caller gives them; those of ids are made from numbers. */
 export function envelopeOf(given: object): GraphEnvelope {
-  const { envelope, faults } = inspectEnvelope(JSON.parse(JSON.stringify(given)) as Record<string, Json>);
+  const { envelope, faults } = finish(
+    inspectEnvelope(JSON.parse(JSON.stringify(given)) as Record<string, Json>),
+  );
   if (faults.length > 0) throw new Error(JSON.stringify(faults));
   return envelope;
 }

@@ -8,20 +8,21 @@ import { type EnvelopeRequest, inspectEnvelope, recordCountOf } from './read-env
 import { partitionOf } from './read-scope.ts';
 import { graphRecords, inIdOrder } from './record-map.ts';
 
-/** What an import would do, without doing it. Its answer is this with the collection and the time. */
-export function preflightImport(
+/** What an import would do, without doing it, in steps. Its answer is this with the collection and the time. */
+export function* preflightImport(
   given: EnvelopeRequest,
   options: ImportOptions,
   collection: string,
   existing: CollectionPolicy | null,
 ) {
-  const { envelope, faults } = inspectEnvelope(given, '/envelope');
+  const { envelope, faults } = yield* inspectEnvelope(given, '/envelope');
   const { scope, nodes, edges, assertions, reviews, projections } = envelope;
   const decision = decidePolicy(existing, options);
   const status = 'status' in decision ? decision.status : null;
+  const elementFaults = faults.length > 0 ? faults.map(faultWords) : yield* largeRecords(envelope);
   const errors = [
     ...('fault' in decision ? [policyFault(decision.fault, collection, existing)] : []),
-    ...(faults.length > 0 ? faults.map(faultWords) : largeRecords(envelope)),
+    ...elementFaults,
   ];
   const warnings = [
     ...(status === 'replaced' ? [`The import replaces collection ${collection} with all its records.`] : []),
@@ -61,9 +62,10 @@ const LARGE_MAX = 100;
 const ID_SHOWN = 200;
 
 /** Elements whose records would be refused: a record holds its element with words for searches, its sources and the scope. */
-function largeRecords(envelope: GraphEnvelope): readonly string[] {
+function* largeRecords(envelope: GraphEnvelope): Generator<void, readonly string[]> {
   const found: string[] = [];
   for (const record of graphRecords(inIdOrder(envelope))) {
+    yield;
     if (Buffer.byteLength(JSON.stringify(record)) <= limits.recordBytesMax) continue;
     const shown = record.id.slice(0, ID_SHOWN).toWellFormed();
     found.push(`The record ${shown} would have more than ${limits.recordBytesMax} bytes.`);

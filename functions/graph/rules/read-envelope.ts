@@ -30,8 +30,10 @@ export interface ReadEnvelope {
 const FAULTS_MAX = 100;
 const ID_LENGTH_MAX = limits.graphIdLengthMax;
 
-/** Reads an envelope and all that is wrong with it. Edges to nodes that it lacks are no fault: an import merges. */
-export function inspectEnvelope(given: EnvelopeRequest, pointer = ''): ReadEnvelope {
+/**
+ * Reads an envelope and all that is wrong with it, one element a step. Edges to nodes that it lacks are no fault: an import merges.
+ */
+export function* inspectEnvelope(given: EnvelopeRequest, pointer = ''): Generator<void, ReadEnvelope> {
   const faults = new Faults(pointer);
   const schema = given['schema'];
   const metadata = given['metadata'];
@@ -41,15 +43,11 @@ export function inspectEnvelope(given: EnvelopeRequest, pointer = ''): ReadEnvel
     schema: typeof schema === 'string' && schema.trim() !== '' ? schema : GRAPH_SCHEMA,
     scope,
     metadata: isJsonObject(metadata) ? metadata : null,
-    nodes: faults.elements<GraphNode>(given, 'nodes', 'node', ['type']),
-    edges: faults.elements<GraphEdge>(given, 'edges', 'edge', ['sourceId', 'targetId', 'predicate']),
-    assertions: faults
-      .elements(given, 'assertions', 'assertion', ['subjectId'])
-      .map((each) => ({ ...each, ...defaultsOf(each, ASSERTION) }) as unknown as GraphAssertion),
-    reviews: faults
-      .elements(given, 'reviews', 'review', ['subjectId', 'status', 'reviewer'])
-      .map((each) => ({ ...each, ...defaultsOf(each, REVIEW) }) as unknown as GraphReview),
-    projections: faults.elements<GraphProjection>(given, 'projections', 'projection', []),
+    nodes: yield* faults.elements<GraphNode>(given, 'nodes', NODE),
+    edges: yield* faults.elements<GraphEdge>(given, 'edges', EDGE),
+    assertions: yield* faults.elements<GraphAssertion>(given, 'assertions', ASSERTION),
+    reviews: yield* faults.elements<GraphReview>(given, 'reviews', REVIEW),
+    projections: yield* faults.elements<GraphProjection>(given, 'projections', PROJECTION),
   };
   const count = recordCountOf(envelope);
   if (count > GRAPH_RECORDS_MAX)
@@ -60,9 +58,9 @@ export function inspectEnvelope(given: EnvelopeRequest, pointer = ''): ReadEnvel
 /** A problem lists so many; the preflight tells all. */
 const LISTED_FAULTS_MAX = 20;
 
-/** Throws `validation_failed` with the first faults below `pointer`. */
-export function readEnvelope(given: EnvelopeRequest, pointer = ''): GraphEnvelope {
-  const { envelope, faults } = inspectEnvelope(given, pointer);
+/** The same in steps. Throws `validation_failed` with the first faults below `pointer`. */
+export function* readEnvelope(given: EnvelopeRequest, pointer = ''): Generator<void, GraphEnvelope> {
+  const { envelope, faults } = yield* inspectEnvelope(given, pointer);
   const [first] = faults;
   if (first === undefined) return envelope;
   const errors = faults.slice(0, LISTED_FAULTS_MAX);
@@ -75,8 +73,29 @@ export function recordCountOf(lists: GraphLists): number {
   return 1 + nodes.length + edges.length + assertions.length + reviews.length + projections.length;
 }
 
-const ASSERTION = { subjectKind: 'node', status: 'proposed', method: 'unspecified', actor: 'system' };
-const REVIEW = { subjectKind: 'assertion' };
+interface ElementRules {
+  readonly model: Exclude<GraphModel, 'scope'>;
+  readonly required: readonly string[];
+  readonly defaults: Readonly<Record<string, string>>;
+}
+
+const NODE: ElementRules = { model: 'node', required: ['id', 'type'], defaults: {} };
+const EDGE: ElementRules = {
+  model: 'edge',
+  required: ['id', 'sourceId', 'targetId', 'predicate'],
+  defaults: {},
+};
+const ASSERTION: ElementRules = {
+  model: 'assertion',
+  required: ['id', 'subjectId'],
+  defaults: { subjectKind: 'node', status: 'proposed', method: 'unspecified', actor: 'system' },
+};
+const REVIEW: ElementRules = {
+  model: 'review',
+  required: ['id', 'subjectId', 'status', 'reviewer'],
+  defaults: { subjectKind: 'assertion' },
+};
+const PROJECTION: ElementRules = { model: 'projection', required: ['id'], defaults: {} };
 
 function defaultsOf(given: JsonObject, defaults: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
@@ -108,29 +127,29 @@ class Faults {
     }
   }
 
-  /** The elements of a list whose required members are texts, with ids that are there once. */
-  elements<Element = JsonObject>(
+  /** The elements of a list whose required members are texts, with ids that are there once. One a step. */
+  *elements<Element>(
     envelope: EnvelopeRequest,
     list: string,
-    model: Exclude<GraphModel, 'scope'>,
-    required: readonly string[],
-  ): Element[] {
+    { model, required, defaults }: ElementRules,
+  ): Generator<void, Element[]> {
     const given = envelope[list] ?? [];
     const ids = new Set<unknown>();
     const read: Element[] = [];
     for (const [index, each] of (isJsonList(given) ? given : []).entries()) {
+      yield;
       const place = `/${list}/${index}`;
       if (!isJsonObject(each)) {
         this.add(place, 'must be an object');
         continue;
       }
       const element = withElementNames(each, model);
-      for (const name of ['id', ...required]) this.#text(element[name], `${place}/${name}`);
+      for (const name of required) this.#text(element[name], `${place}/${name}`);
       for (const { pointer, detail } of faultsOf(element, model)) this.add(place + pointer, detail);
       const { id } = element;
       if (typeof id === 'string' && ids.has(id)) this.add(`${place}/id`, 'is listed twice');
       ids.add(id);
-      read.push(element as unknown as Element);
+      read.push({ ...element, ...defaultsOf(element, defaults) } as unknown as Element);
     }
     return read;
   }

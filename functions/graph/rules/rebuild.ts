@@ -33,35 +33,33 @@ export function inRecordOrder(records: readonly RecordValue[]): readonly RecordV
   return keyed.map(({ record }) => record);
 }
 
-/** The graph that records hold, in their order. The first envelope among them names it, else the metadata of the first record. */
-export function rebuildEnvelope(records: readonly RecordValue[]): GraphEnvelope {
-  const lists = {
-    nodes: 'node',
-    edges: 'edge',
-    assertions: 'assertion',
-    reviews: 'review',
-    projections: 'projection',
-  };
+/** The graph that records hold, in their order, one record a step. The first envelope among them names it, else the metadata of the first record. */
+export function* rebuildEnvelope(records: readonly RecordValue[]): Generator<void, GraphEnvelope> {
   const own = records.find(({ type }) => type === 'graph.envelope');
   const content = objectOrEmpty(own?.['content']);
   const schema = content['schema'] ?? own?.['schemaVersion'] ?? records[0]?.['schemaVersion'];
   const metadata = content['metadata'] ?? null;
-  const found = <Element>(kind: string): Element[] =>
-    records.flatMap((record) => {
-      if (record['type'] !== `graph.${kind}`) return [];
-      const element = elementIn<Element>(record, kind);
-      return element === null ? [] : [element];
-    });
   return {
     schema: typeof schema === 'string' ? schema : GRAPH_SCHEMA,
     scope: scopeIn(records),
     metadata: isJsonObject(metadata) ? metadata : null,
-    nodes: found<GraphNode>(lists.nodes),
-    edges: found<GraphEdge>(lists.edges),
-    assertions: found<GraphAssertion>(lists.assertions),
-    reviews: found<GraphReview>(lists.reviews),
-    projections: found<GraphProjection>(lists.projections),
+    nodes: yield* elementsAmong<GraphNode>(records, 'node'),
+    edges: yield* elementsAmong<GraphEdge>(records, 'edge'),
+    assertions: yield* elementsAmong<GraphAssertion>(records, 'assertion'),
+    reviews: yield* elementsAmong<GraphReview>(records, 'review'),
+    projections: yield* elementsAmong<GraphProjection>(records, 'projection'),
   };
+}
+
+function* elementsAmong<Element>(records: readonly RecordValue[], kind: string): Generator<void, Element[]> {
+  const found: Element[] = [];
+  for (const record of records) {
+    if (record['type'] !== `graph.${kind}`) continue;
+    const element = elementIn<Element>(record, kind);
+    if (element !== null) found.push(element);
+    yield;
+  }
+  return found;
 }
 
 /** What names the graph of the records. */

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { readPolicy } from '../../collections/rules/policy.ts';
 import type { RecordValue } from '../../collections/rules/record-key.ts';
@@ -7,11 +8,17 @@ import { readRecord } from '../../collections/rules/record-text.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { envelopeOf, graphs } from './graph.fixture.ts';
 import { decidePolicy, graphPolicy, missingIndexes } from './graph-policy.ts';
-import { preflightImport } from './preflight.ts';
-import { inspectEnvelope, readEnvelope } from './read-envelope.ts';
-import { rebuildEnvelope } from './rebuild.ts';
+import * as preflight from './preflight.ts';
+import * as envelopes from './read-envelope.ts';
+import * as rebuild from './rebuild.ts';
 import { graphRecordId } from './record-ids.ts';
 import { graphRecords } from './record-map.ts';
+
+const inspectEnvelope = (given: JsonObject) => finish(envelopes.inspectEnvelope(given));
+const readEnvelope = (given: JsonObject) => finish(envelopes.readEnvelope(given));
+const rebuildEnvelope = (records: readonly RecordValue[]) => finish(rebuild.rebuildEnvelope(records));
+const preflightImport = (...given: Parameters<typeof preflight.preflightImport>) =>
+  finish(preflight.preflightImport(...given));
 
 const recordsOf = (given: object) => [...graphRecords(envelopeOf(given))];
 /** As a collection gives them back. */

@@ -102,7 +102,7 @@ export function putExternalExecutionLeaseArtifact(
   dependencies: ExecutionDependencies,
 ): Handler<'putExternalExecutionLeaseArtifact'> {
   const put: Handler<'putExternalExecutionLeaseArtifact'> = async ({ body }, { caller, now }) => {
-    const write = checkArtifact(body.artifact, '/artifact');
+    const write = await checkArtifact(body.artifact, dependencies.runtime.world.clock, '/artifact');
     const held = heldBy(dependencies, caller, body);
     // The whole content may be large; its length tells apart what one worker would confuse.
     const { name, kind, mediaType, uri, text } = write;

@@ -7,7 +7,7 @@ import type { GroupHandlers } from '../../http/handler.ts';
 import { jsonInTurns } from '../../kernel/json-in-turns.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
-import { turnsOf } from '../../kernel/turns.ts';
+import { inTurns, turnsOf } from '../../kernel/turns.ts';
 import type { GraphDependencies } from './dependencies.ts';
 import { doctorResult, inspectionResult } from './graph-results.ts';
 import { checkElements, checkedEnvelope, importOptions } from './import-options.ts';
@@ -66,8 +66,11 @@ export function preflightGraphImport({
     const space = access.spaceOf(caller, 'read');
     const existing = await readCollection(records, space, params.collection);
     const envelope = checkedEnvelope(body);
-    checkElements(body);
-    const found = preflightImport(envelope, importOptions(body), params.collection, existing?.policy ?? null);
+    const turns = turnsOf(records.world.clock);
+    await inTurns(checkElements(body), turns);
+    const policy = existing?.policy ?? null;
+    const steps = preflightImport(envelope, importOptions(body), params.collection, policy);
+    const found = await inTurns(steps, turns);
     return { status: 200, body: { ...found, generatedAt: formatUtc(now) } };
   };
 }

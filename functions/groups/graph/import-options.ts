@@ -23,10 +23,17 @@ export function checkedEnvelope(request: SvcGraphCollectionImportRequest): Envel
   return envelopeIn(request);
 }
 
-/** Throws `limit_exceeded` naming an element that no record can hold; an import gives such an element an outcome of its own. */
-export function checkElements({ envelope }: SvcGraphCollectionImportRequest): void {
-  for (const list of LISTS)
-    for (const [index, element] of (envelope[list] ?? []).entries()) checkSize(element, `${list}/${index}`);
+/**
+ * Throws `limit_exceeded` naming an element that no record can hold; an import gives such an element an outcome of its own. One element
+ * a step.
+ */
+export function* checkElements({ envelope }: SvcGraphCollectionImportRequest): Generator<void, void> {
+  for (const list of LISTS) {
+    for (const [index, element] of (envelope[list] ?? []).entries()) {
+      checkSize(element, `${list}/${index}`);
+      yield;
+    }
+  }
 }
 
 function checkSize(json: unknown, pointer: string): void {

@@ -14,11 +14,12 @@ import { listHeaders } from '../../http/list-headers.ts';
 import { mayRead } from '../../identity/record-access.ts';
 import { withoutDetails } from '../../jobs/job-view.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
+import { inTurns, type Turns, turnsOf } from '../../kernel/turns.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { GraphDependencies } from './dependencies.ts';
 import { checkedEnvelope } from './import-options.ts';
-import { admitGraphJob, type GraphJobRequest } from './jobs/admit-graph-job.ts';
+import { admitGraphJob, type CheckedJob, type GraphJobRequest } from './jobs/admit-graph-job.ts';
 import { graphJobView, graphResults } from './jobs/job-view.ts';
 
 type Handlers = GroupHandlers<'graph'>;
@@ -38,14 +39,14 @@ type ImportOperation = 'importGraphEnvelope' | 'startGraphImportJob';
 
 /** Both operations start the same job. */
 function startImport(
-  { graphJobs }: GraphDependencies,
+  { graphJobs, records }: GraphDependencies,
   operationId: ImportOperation,
 ): Handler<'importGraphEnvelope'> & Handler<'startGraphImportJob'> {
   return async ({ params, query, body, text, idempotencyKey }, { caller, correlationId }) => {
     const check = () => {
       // A replacement removes records, so it needs the right to delete them.
       if (body.replaceExisting === true) graphJobs.access.spaceOf(caller, 'delete', query.tenantId);
-      return importFacts(body);
+      return importFacts(body, turnsOf(records.world.clock));
     };
     const start = { operationId, kind: 'import', caller, query, check } as const;
     const given = { collection: params.collection, text: text(), idempotencyKey, correlationId };
@@ -53,8 +54,8 @@ function startImport(
   };
 }
 
-function importFacts(body: SvcGraphCollectionImportRequest): ReturnType<GraphJobRequest['check']> {
-  const { scope, ...envelope } = readEnvelope(checkedEnvelope(body), '/envelope');
+async function importFacts(body: SvcGraphCollectionImportRequest, turns: Turns): Promise<CheckedJob> {
+  const { scope, ...envelope } = await inTurns(readEnvelope(checkedEnvelope(body), '/envelope'), turns);
   const recordCount = recordCountOf(envelope);
   return {
     requested: recordCount,

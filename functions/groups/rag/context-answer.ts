@@ -1,12 +1,16 @@
 import { invalidMember } from '../../kernel/errors.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
+import { inTurns, turnsOf } from '../../kernel/turns.ts';
 import type { BuiltContext } from '../../rag/build-context.ts';
 import { contextJson } from '../../rag/rules/context-json.ts';
 import type { RagDependencies } from './dependencies.ts';
 
-/** The JSON text of a context. */
-export function contextText({ retrieval, options, chosen, cited, text, graph, trace }: BuiltContext): string {
-  return contextJson({
+/** The JSON text of a context. Others get their turn while it is written. */
+export function contextText(
+  { records }: RagDependencies['retrieval'],
+  { retrieval, options, chosen, cited, text, graph, trace }: BuiltContext,
+): Promise<string> {
+  const steps = contextJson({
     query: retrieval.query,
     searchMode: retrieval.mode,
     contentField: options.contentField,
@@ -20,6 +24,7 @@ export function contextText({ retrieval, options, chosen, cited, text, graph, tr
     graphExpansion: graph?.summary ?? null,
     trace,
   });
+  return inTurns(steps, turnsOf(records.world.clock));
 }
 
 /** Throws where one message cannot carry the answer. */

@@ -36,7 +36,9 @@ export function evaluateRagContext({
     try {
       const tried = evaluateContexts(retrieval, space, body.cases, { ...call, continueOnError });
       for await (const each of tried) {
-        const answer = caseOf(each, body.includeContext ?? false);
+        const { outcome } = each;
+        const isShown = body.includeContext === true && 'built' in outcome;
+        const answer = caseOf(each, isShown ? await contextText(retrieval, outcome.built) : null);
         // The text of a context is held once: as that of its case.
         const text = caseJson(answer);
         grow?.(text.length);
@@ -55,7 +57,7 @@ function withoutContext(answer: CaseAnswer): CaseAnswer {
   return 'error' in outcome ? answer : { ...answer, outcome: { ...outcome, context: null } };
 }
 
-function caseOf({ index, asked, durationMs, outcome }: TriedContext, includeContext: boolean): CaseAnswer {
+function caseOf({ index, asked, durationMs, outcome }: TriedContext, context: string | null): CaseAnswer {
   const { name = null, request, expectedGraph = null, metadata = null } = asked;
   const queryId = queryIdOf(name, metadata, index);
   const profile = request.graphExpansion?.profile;
@@ -64,10 +66,10 @@ function caseOf({ index, asked, durationMs, outcome }: TriedContext, includeCont
   const named = request.retrieval.profile ?? profile?.id ?? mode;
   const profileName = named.slice(0, PROFILE_NAME_LENGTH_MAX).toWellFormed();
   const common = { index, name, durationMs, queryId, profileName, expected: expectedGraph };
-  return { ...common, outcome: outcomeOf(outcome, includeContext) };
+  return { ...common, outcome: outcomeOf(outcome, context) };
 }
 
-function outcomeOf(outcome: TriedContext['outcome'], includeContext: boolean): CaseOutcome {
+function outcomeOf(outcome: TriedContext['outcome'], context: string | null): CaseOutcome {
   if ('refused' in outcome)
     return { error: refusalWords(outcome.refused).slice(0, ERROR_LENGTH_MAX).toWellFormed() };
   const { built, verdict } = outcome;
@@ -86,6 +88,6 @@ function outcomeOf(outcome: TriedContext['outcome'], includeContext: boolean): C
     budgetTruncated: graph?.sourceTruncated ?? false,
     limits: graph?.summary.limitsHit ?? [],
     contribution: graph?.summary ?? null,
-    context: includeContext ? contextText(built) : null,
+    context,
   };
 }

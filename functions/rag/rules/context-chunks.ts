@@ -42,13 +42,13 @@ export interface ContextChunks<Match extends ContextMatch = ContextMatch> {
 }
 
 /**
- * Takes as much of the matches as the budgets of the context, of a chunk and of the groups have room for. Throws
+ * Takes as much of the matches as the budgets of the context, of a chunk and of the groups have room for, one match a step. Throws
  * `validation_failed` where a required group stays without its least, and the request wants to fail then.
  */
-export function contextChunks<Match extends ContextMatch>(
+export function* contextChunks<Match extends ContextMatch>(
   matches: readonly Match[],
   options: ContextOptions,
-): ContextChunks<Match> {
+): Generator<void, ContextChunks<Match>> {
   const { assembly } = options;
   const withText = matches.flatMap((match) => {
     const text = textOf(match.record, options.contentField);
@@ -62,6 +62,7 @@ export function contextChunks<Match extends ContextMatch>(
   const chunks: ContextChunk<Match>[] = [];
   for (const { match, text, group: key } of pickOrder(withText, groups, options.maxCharsPerChunk)) {
     const group = key === null ? null : (groups.get(key) ?? null);
+    yield;
     const excerpt = budget.take(text, group);
     if (excerpt === null) continue;
     chunks.push({

@@ -30,14 +30,18 @@ export interface ShownContext {
   readonly trace: object | null;
 }
 
-/** The JSON text of a context. What is shown of records goes in as it is stored: their numbers keep all digits. */
-export function contextJson(context: ShownContext): string {
+/**
+ * The JSON text of a context, one chunk a step. What is shown of records goes in as it is stored: their numbers keep all digits.
+ */
+export function* contextJson(context: ShownContext): Generator<void, string> {
   const { query, chunks, citations, totalChars, omittedCitationCount, text, trace } = context;
   const byRank = Map.groupBy(citations, ({ chunkRank }) => chunkRank);
-  const shown = chunks.map((chunk) => {
+  const shown: string[] = [];
+  for (const chunk of chunks) {
     const ids = (byRank.get(chunk.rank) ?? []).map(({ id }) => id);
-    return chunkJson(context, chunk, ids);
-  });
+    shown.push(chunkJson(context, chunk, ids));
+    yield;
+  }
   const first = `"query":${JSON.stringify(query)},"chunks":[${shown.join(',')}]`;
   const rest = {
     citations,

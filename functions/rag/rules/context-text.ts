@@ -9,18 +9,19 @@ export interface ContextText {
   readonly hash: string;
 }
 
-/** The chunks and their citations as one text for a model, and behind them the text of a graph. */
-export function contextText(
+/** The chunks and their citations as one text for a model, and behind them the text of a graph. One chunk a step. */
+export function* contextText(
   chunks: readonly ContextChunk[],
   citations: readonly ContextCitation[],
   graphText: string | null,
-): ContextText {
+): Generator<void, ContextText> {
   const byRank = Map.groupBy(citations, ({ chunkRank }) => chunkRank);
   const lines = ['Context:'];
   for (const { rank, text } of chunks) {
     const ids = (byRank.get(rank) ?? []).map(({ id }) => id);
     const mark = ids.length === 0 ? `chunk:${rank}` : ids.join(', ');
     lines.push(`[${mark}] ${withoutLineSpace(text)}`, '');
+    yield;
   }
   if (citations.length > 0) lines.push('Citations:', ...citations.map(citationLine));
   if (graphText !== null && graphText !== '') {

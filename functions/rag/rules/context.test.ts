@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
 import { citationsOf } from './citations.ts';
 import { contextChunks } from './context-chunks.ts';
 import type { ContextMatch } from './context-match.ts';
 import { type AssemblyRequest, type ContextRequest, readContextRequest } from './context-request.ts';
-import { contextText } from './context-text.ts';
+import { contextText as contextTextInSteps } from './context-text.ts';
 import { excerptOf } from './excerpt.ts';
 import { splitsCodePoint } from './white-space.ts';
 
@@ -17,7 +18,8 @@ const match = (rank: number, text: unknown, more: object = {}, collection = 'not
   record: { partitionKey: 'p', id: `r${rank}`, content: { text } as never, ...more },
 });
 const contextOf = (matches: readonly ContextMatch[], request: ContextRequest = {}) =>
-  contextChunks(matches, readContextRequest(request));
+  finish(contextChunks(matches, readContextRequest(request)));
+const contextText = (...given: Parameters<typeof contextTextInSteps>) => finish(contextTextInSteps(...given));
 const idsOf = ({ chunks }: ReturnType<typeof contextOf>) => chunks.map(({ match: { record } }) => record.id);
 
 describe('an excerpt', () => {

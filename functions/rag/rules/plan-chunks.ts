@@ -66,9 +66,12 @@ export class RequestRecords {
     this.#gone = copy.#gone;
   }
 
-  /** Takes over a plan that was made with others. */
-  remember({ document, chunks, stale }: RememberedPlan): void {
-    for (const chunk of chunks) if (chunk.action !== 'deduplicated') this.add(document, chunk);
+  /** Takes over a plan that was made with others, one chunk a step. */
+  *remember({ document, chunks, stale }: RememberedPlan): Generator<void, void> {
+    for (const chunk of chunks) {
+      if (chunk.action !== 'deduplicated') this.add(document, chunk);
+      yield;
+    }
     this.lose(stale);
   }
 

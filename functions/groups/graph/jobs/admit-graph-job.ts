@@ -18,6 +18,11 @@ export interface GraphJobDependencies {
   readonly access: RecordAccess;
 }
 
+export interface CheckedJob {
+  readonly requested: number;
+  readonly facts: Partial<GraphJobFacts>;
+}
+
 export interface GraphJobRequest {
   readonly operationId: string;
   readonly kind: GraphJobKind;
@@ -27,7 +32,7 @@ export interface GraphJobRequest {
   /** The JSON text of the request. */
   readonly text: string;
   /** Checks the request, whose sender may start the job, and says what is known of its graph. Throws its refusal. */
-  readonly check: () => { readonly requested: number; readonly facts: Partial<GraphJobFacts> };
+  readonly check: () => CheckedJob | Promise<CheckedJob>;
   readonly idempotencyKey: string | null;
   readonly correlationId: string;
 }
@@ -39,7 +44,7 @@ export async function admitGraphJob(
 ): Promise<AdmittedJob> {
   const { kind, caller, query, collection } = request;
   const space = access.spaceOf(caller, 'write', query.tenantId);
-  const { requested, facts } = request.check();
+  const { requested, facts } = await request.check();
   const text = requestText(payloads, request.text, 'graph');
   const known = { collection };
   const isLarge = Buffer.byteLength(text) > INLINE_BYTES_MAX;

@@ -6,6 +6,7 @@ import type { JobContext } from '../../../jobs/job-plugin.ts';
 import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import { refusalWords, ServiceError } from '../../../kernel/errors.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
+import { inTurns, turnsOf } from '../../../kernel/turns.ts';
 import { type Ingested, ingestDocument } from '../../../rag/ingest.ts';
 import { IngestProgress } from '../../../rag/ingest-progress.ts';
 import {
@@ -107,7 +108,7 @@ export class DocumentIngestion {
       signal,
       progress: new IngestProgress(records, { space, runId, index }),
     });
-    if (!dryRun) this.#planned.remember(ingested.plan);
+    if (!dryRun) await inTurns(this.#planned.remember(ingested.plan), turnsOf(records.world.clock));
     const place = { runId, index, space, startedAt };
     return ingestAnswer(ingested.plan, ingested.written?.stamps ?? [], await this.#trace(ingested, place));
   }

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { machine } from '../../functions/compose/machine.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { type Work, WorkMeter } from '../support/work-meter.ts';
+import { RecordSpace } from './record-space.ts';
+
+/**
+ * A neighbour whose calls take long: each turn of the event loop does a small part of them, and a commit of another tenant is answered
+ * between two parts. Work is counted, so no machine is too slow for these tests and none too fast. There are no tokens: their
+ * signatures are verified beside the event loop, for a time that nobody can count.
+ */
+
+/** A transaction of 100 records is the largest part that cannot be divided, and then a few passes over the longest text. */
+const LONGEST_MAX = 7_000;
+/** Turns until a commit is answered: it is written in the turn behind the one that has read it. */
+const ANSWER_TURNS_MAX = 4;
+/** Turns of others between two commits. */
+const TURNS_BETWEEN = 20;
+/** How often the characters of a request are read, written or hashed until its work is done. */
+const PASSES_MAX = 64;
+
+let meter: WorkMeter;
+let service: RunningService;
+let imported: Neighbour;
+let ingested: Neighbour;
+const victim = `victim-${randomUUID()}`;
+
+beforeAll(async () => {
+  meter = new WorkMeter();
+  service = await startService({
+    world: meter.world(machine),
+    settings: {
+      'Records:ImportPayloadBytesMax': '8388608',
+      'Embeddings:Provider': 'deterministic-hash',
+    },
+  });
+  const vectorPolicies = [{ name: 'v', path: '/vectors/v/values', dimensions: 64 }];
+  await new RecordSpace(service.call).create({ name: 'library', vectorPolicies });
+  // What is loaded at a first call is no part of the work.
+  await commit();
+  imported = await beside(() => admitted('/collections/crowd/graph/import', { envelope: crowd }));
+  ingested = await beside(() => admitted('/collections/library/rag/ingest-text/jobs', book));
+});
+afterAll(async () => {
+  await service.close();
+  meter.close();
+});
+
+const NODES = 2_600;
+/** A tree: all nodes are reached from its root. */
+const crowd = {
+  scope: { graphId: 'crowd' },
+  nodes: Array.from({ length: NODES }, (_, n) => ({ id: `${n}`, type: 'person', label: 'x'.repeat(200) })),
+  edges: Array.from({ length: NODES - 1 }, (_, n) => ({
+    id: `${n}`,
+    sourceId: `${Math.floor(n / 2)}`,
+    targetId: `${n + 1}`,
+    predicate: 'knows',
+  })),
+};
+const TEXT_LENGTH = 2_000_000;
+/** Each chunk has the first word, and words of its own. */
+const LINE_LENGTH = 40;
+const text = Array.from({ length: TEXT_LENGTH / LINE_LENGTH }, (_, n) =>
+  `harbour ${n}`.padEnd(LINE_LENGTH - 1, ` word${n}`),
+).join('\n');
+/** In an answer at most, and fewer than the document makes. */
+const CHUNKS = 1_000;
+const book = { documentId: 'book', partitionKey: 'p', text, options: { chunkChars: 1_200 } };
+
+interface Neighbour extends Work {
+  /** Turns until each commit of the victim was answered, where the work went on. */
+  readonly answerTurns: readonly number[];
+}
+
+/** Makes a commit of the victim again and again until the work is over. */
+async function beside(work: () => Promise<unknown>): Promise<Neighbour> {
+  const begin = meter.turns;
+  const answerTurns: number[] = [];
+  const state = { isOver: false };
+  const over = () => {
+    state.isOver = true;
+  };
+  const done = work();
+  done.then(over, over);
+  while (!state.isOver) {
+    const before = meter.turns;
+    await commit();
+    if (!state.isOver) answerTurns.push(meter.turns - before);
+    for (let turn = 0; turn < TURNS_BETWEEN && !state.isOver; turn += 1) await nextTurn();
+  }
+  await done;
+  return { ...meter.since(begin), answerTurns };
+}
+
+async function commit(): Promise<void> {
+  const document = {
+    tenantId: victim,
+    documentType: 'order',
+    id: randomUUID(),
+    schemaVersion: '1',
+    data: {},
+  };
+  const answer = await service.call({
+    method: 'POST',
+    path: `/canonical/tenants/${victim}/transactions`,
+    body: { idempotencyKey: randomUUID(), mutations: [{ operation: 'upsert', document }] },
+    socketAddress: '127.0.0.2',
+  });
+  expect(answer.status, answer.body).toBe(200);
+}
+
+/** A call of the neighbour, for its answer. */
+async function asked(path: string, body: object, status = 200): Promise<string> {
+  const answer = await service.call({ method: 'POST', path, body });
+  expect(answer.status, answer.body.slice(0, 500)).toBe(status);
+  return answer.body;
+}
+
+/** The same for a job, until it has succeeded. */
+async function admitted(path: string, body: object): Promise<void> {
+  const { id } = JSON.parse(await asked(path, body, 202)) as { readonly id: string };
+  for (;;) {
+    const run = await service.call({ method: 'GET', path: `/execution/runs/${id}?waitSeconds=20` });
+    const { status } = run.json<{ readonly status: string }>();
+    if (status === 'succeeded') return;
+    expect(['queued', 'running'], run.body).toContain(status);
+  }
+}
+
+function expectShared({ longest, answerTurns, turns }: Neighbour, turnsMin: number): void {
+  expect(longest).toBeLessThan(LONGEST_MAX);
+  expect(turns.length).toBeGreaterThan(turnsMin);
+  expect(answerTurns.length).toBeGreaterThan(0);
+  expect(Math.max(...answerTurns)).toBeLessThanOrEqual(ANSWER_TURNS_MAX);
+}
+
+describe('D13: a busy neighbour', () => {
+  test('that imports a large graph', () => {
+    expectShared(imported, 100);
+    expect(imported.characters).toBeLessThan(PASSES_MAX * JSON.stringify(crowd).length);
+  });
+
+  test('that asks what the import of a large graph would do', async () => {
+    const path = '/collections/crowd/graph/import/preflight';
+    expectShared(await beside(() => asked(path, { envelope: crowd })), 20);
+  });
+
+  test.each([
+    ['by its indexes', 500, 'indexes', {}],
+    ['by its indexes in one partition', 500, 'indexes', { partitionKey: 'graph:crowd' }],
+    ['over an export', NODES, 'export', {}],
+  ])('that walks a large graph %s', async (_, limit, scanMode, choice) => {
+    const profile = { limit, edgeLimit: limit, maxDepth: 50, direction: 'outgoing' };
+    const body = { startNodeIds: ['0'], profile, ...choice };
+    let answer = '';
+    const walk = async () => {
+      answer = await asked('/collections/crowd/graph/traverse', body);
+    };
+    expectShared(await beside(walk), 20);
+    const { projection, nodeCount } = JSON.parse(answer) as {
+      readonly projection: { readonly diagnostics: object };
+      readonly nodeCount: number;
+    };
+    expect([projection.diagnostics, nodeCount]).toMatchObject([{ scanMode }, limit]);
+  });
+
+  test('that ingests the longest document', () => {
+    expectShared(ingested, 100);
+    expect(ingested.characters).toBeLessThan(PASSES_MAX * TEXT_LENGTH);
+  });
+
+  test.each([
+    ['a context', '/rag/context', (context: object) => context],
+    ['a prompt', '/rag/prompt', (context: object) => ({ context })],
+  ])('that asks for %s over many chunks', async (_, path, bodyOf) => {
+    const context = {
+      retrieval: { query: 'harbour', collections: ['library'], limit: CHUNKS },
+      maxChars: TEXT_LENGTH,
+      maxCharsPerChunk: 200,
+      includeContextText: true,
+    };
+    let answer = '';
+    const ask = async () => {
+      answer = await asked(path, bodyOf(context));
+    };
+    expectShared(await beside(ask), 20);
+    expect(answer.split('"originalTextLength"')).toHaveLength(CHUNKS + 1);
+  });
+});
