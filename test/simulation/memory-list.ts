@@ -34,7 +34,7 @@ export function listRecords(
   };
 }
 
-/** A page of at most `pageMax` records that are counted. */
+/** A page of at most `pageMax` records that are counted. One condition is an index, several are read, as on Firestore. */
 export function countRecords(
   stored: readonly Stored[],
   { idPrefix = '', max, ...selection }: CountSelection,
@@ -48,7 +48,8 @@ export function countRecords(
     { by: 'list', view: 'head', limit: Math.max(1, max), ...selection },
     pageMax,
   );
-  return { count: records.length, next, reads: records.length };
+  const isIndex = Object.keys(selection.equal ?? {}).length <= 1;
+  return { count: records.length, next, reads: isIndex ? 1 : records.length };
 }
 
 function beginOf({ afterId, group }: ListSelection): Place | undefined {
