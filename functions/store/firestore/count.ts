@@ -31,37 +31,47 @@ export async function countRecords(
 ): Promise<CountPage> {
   const list = { by: 'list', limit: pageMax, ...selection } as const;
   checkGroup(list);
-  const collection = collectionPath(scope, fixed.state.generation, selection.collection.name);
-  const drivers = driversOf(list, session.paired(selection.collection.name));
+  const { max, after, collection, idPrefix } = selection;
+  const path = collectionPath(scope, fixed.state.generation, collection.name);
+  const drivers = driversOf(list, session.paired(collection.name));
+  const countOf = (driver: Driver, most: number) =>
+    countAt(session, walk(session, path, driver, idPrefix).limit(most), fixed.at);
   const [first, ...others] = drivers;
-  const walkOf = (driver: Driver) => walk(session, collection, driver, selection.idPrefix);
   if (others.length === 0) {
-    const count =
-      selection.max <= 0 ? 0 : await countAt(session, walkOf(first).limit(selection.max), fixed.at);
+    const count = max <= 0 ? 0 : await countOf(first, max);
     return { count, next: null, reads: Math.max(1, Math.ceil(count / countedPerRead)) };
   }
-  const after = selection.after === undefined ? undefined : (JSON.parse(selection.after) as Place);
-  const known = drivers.find(({ token }) => token === after?.[0]);
-  const driver =
-    known ?? (await rarest(drivers, (each) => countAt(session, walkOf(each).limit(comparedMax), fixed.at)));
+  if (after === undefined) {
+    const driver = await rarest(drivers, (each) => countOf(each, comparedMax));
+    const page = await countPage(session, walk(session, path, driver, idPrefix), driver, selection, fixed);
+    return { ...page, reads: page.reads + drivers.length };
+  }
+  const [token, ...place] = JSON.parse(after) as Place;
+  const driver = drivers.find((each) => each.token === token) ?? first;
+  const query = walk(session, path, driver, idPrefix).startAfter(...place);
+  return countPage(session, query, driver, selection, fixed);
+}
+
+/** Reads the listings of one page of what the driver finds. */
+async function countPage(
+  session: Session,
+  query: Query,
+  driver: Driver,
+  selection: CountSelection,
+  { at }: Fixed,
+): Promise<CountPage> {
   const field = new FieldPath('order', driver.token);
-  const begun = after === undefined ? walkOf(driver) : walkOf(driver).startAfter(after[1], after[2]);
-  const { docs } = await runAt(session, begun.select(...listingFields, field).limit(pageMax), {
-    at: fixed.at,
-  });
+  const { docs } = await runAt(session, query.select(...listingFields, field).limit(pageMax), { at });
   const count = docs.filter((document) => {
     const stored = storedOf(document, { collection: selection.collection.name, id: document.id });
-    return stored !== undefined && matches(listingOf(stored.fields), list);
+    return (
+      stored !== undefined && matches(listingOf(stored.fields), { by: 'list', limit: pageMax, ...selection })
+    );
   }).length;
   const last = docs.length < pageMax ? undefined : docs.at(-1);
   const place =
     last === undefined ? null : ([driver.token, String(last.get(field)), last.id] satisfies Place);
-  const compared = known === undefined ? drivers.length : 0;
-  return {
-    count,
-    next: place === null ? null : JSON.stringify(place),
-    reads: Math.max(1, docs.length) + compared,
-  };
+  return { count, next: place === null ? null : JSON.stringify(place), reads: Math.max(1, docs.length) };
 }
 
 async function rarest(
