@@ -77,11 +77,38 @@ export async function* equalInPartition(
 }
 
 /** The records that have all these values in their indexes, in the order of the listing. */
-export function havingAll(reader: RecordReader, values: ProjectedValues, view: 'head' | 'body'): Found {
-  const { incarnation } = reader;
-  const equal = Object.entries(values).map(([index, value]) => [index, indexText(incarnation, value)]);
-  const wanted = view === 'head' ? PAGE_RECORDS_MAX : PAGE_RECORDS_FIRST;
-  return listed(reader, { equal: Object.fromEntries(equal), view }, null, wanted);
+export function havingAll(reader: RecordReader, values: ProjectedValues): Found {
+  return listed(reader, { equal: textsOf(reader.incarnation, values) }, null, PAGE_RECORDS_FIRST);
+}
+
+/** How many records of a partition, or of all for `null`, have all these values in their indexes. No more than about `max` are counted. */
+export async function countHavingAll(
+  { moment, incarnation, budget, turns }: RecordReader,
+  values: ProjectedValues,
+  { partitionKey, max }: { readonly partitionKey: string | null; readonly max: number },
+): Promise<number> {
+  const prefix = partitionKey === null ? {} : { idPrefix: partitionPrefix(partitionKey) };
+  const selection = {
+    collection: RECORDS,
+    group: incarnation,
+    equal: textsOf(incarnation, values),
+    max,
+    ...prefix,
+  };
+  let counted = 0;
+  for await (const { count, reads } of walkPages((after) => moment.count({ ...selection, ...after }))) {
+    counted += count;
+    budget.spend(reads, 0);
+    if (counted >= max) break;
+    if (turns.due()) await turns.next();
+  }
+  return counted;
+}
+
+function textsOf(incarnation: Incarnation, values: ProjectedValues): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([index, value]) => [index, indexText(incarnation, value)]),
+  );
 }
 
 /** The records whose value of an index lies in the range, in the order of these values. */

@@ -1,5 +1,8 @@
 import type { QueryRequest } from '../collections/page-request.ts';
 import type { FilterNode } from '../collections/rules/filter.ts';
+import { indexValue } from '../collections/rules/index-value.ts';
+import { readPath } from '../collections/rules/path.ts';
+import { indexName, type ProjectedValues } from '../collections/rules/projection.ts';
 import type { RecordValue } from '../collections/rules/record-key.ts';
 import { objectOrEmpty } from '../kernel/json-kinds.ts';
 import type { GraphKind } from './rules/elements.ts';
@@ -21,6 +24,22 @@ export function chosenMetadata(choice: GraphChoice): Readonly<Record<string, str
       value === null || value === undefined || value.trim() === '' ? [] : [[name, value.trim()]],
     ),
   );
+}
+
+/** What the indexes of these records hold of that. */
+export function indexedMetadata(choice: GraphChoice): ProjectedValues {
+  return Object.fromEntries(
+    Object.entries(chosenMetadata(choice)).map(([name, value]) => indexed(`/metadata/${name}`, value)),
+  );
+}
+
+export function indexedType(kind: GraphKind): ProjectedValues {
+  return Object.fromEntries([indexed('/type', `graph.${kind}`)]);
+}
+
+/** The index of a path, and a value as it holds it. */
+export function indexed(path: string, value: string): readonly [index: string, value: string] {
+  return [indexName(readPath(path, '')), indexValue(value) ?? ''];
 }
 
 export function partitionIn(choice: GraphChoice): string | null {

@@ -1,14 +1,11 @@
 import { equalInPartition, havingAll, type RecordReader } from '../collections/candidates.ts';
-import { indexValue } from '../collections/rules/index-value.ts';
-import { readPath } from '../collections/rules/path.ts';
-import { indexName, type ProjectedValues } from '../collections/rules/projection.ts';
 import type { RecordValue } from '../collections/rules/record-key.ts';
 import { recordValue } from '../collections/rules/record-text.ts';
 import { recordKey } from '../collections/store-collections.ts';
 import { storedText } from '../collections/stored-record.ts';
 import { objectOrEmpty } from '../kernel/json-kinds.ts';
 import type { RecordData } from '../store/port.ts';
-import { chosenMetadata, type GraphChoice, isOfGraph, partitionIn } from './graph-query.ts';
+import { type GraphChoice, indexed, indexedMetadata, isOfGraph, partitionIn } from './graph-query.ts';
 import type { GraphAssertion, GraphEdge, GraphKind, GraphNode, GraphReview } from './rules/elements.ts';
 import { statusesOf } from './rules/graph-lists.ts';
 import { elementIn, inRecordOrder } from './rules/rebuild.ts';
@@ -40,17 +37,6 @@ export class IndexedGraph {
       default:
         return { ask: 'statuses', statuses: await this.#statuses(asked.edge) };
     }
-  }
-
-  /** How many records of a kind the graph has; no more than `most` are counted. */
-  async count(kind: GraphKind, most: number): Promise<number> {
-    const values = this.#indexed({ '/type': `graph.${kind}` });
-    let count = 0;
-    for await (const _ of havingAll(this.#reader, values, 'head')) {
-      count += 1;
-      if (count >= most) break;
-    }
-    return count;
   }
 
   async #edges(nodeId: string, side: Side, after: string | null): Promise<EdgePage> {
@@ -129,20 +115,12 @@ export class IndexedGraph {
     return inRecordOrder(records);
   }
 
-  /** These values by index, with those of the chosen graph. */
-  #indexed(values: Readonly<Record<string, string>>): ProjectedValues {
-    const all = { ...prefixed(chosenMetadata(this.#choice)), ...values };
-    return Object.fromEntries(
-      Object.entries(all).map(([path, value]) => [indexOf(path), indexValue(value) ?? '']),
-    );
-  }
-
   async *#having(kind: GraphKind, member: string, value: string, after: string | null) {
-    const path = `/metadata/${member}`;
-    const driver = { by: 'equal', index: indexOf(path), value: indexValue(value) ?? '' } as const;
+    const [index, text] = indexed(`/metadata/${member}`, value);
+    const driver = { by: 'equal', index, value: text } as const;
     const found =
       this.#partitionKey === null
-        ? havingAll(this.#reader, this.#indexed({ [path]: value }), 'body')
+        ? havingAll(this.#reader, { ...indexedMetadata(this.#choice), [index]: text })
         : equalInPartition(this.#reader, driver, this.#partitionKey, after);
     for await (const data of found) {
       const record = valueOf(data);
@@ -166,12 +144,4 @@ function valueOf(data: RecordData): RecordValue {
 
 function charactersOf(records: readonly RecordData[]): number {
   return records.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
-}
-
-function prefixed(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`/metadata/${name}`, value]));
-}
-
-function indexOf(path: string): string {
-  return indexName(readPath(path, ''));
 }

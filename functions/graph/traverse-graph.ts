@@ -6,7 +6,8 @@ import { attemptsOf, type ReadCall } from '../collections/read-call.ts';
 import { spaceScope } from '../collections/store-collections.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { inTurns, type Turns, turnsOf } from '../kernel/turns.ts';
-import { exportedKinds, type GraphChoice } from './graph-query.ts';
+import { countGraph } from './count-graph.ts';
+import type { GraphChoice } from './graph-query.ts';
 import { IndexedGraph } from './indexed-graph.ts';
 import { graphTooLarge, readGraph, readMaxRecords } from './read-graph.ts';
 import { ListedGraph, walkLists } from './rules/graph-lists.ts';
@@ -103,15 +104,14 @@ export async function traverseIndexes(
         const turns = turnsOf(parts.world.clock);
         const pageMax = parts.limits.readPageMax;
         const bytes = attempt();
-        // Counting leaves the walk what it may read, and reads no more than an export does.
-        const graphWithin = (readsMax: number) => {
+        const readerWithin = (readsMax: number): RecordReader => {
           const budget = new ReadBudget(readsMax, ADVICE, lane);
-          const reader: RecordReader = { moment, incarnation, budget, turns, bytes, pageMax };
-          return new IndexedGraph(reader, request);
+          return { moment, incarnation, budget, turns, bytes, pageMax };
         };
-        const source = await countSource(graphWithin(request.maxRecords + 1), request.maxRecords);
+        // Counting leaves the walk what it may read, and ends where the graph is too large for an export.
+        const source = await countGraph(readerWithin(Number.POSITIVE_INFINITY), request, request.maxRecords);
         if (source === null) return null;
-        const graph = graphWithin(parts.limits.readsPerCallMax);
+        const graph = new IndexedGraph(readerWithin(parts.limits.readsPerCallMax), request);
         const walk = traverse(request.startNodeIds, request.profile);
         const traversed = await withinBudget(answered(walk, graph, turns));
         if (traversed === null) return null;
@@ -135,23 +135,6 @@ async function withinBudget<Result>(walk: Promise<Result>): Promise<Result | nul
     if (error instanceof ServiceError && error.code === 'query_budget_exceeded') return null;
     throw error;
   }
-}
-
-/** `null`: the graph has more records than an export gives. */
-async function countSource(graph: IndexedGraph, maxRecords: number): Promise<GraphSource | null> {
-  const counts = { node: 0, edge: 0, all: 0 };
-  for (const kind of exportedKinds(true)) {
-    const count = await graph.count(kind, maxRecords + 1 - counts.all);
-    counts.all += count;
-    if (counts.all > maxRecords) return null;
-    if (kind === 'node' || kind === 'edge') counts[kind] = count;
-  }
-  return {
-    sourceRecordCount: counts.all,
-    sourceTruncated: false,
-    availableNodeCount: counts.node,
-    availableEdgeCount: counts.edge,
-  };
 }
 
 async function answered<Result>(walk: Walk<Result>, graph: IndexedGraph, turns: Turns): Promise<Result> {

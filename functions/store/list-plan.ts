@@ -1,7 +1,8 @@
 import { cursorError, readCursor, writeCursor } from './cursor.ts';
 import { checkGroup, listedName } from './grouping.ts';
-import type { ListSelection } from './port.ts';
+import type { CountSelection, ListSelection } from './port.ts';
 import { addBounds, isEquality, mergePredicates, type Predicate, type SqlText } from './predicates.ts';
+import { afterPrefix } from './prefixes.ts';
 
 /**
  * How the SQL providers answer a list: which rows to walk, in which order, and which checks to make on each. All of them
@@ -33,6 +34,8 @@ export interface ListQuestion {
   /** Absent also where an equality fixes the value, so that group and id alone order the list. */
   readonly orderBy: string | undefined;
   readonly after: ListPlace | undefined;
+  /** Counts alone have one. */
+  readonly idPrefix?: string | undefined;
 }
 
 /** The position of a record in a list; a cursor holds it. `value` only where an index orders the list. */
@@ -64,6 +67,28 @@ export function listQuestion(selection: ListSelection): ListQuestion | undefined
       : { value: null, listing_group: group, listing_id: afterId };
   const place = after === undefined ? begin : readPlace(after, ordered !== undefined);
   return { selection, predicates, orderBy: ordered, after: place };
+}
+
+/** A page of a count walks the rows that the list walks. `undefined` when nothing can match. */
+export function countQuestion({ max, idPrefix, ...selection }: CountSelection): ListQuestion | undefined {
+  const question = listQuestion({ by: 'list', limit: max, ...selection });
+  return question === undefined ? undefined : { ...question, idPrefix };
+}
+
+/** What a walk of `rowsMax` rows has counted; `last` is the listing id of its last row. */
+export interface CountedRows {
+  readonly walked: number;
+  readonly matched: number;
+  readonly last: string | null;
+}
+
+/** Where a count goes on; `null` after a walk that has met its end. */
+export function placeAfterCount(
+  { group }: CountSelection,
+  { walked, last }: CountedRows,
+  rowsMax: number,
+): ListPlace | null {
+  return last === null || walked < rowsMax ? null : { value: null, listing_group: group, listing_id: last };
 }
 
 /** The predicates whose entries have to be counted before a driver is chosen; none where there is no choice. */
@@ -114,6 +139,13 @@ function defaultDriver({ predicates, orderBy }: ListQuestion): Driver {
   return predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined };
 }
 
+function addIdPrefix(sql: SqlText, { idPrefix }: ListQuestion): void {
+  if (idPrefix === undefined) return;
+  const end = afterPrefix(idPrefix);
+  sql.add('AND d.listing_id > ?', idPrefix);
+  if (end !== undefined) sql.add('AND d.listing_id < ?', end);
+}
+
 /** The SQL of the value that orders the list; `undefined` where group and id order it. */
 export function orderValue({ question, sorted }: ListPlan): string | undefined {
   if (question.orderBy === undefined) return undefined;
@@ -131,6 +163,7 @@ export function addDriver(
   { skipsToCursor, groupsNames }: { readonly skipsToCursor: boolean; readonly groupsNames: boolean },
 ): void {
   const { driver, sorted } = plan;
+  addIdPrefix(sql, plan.question);
   if (driver === 'listing') {
     sql.add('AND d.listing_group IS NOT NULL');
     return;

@@ -127,6 +127,9 @@ export interface Moment {
   /** Finds records of one group by their search entries. */
   readonly find: Find;
 
+  /** Counts listed records of one group by their indexes, page by page, and shows none of them. */
+  readonly count: Count;
+
   /** Names the content of the scope from one swap to the next. Called after a query; positions in lists end with it. */
   generation(): Promise<string>;
 }
@@ -136,6 +139,8 @@ export interface Find {
   (request: TermRequest): Promise<FoundEntries>;
   (request: NearestRequest): Promise<FoundNearest>;
 }
+
+export type Count = (selection: CountSelection) => Promise<CountPage>;
 
 /** Records that are read and changed together: one tenant's data, one space's, or a ledger of the service itself. */
 export interface Scope {
@@ -272,6 +277,27 @@ export interface ListSelection {
   readonly after?: string;
   /** Without `after`: begins after this listing id, which need not exist. Only for one group in the order of its ids. */
   readonly afterId?: string;
+}
+
+export interface CountSelection {
+  readonly collection: Collection;
+  readonly group: string;
+  readonly equal?: Readonly<Record<string, string>>;
+  /** The listing id begins with this and is longer. */
+  readonly idPrefix?: string;
+  /** A provider need not count further than this in all; it may. */
+  readonly max: number;
+  /** `next` of the page before, with everything else equal. */
+  readonly after?: string;
+}
+
+export interface CountPage {
+  /** Records that are not hidden and fulfil the selection, of those that no page before has counted. */
+  readonly count: number;
+  /** `null` where none is left to count. */
+  readonly next: string | null;
+  /** Records that were read or are billed for. */
+  readonly reads: number;
 }
 
 export interface PartsSelection {

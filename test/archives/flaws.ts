@@ -160,6 +160,7 @@ const others: readonly Flaw[] = [
             return read({
               query: query as Moment['query'],
               find: moment.find,
+              count: moment.count,
               generation: () => moment.generation(),
             });
           }),

@@ -175,6 +175,7 @@ export function describeMigrations({ store, rivals }: Conformance): void {
           return read({
             query: query as Moment['query'],
             find: moment.find,
+            count: moment.count,
             generation: () => moment.generation(),
           });
         });

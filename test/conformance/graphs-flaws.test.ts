@@ -56,7 +56,7 @@ describe('the walk by indexes and the walk over an export', () => {
         given,
         profile,
         starts,
-        true,
+        { named: true, strayed: 0 },
       ),
     );
     return (await fc.check(property, { numRuns, seed: 7, endOnFailure: true })).failed;

@@ -17,6 +17,8 @@ import {
 } from '../../functions/graph/traverse-graph.ts';
 import type { JsonObject } from '../../functions/kernel/canonical-json.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import { changedMoments } from '../support/changed-moments.ts';
+import { patched } from './canonical-outbox-tenant.ts';
 import { leftOut, RecordsStage } from './records-stage.ts';
 
 const OPTIONS = { createCollectionIfMissing: true, replaceExisting: false, allowNonGraphPolicy: false };
@@ -69,16 +71,68 @@ function bothWays(stage: RecordsStage, choice: GraphChoice, starts: readonly str
   ]);
 }
 
-/** Whether both walks find the same in a graph; `named`: the request names the partition. */
+/** Adds up what the reads of moments take. */
+function countedReads(store: RecordStore, reads: { ofCounts: number; records: number }): RecordStore {
+  const counting = patched(store, {
+    snapshot: (scope, read) =>
+      store.snapshot(scope, (moment) =>
+        read({
+          query: moment.query.bind(moment),
+          find: moment.find,
+          generation: () => moment.generation(),
+          count: async (selection) => {
+            const page = await moment.count(selection);
+            reads.ofCounts += page.reads;
+            return page;
+          },
+        }),
+      ),
+  });
+  return changedMoments(counting, (_, found) => {
+    reads.records += found.records.length;
+    return found;
+  });
+}
+
+/** Records that are of another graph, or of none, in the partition of the graph `g` and beside it. */
+const strays = [
+  { id: 'of no kind', partitionKey: 'graph:g', type: 'note', metadata: { graphId: 'g' } },
+  {
+    id: 'of no graph',
+    partitionKey: 'graph:g',
+    type: 'graph.node',
+    metadata: { graphPartitionKey: 'graph:g' },
+  },
+  { id: 'of a number', partitionKey: 'graph:g', type: 'graph.edge', metadata: { graphId: 7 } },
+  { id: 'of another', partitionKey: 'graph:h', type: 'graph.node', metadata: { graphId: 'h' } },
+  {
+    id: 'beside',
+    partitionKey: 'p',
+    type: 'graph.node',
+    metadata: { graphPartitionKey: 'graph:g', graphId: 'g' },
+  },
+];
+
+interface Ground {
+  /** The request names the partition. */
+  readonly named: boolean;
+  /** How many strays lie in the collection. */
+  readonly strayed: number;
+}
+
+/** Whether both walks find the same in a graph. */
 export async function agreesOn(
   stage: RecordsStage,
   given: object,
   profile: object,
   starts: readonly string[],
-  named: boolean,
+  { named, strayed }: Ground,
 ): Promise<boolean> {
   await stage.create(graphPolicy('graphs'));
   await put(stage, 'graphs', { ...given, scope: { graphId: 'g' } });
+  const items = strays.slice(0, strayed).map((record) => ({ text: JSON.stringify(record) }));
+  if (items.length > 0)
+    await writeChunk(stage.parts, stage.space, { name: 'graphs' }, items, { continueOnError: false });
   const choice = named ? { graphId: 'g', partitionKey: 'graph:g' } : { graphId: 'g' };
   const [indexed, listed] = await bothWays(stage, choice, starts, profile);
   return indexed !== null && comparable(indexed) === comparable(listed);
@@ -183,8 +237,8 @@ export function describeGraphs(
           graphs,
           profiles,
           startLists,
-          fc.boolean(),
-          (given, profile, starts, named) => agreesOn(begin(), given, profile, starts, named),
+          fc.record({ named: fc.boolean(), strayed: fc.constantFrom(0, 0, 1, strays.length) }),
+          (given, profile, starts, ground) => agreesOn(begin(), given, profile, starts, ground),
         );
         await fc.assert(property, { numRuns: runs });
       });
@@ -222,6 +276,32 @@ export function describeGraphs(
           expect(found?.traversed.nodes.map(({ id }) => id)).toEqual(['a', 'b']);
         }
         expect(await traversed({ namespace: 'default' })).toBe(null);
+      });
+
+      test('counts the graph without a read of its records, however many it has', async () => {
+        const readsWith = async (more: number) => {
+          const reads = { ofCounts: 0, records: 0 };
+          const stage = new RecordsStage(countedReads(store, reads));
+          await stage.create(graphPolicy('graphs'));
+          const others = Array.from({ length: more }, (_, at) => node(`other ${at}`));
+          const pair = { nodes: [node('a'), node('b')], edges: [edge('ab', 'a', 'b')] };
+          await put(stage, 'graphs', { ...pair, nodes: [...pair.nodes, ...others] });
+          const taken: object[] = [];
+          for (const choice of [{}, { graphId: 'default' }, { partitionKey: 'graph:default' }]) {
+            Object.assign(reads, { ofCounts: 0, records: 0 });
+            const request = { ...choice, startNodeIds: ['a'], profile: walk({}), maxRecords: 10_000 };
+            const found = await traverseIndexes(stage.parts, stage.space, 'graphs', request);
+            expect(found?.source).toMatchObject({
+              sourceRecordCount: 4 + more,
+              availableNodeCount: 2 + more,
+            });
+            taken.push({ ...reads });
+          }
+          return taken;
+        };
+        const few = await readsWith(0);
+        expect(few).not.toContainEqual(expect.objectContaining({ ofCounts: 0 }));
+        expect(await readsWith(250)).toEqual(few);
       });
 
       test('sees one graph of several in a collection, also of one that is in two partitions', async () => {

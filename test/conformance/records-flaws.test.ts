@@ -25,7 +25,12 @@ class FaultyStore extends MemoryStore {
     const query = (selection: ListSelection | KeysSelection) =>
       selection.by === 'list' ? this.#fault(selection, list) : moment.query(selection);
     // No query reads parts.
-    return { query: query as Moment['query'], find: moment.find, generation: () => moment.generation() };
+    return {
+      query: query as Moment['query'],
+      find: moment.find,
+      count: moment.count,
+      generation: () => moment.generation(),
+    };
   }
 }
 

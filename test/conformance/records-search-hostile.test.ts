@@ -206,7 +206,7 @@ test('long searches of a space wait for each other in the lanes of long reads', 
           }
           return moment.query(selection);
         }) as Moment['query'];
-        return read({ query, find: moment.find, generation: () => moment.generation() });
+        return read({ query, find: moment.find, count: moment.count, generation: () => moment.generation() });
       });
   }
   const store = new Holding(database);

@@ -71,6 +71,7 @@ export function watchingFinds(
 ): RecordStore {
   const watched = (moment: Moment): Moment => ({
     query: moment.query.bind(moment),
+    count: moment.count,
     generation: () => moment.generation(),
     find: (async (request: FindRequest) => {
       const answer = await (moment.find as (request: FindRequest) => Promise<unknown>)(request);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeClaim } from './store-claim.ts';
+import { describeCount } from './store-count.ts';
 import { describeDue } from './store-due.ts';
 import { describeFind } from './store-find.ts';
 import { describeGroups } from './store-groups.ts';
@@ -101,6 +102,7 @@ export function describeRecordStore(
     describeQuery(suite);
     describeList(suite);
     describeGroups(suite);
+    describeCount(suite);
     describeFind(suite);
     describeClaim(suite);
     describeDue(suite);

@@ -127,6 +127,7 @@ function reading(
     work({
       query: ((selection: Selection) => query(scope, selection)) as Moment['query'],
       find: ((request: CountsRequest) => store.snapshot(scope, (moment) => moment.find(request))) as Find,
+      count: (selection) => store.snapshot(scope, (moment) => moment.count(selection)),
       generation: () => store.snapshot(scope, (moment) => moment.generation()),
     });
   return over(store, { query: query as RecordStore['query'], snapshot });

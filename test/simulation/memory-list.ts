@@ -1,5 +1,7 @@
 import { checkGroup } from '../../functions/store/grouping.ts';
 import type {
+  CountPage,
+  CountSelection,
   ListSelection,
   Part,
   PartPage,
@@ -30,6 +32,24 @@ export function listRecords(
     records: page.map(({ record }) => viewOf(record, selection.view ?? 'body')),
     next: last === undefined || page.length === rows.length ? null : JSON.stringify(last.place),
   };
+}
+
+/** A page of at most `pageMax` records that are counted. One condition is an index, several are read, as on Firestore. */
+export function countRecords(
+  stored: readonly Stored[],
+  { idPrefix = '', max, ...selection }: CountSelection,
+  pageMax: number,
+): CountPage {
+  const listed = stored.filter(({ record: { listing } }) => {
+    return listing !== null && listing.id.startsWith(idPrefix) && listing.id !== idPrefix;
+  });
+  const { records, next } = listRecords(
+    listed,
+    { by: 'list', view: 'head', limit: Math.max(1, max), ...selection },
+    pageMax,
+  );
+  const isIndex = Object.keys(selection.equal ?? {}).length <= 1;
+  return { count: records.length, next, reads: isIndex ? 1 : records.length };
 }
 
 function beginOf({ afterId, group }: ListSelection): Place | undefined {

@@ -2,6 +2,7 @@ import {
   type ClaimDecision,
   type ClaimRequest,
   type Collection,
+  type CountSelection,
   type Decision,
   type DueRequest,
   type Find,
@@ -29,7 +30,7 @@ import { type Change, keyName, type MemoryDatabase, type Stored, viewOf } from '
 import { byDue, dueAfter, duePlace } from './memory-due.ts';
 import { findRecords } from './memory-find.ts';
 import { widestViews } from './memory-keys.ts';
-import { compareUtf8, listParts, listRecords } from './memory-list.ts';
+import { compareUtf8, countRecords, listParts, listRecords } from './memory-list.ts';
 
 export type Trip =
   | 'transact read'
@@ -164,8 +165,11 @@ export class MemoryStore implements RecordStore {
         return { records, next: null };
       });
     const find = (request: FindRequest) => this.#trip('query', () => this.find(scope, fix().all, request));
+    const count = (selection: CountSelection) =>
+      this.#trip('query', () => countRecords(fix().all, selection, this.hooks.pageMax?.() ?? selection.max));
     const generation = () => this.#trip('query', () => `${fix().generation}`);
-    return this.#open(() => read({ query: query as Moment['query'], find: find as Find, generation }));
+    const moment = { query: query as Moment['query'], find: find as Find, count, generation };
+    return this.#open(() => read(moment));
   }
 
   claim<R>(

@@ -43,6 +43,7 @@ function movingMoment(store: RecordStore): RecordStore {
       return read({
         query: query as unknown as Moment['query'],
         find: find as Find,
+        count: (selection) => store.snapshot(scope, (moment) => moment.count(selection)),
         generation: () => Promise.resolve('0'),
       });
     },

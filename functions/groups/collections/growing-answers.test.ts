@@ -50,7 +50,12 @@ function gated(store: RecordStore, gate: () => Gate | null): RecordStore {
           await gate()?.pass(selection);
           return moment.query(selection);
         }) as Moment['query'];
-        return read({ query: listed, find: moment.find, generation: () => moment.generation() });
+        return read({
+          query: listed,
+          find: moment.find,
+          count: moment.count,
+          generation: () => moment.generation(),
+        });
       }),
   });
 }

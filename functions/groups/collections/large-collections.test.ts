@@ -229,7 +229,7 @@ function watched(store: RecordStore, lists: ListSelection[]): RecordStore {
           if (selection.by === 'list') lists.push(selection);
           return moment.query(selection);
         }) as Moment['query'];
-        return read({ query, find: moment.find, generation: () => moment.generation() });
+        return read({ query, find: moment.find, count: moment.count, generation: () => moment.generation() });
       }),
   });
 }

@@ -1,4 +1,5 @@
 import type {
+  Count,
   Find,
   KeysSelection,
   ListSelection,
@@ -10,6 +11,7 @@ import type {
   Scope,
 } from '../port.ts';
 import type { FindPage, FindRequest } from '../search.ts';
+import { countRecords } from './count.ts';
 import { findByTerm, findCounts } from './find.ts';
 import { listRecords } from './list.ts';
 import { findNearest } from './nearest.ts';
@@ -44,6 +46,8 @@ class FirestoreMoment implements Moment {
   #fixed: Fixed | undefined;
   // Each request has the page of its kind, which `#find` gives.
   readonly find = ((request: FindRequest) => this.#find(request)) as Find;
+  readonly count: Count = async (selection) =>
+    countRecords(this.#session, this.#scope, await this.#fix(), selection);
 
   constructor(session: Session, scope: Scope) {
     this.#session = session;

@@ -1,7 +1,9 @@
 import {
   addDriver,
   addOrder,
+  type CountedRows,
   countMax,
+  countQuestion,
   cursorOf,
   type Driver,
   type ListPlace,
@@ -11,7 +13,7 @@ import {
   orderValue,
   predicatesToCount,
 } from '../list-plan.ts';
-import type { ListSelection, Scope } from '../port.ts';
+import type { CountSelection, ListSelection, Scope } from '../port.ts';
 import { addBounds, isEquality, type Predicate } from '../predicates.ts';
 import { IN_SCOPE, ofScope, Sql, type Statement } from './statement.ts';
 
@@ -27,9 +29,18 @@ export interface WalkRow extends PlaceRow {
 
 /** Cursors of this provider are base64url: a token of an earlier release stays valid. */
 export function questionOf(selection: ListSelection): ListQuestion | undefined {
+  return listQuestion(withPlainCursor(selection));
+}
+
+export function countQuestionOf(selection: CountSelection): ListQuestion | undefined {
+  return countQuestion(withPlainCursor(selection));
+}
+
+function withPlainCursor<S extends { readonly after?: string }>(selection: S): S {
   const { after } = selection;
-  if (after === undefined) return listQuestion(selection);
-  return listQuestion({ ...selection, after: Buffer.from(after, 'base64url').toString() });
+  return after === undefined
+    ? selection
+    : { ...selection, after: Buffer.from(after, 'base64url').toString() };
 }
 
 export function encodedCursorOf(place: ListPlace): string {
@@ -78,8 +89,31 @@ export function placesOf(scope: Scope, plan: ListPlan): Statement<PlaceRow> {
  * instead of being left out, so that the server looks at no more rows than these.
  */
 export function walkOf(scope: Scope, plan: ListPlan, rows: number): Statement<WalkRow> {
-  const { question, driver, others } = plan;
   const value = orderValue(plan);
+  const { joins, matched } = matchesOf(plan);
+  const record = plan.driver === 'listing' ? 'd' : 'r';
+  if (record === 'r') joins.add(`LEFT JOIN {records} AS r ON ${sameRecord('r')} AND ${matched}`);
+  const sql = new Sql().add(`SELECT d.id, ${value ?? 'NULL'} AS value, d.listing_group, d.listing_id,`);
+  // Null where the row does not match, and then unused. An expression over it would come as a text of digits.
+  sql.add(`${record}.body_bytes, ${matched} AS matched FROM`);
+  addRows(sql, scope, plan, joins);
+  addOrder(sql, plan.question, value, { compares: 'ranges' });
+  return sql.add('LIMIT ?', rows);
+}
+
+/** Counts as many rows of the driver, in the order of the list. */
+export function countPageOf(scope: Scope, plan: ListPlan, rows: number): Statement<CountedRows> {
+  const { joins, matched } = matchesOf(plan);
+  const sql = new Sql().add('SELECT COUNT(*) AS walked, COUNT(NULLIF(w.matched, 0)) AS matched,');
+  sql.add(`MAX(w.listing_id) AS last FROM (SELECT d.listing_id, ${matched} AS matched FROM`);
+  addRows(sql, scope, plan, joins);
+  addOrder(sql, plan.question, undefined, { compares: 'ranges' });
+  return sql.add('LIMIT ?) AS w', rows);
+}
+
+/** Whether a row of the driver matches, and the entries that show it. */
+function matchesOf(plan: ListPlan): { readonly joins: Sql; readonly matched: string } {
+  const { others } = plan;
   const joins = new Sql();
   const matches: string[] = [];
   if (plan.skipsHidden) matches.push('d.hidden = 0');
@@ -92,15 +126,7 @@ export function walkOf(scope: Scope, plan: ListPlan, rows: number): Statement<Wa
     addBounds(joins, `${alias}.value`, predicate);
     matches.push(`${alias}.id IS NOT NULL`);
   }
-  const matched = matches.length === 0 ? '1' : `(${matches.join(' AND ')})`;
-  const record = driver === 'listing' ? 'd' : 'r';
-  if (record === 'r') joins.add(`LEFT JOIN {records} AS r ON ${sameRecord('r')} AND ${matched}`);
-  const sql = new Sql().add(`SELECT d.id, ${value ?? 'NULL'} AS value, d.listing_group, d.listing_id,`);
-  // Null where the row does not match, and then unused. An expression over it would come as a text of digits.
-  sql.add(`${record}.body_bytes, ${matched} AS matched FROM`);
-  addRows(sql, scope, plan, joins);
-  addOrder(sql, question, value, { compares: 'ranges' });
-  return sql.add('LIMIT ?', rows);
+  return { joins, matched: matches.length === 0 ? '1' : `(${matches.join(' AND ')})` };
 }
 
 function sameRecord(alias: string): string {

@@ -1,5 +1,6 @@
 import type { NearestSearch } from '../nearest/nearest-search.ts';
 import type {
+  Count,
   Find,
   KeysSelection,
   ListSelection,
@@ -11,7 +12,7 @@ import type {
 } from '../port.ts';
 import type { FindPage, FindRequest } from '../search.ts';
 import type { Connection } from './connection.ts';
-import { readPage } from './query.ts';
+import { countPage, readPage } from './query.ts';
 import type { SearchTables } from './search-schema.ts';
 import { findCounts, findEntries } from './search-terms.ts';
 import { SlotRows } from './search-vectors.ts';
@@ -52,6 +53,8 @@ class SnapshotMoment implements Moment {
   query(selection: KeysSelection | ListSelection | PartsSelection): Promise<RecordPage | PartPage> {
     return readPage(this.#snapshot, this.#scope, selection);
   }
+
+  readonly count: Count = (selection) => countPage(this.#snapshot, this.#scope, selection);
 
   readonly find: Find = ((request: FindRequest) => this.#find(request)) as Find;
 

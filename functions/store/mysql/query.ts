@@ -1,5 +1,14 @@
-import { type ListPlace, type ListPlan, type ListQuestion, planList, walkMax } from '../list-plan.ts';
+import {
+  type ListPlace,
+  type ListPlan,
+  type ListQuestion,
+  placeAfterCount,
+  planList,
+  walkMax,
+} from '../list-plan.ts';
 import type {
+  CountPage,
+  CountSelection,
   KeysSelection,
   ListSelection,
   PartPage,
@@ -8,7 +17,16 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
-import { countsOf, encodedCursorOf, type PlaceRow, placesOf, questionOf, walkOf } from './list.ts';
+import {
+  countPageOf,
+  countQuestionOf,
+  countsOf,
+  encodedCursorOf,
+  type PlaceRow,
+  placesOf,
+  questionOf,
+  walkOf,
+} from './list.ts';
 import { readingOf } from './read.ts';
 import { nameOf } from './rows.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -71,16 +89,35 @@ interface Places {
 }
 
 async function placesIn(snapshot: Snapshot, scope: Scope, question: ListQuestion): Promise<Places> {
-  const counts = countsOf(scope, question);
-  if (counts === undefined) return walk(snapshot, scope, planList(question, []));
-  const [{ rows: counted }] = await snapshot.send(counts);
-  const plan = planList(
-    question,
-    question.predicates.map((_, index) => counted[0]?.[`c${index}`]),
-  );
+  const plan = await planOf(snapshot, scope, question);
   if (!plan.few) return walk(snapshot, scope, plan);
   const [{ rows }] = await snapshot.send(placesOf(scope, plan));
   return { rows, stopped: undefined };
+}
+
+async function planOf(snapshot: Snapshot, scope: Scope, question: ListQuestion): Promise<ListPlan> {
+  const counts = countsOf(scope, question);
+  if (counts === undefined) return planList(question, []);
+  const [{ rows: counted }] = await snapshot.send(counts);
+  return planList(
+    question,
+    question.predicates.map((_, index) => counted[0]?.[`c${index}`]),
+  );
+}
+
+export async function countPage(
+  snapshot: Snapshot,
+  scope: Scope,
+  selection: CountSelection,
+): Promise<CountPage> {
+  const question = countQuestionOf(selection);
+  if (question === undefined) return { count: 0, next: null, reads: 1 };
+  const plan = await planOf(snapshot, scope, question);
+  const [{ rows }] = await snapshot.send(countPageOf(scope, plan, walkMax));
+  const [counted] = rows;
+  if (counted === undefined) return { count: 0, next: null, reads: 1 };
+  const place = placeAfterCount(selection, counted, walkMax);
+  return { count: counted.matched, next: place === null ? null : encodedCursorOf(place), reads: 1 };
 }
 
 /** How much further each look goes than the one before: where most rows match, the first one is enough. */

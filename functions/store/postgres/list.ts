@@ -2,6 +2,7 @@ import { listedName } from '../grouping.ts';
 import {
   addDriver,
   addOrder,
+  type CountedRows,
   countMax,
   type ListPlan,
   type ListQuestion,
@@ -69,11 +70,21 @@ export function pageStatement(scope: Scope, plan: ListPlan, bytesMax: number): S
   return sql.statement();
 }
 
+/** Counts one page of the driver's rows, in the order of the list. */
+export function countPageStatement(scope: Scope, plan: ListPlan): Statement<CountedRows> {
+  const sql = new Sql(scope);
+  sql.add('SELECT count(*)::int AS walked, (count(*) FILTER (WHERE w.matched))::int AS matched,');
+  sql.add('max(w.listing_id) AS last FROM (');
+  addWalk(sql, plan);
+  sql.add(`LIMIT ${walkMax}) AS w`);
+  return sql.statement();
+}
+
 /** The driver's rows in the order of the list; `matched` shows for each whether the other predicates hold. */
 function addWalk(sql: Sql, plan: ListPlan): void {
   const { question, table, others, sorted, inOrder } = plan;
   const value = orderValue(plan);
-  sql.add(`SELECT d.space, d.collection, d.id, ${value ?? 'NULL::text'} AS value, (true`);
+  sql.add(`SELECT d.space, d.collection, d.id, d.listing_id, ${value ?? 'NULL::text'} AS value, (true`);
   if (plan.skipsHidden) sql.add('AND NOT d.hidden');
   for (const predicate of others) addPredicate(sql, question.selection, predicate);
   sql.add(') AS matched FROM');

@@ -1,4 +1,5 @@
 import type {
+  Count,
   Find,
   KeysSelection,
   ListSelection,
@@ -10,7 +11,7 @@ import type {
 } from '../port.ts';
 import type { FindPage, FindRequest } from '../search.ts';
 import { type Connection, type Reader, SNAPSHOT, type Statement, statement } from './connection.ts';
-import { readPage } from './query.ts';
+import { countPage, readPage } from './query.ts';
 import { findCounts, findEntries } from './search-terms.ts';
 import { SlotRows } from './search-vectors.ts';
 import type { Session } from './session.ts';
@@ -77,6 +78,8 @@ class SnapshotMoment implements Moment {
   query(selection: KeysSelection | ListSelection | PartsSelection): Promise<RecordPage | PartPage> {
     return readPage(this.#reader, this.#scope, selection);
   }
+
+  readonly count: Count = (selection) => countPage(this.#reader, this.#scope, selection);
 
   readonly find: Find = ((request: FindRequest) => this.#find(request)) as Find;
 

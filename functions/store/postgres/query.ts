@@ -1,5 +1,16 @@
-import { cursorOf, listQuestion, planList, walkMax } from '../list-plan.ts';
+import {
+  countQuestion,
+  cursorOf,
+  type ListPlan,
+  type ListQuestion,
+  listQuestion,
+  placeAfterCount,
+  planList,
+  walkMax,
+} from '../list-plan.ts';
 import type {
+  CountPage,
+  CountSelection,
   KeysSelection,
   ListSelection,
   Part,
@@ -10,7 +21,7 @@ import type {
   Scope,
 } from '../port.ts';
 import { arrayOf, type Reader, statement } from './connection.ts';
-import { countStatement, type ListRow, pageStatement } from './list.ts';
+import { countPageStatement, countStatement, type ListRow, pageStatement } from './list.ts';
 import { askedKeys, type KeyRow, liveSpace, nameOf, recordOf, recordRows, selectKeys } from './rows.ts';
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
@@ -46,14 +57,28 @@ async function readKeys(reader: Reader, scope: Scope, selection: KeysSelection):
 async function readList(reader: Reader, scope: Scope, selection: ListSelection): Promise<RecordPage> {
   const question = listQuestion(selection);
   if (question === undefined) return { records: [], next: null };
+  const plan = await planOf(reader, scope, question);
+  const [rows] = await reader.send(pageStatement(scope, plan, pageBytesMax));
+  return pageOf(rows, selection);
+}
+
+export async function countPage(reader: Reader, scope: Scope, selection: CountSelection): Promise<CountPage> {
+  const question = countQuestion(selection);
+  if (question === undefined) return { count: 0, next: null, reads: 1 };
+  const plan = await planOf(reader, scope, question);
+  const [[counted]] = await reader.send(countPageStatement(scope, plan));
+  if (counted === undefined) return { count: 0, next: null, reads: 1 };
+  const place = placeAfterCount(selection, counted, walkMax);
+  return { count: counted.matched, next: place === null ? null : cursorOf(place), reads: 1 };
+}
+
+async function planOf(reader: Reader, scope: Scope, question: ListQuestion): Promise<ListPlan> {
   const counting = countStatement(scope, question);
   const [counts = {}] = counting === undefined ? [] : (await reader.send(counting))[0];
-  const plan = planList(
+  return planList(
     question,
     question.predicates.map((_, index) => counts[`c${index}`]),
   );
-  const [rows] = await reader.send(pageStatement(scope, plan, pageBytesMax));
-  return pageOf(rows, selection);
 }
 
 function pageOf(rows: readonly ListRow[], { limit, view = 'body' }: ListSelection): RecordPage {

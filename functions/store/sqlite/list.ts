@@ -3,19 +3,24 @@ import { listedName } from '../grouping.ts';
 import {
   addDriver,
   addOrder,
+  type CountedRows,
   countMax,
+  countQuestion,
+  cursorOf,
   type ListPlace,
   type ListPlan,
   type ListQuestion,
   listQuestion,
   orderValue,
+  placeAfterCount,
   planList,
   predicatesToCount,
   walkMax,
 } from '../list-plan.ts';
-import type { ListSelection } from '../port.ts';
+import type { CountPage, CountSelection, ListSelection, Scope } from '../port.ts';
 import { addBounds, isEquality, type Predicate } from '../predicates.ts';
 import type { Connection } from './connection.ts';
+import { liveSpace } from './space.ts';
 
 /** A record on the walk of a list. */
 export interface Place extends ListPlace {
@@ -43,6 +48,24 @@ export function findPlaces(connection: Connection, space: number, selection: Lis
     if (walked === walkMax) return { places, next: place };
   }
   return { places, next: undefined };
+}
+
+/** Index rows that one page of a count looks at, with a look at other indexes for each or without: the event loop is blocked meanwhile. */
+const comparedRowsMax = 2_000;
+const countedRowsMax = 10_000;
+
+export function countPage(connection: Connection, scope: Scope, selection: CountSelection): CountPage {
+  const space = liveSpace(connection, scope);
+  const question = countQuestion(selection);
+  if (space === undefined || question === undefined) return { count: 0, next: null, reads: 1 };
+  const plan = planOf(connection, space, question);
+  const { text, values } = statementOf(space, plan);
+  const rowsMax = plan.others.length === 0 ? countedRowsMax : comparedRowsMax;
+  const sql = `SELECT count(*) AS walked, total(matched) AS matched, max(listing_id) AS last FROM (${text} LIMIT ?)`;
+  const counted = connection.get<CountedRows>(sql, ...values, rowsMax);
+  if (counted === undefined) return { count: 0, next: null, reads: 1 };
+  const place = placeAfterCount(selection, counted, rowsMax);
+  return { count: counted.matched, next: place === null ? null : cursorOf(place), reads: 1 };
 }
 
 export function planOf(connection: Connection, space: number, question: ListQuestion): ListPlan {

@@ -1,5 +1,6 @@
 import type { NearestSearch } from '../nearest/nearest-search.ts';
 import type {
+  Count,
   Find,
   KeysSelection,
   ListSelection,
@@ -12,6 +13,7 @@ import type {
 import type { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
 import { finder } from './find.ts';
+import { countPage } from './list.ts';
 import { readPage } from './query.ts';
 import type { Read } from './search-vectors.ts';
 import { liveSpace } from './space.ts';
@@ -28,6 +30,8 @@ export class UnlockedMoment implements Moment {
   readonly #scope: Scope;
   readonly #read: Read;
   readonly find: Find;
+  readonly count: Count = (selection) =>
+    this.#unchanged((connection) => countPage(connection, this.#scope, selection));
   #version: string | undefined;
 
   constructor(scope: Scope, nearest: NearestSearch, read: Read) {
@@ -65,10 +69,11 @@ export async function readLocked<R>(
   const connection = await open();
   const query = async (selection: Selection) => readPage(connection, scope, selection);
   const find = finder(nearest, scope, async (work) => work(connection));
+  const count: Count = async (selection) => countPage(connection, scope, selection);
   const generation = async () => generationOf(connection, scope);
   try {
     connection.run('BEGIN');
-    return await read({ query: query as Moment['query'], find, generation });
+    return await read({ query: query as Moment['query'], find, count, generation });
   } catch (error) {
     throw asStoreError(error);
   } finally {

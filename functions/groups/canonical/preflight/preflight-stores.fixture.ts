@@ -28,6 +28,7 @@ export function surrounded(store: RecordStore, around: Around): () => Promise<Re
         return read({
           query: inside as Moment['query'],
           find: moment.find,
+          count: moment.count,
           generation: () => moment.generation(),
         });
       }),
