@@ -96,7 +96,12 @@ export async function countHavingAll(
     ...prefix,
   };
   let counted = 0;
-  for await (const { count, reads } of walkPages((after) => moment.count({ ...selection, ...after }))) {
+  const pages = walkPages((after) => {
+    // A page is not cut to what is left of the reads: it is the last one where none are left behind it.
+    budget.room();
+    return moment.count({ ...selection, ...after });
+  });
+  for await (const { count, reads } of pages) {
     counted += count;
     budget.spend(reads, 0);
     if (counted >= max) break;

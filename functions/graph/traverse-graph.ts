@@ -109,7 +109,8 @@ export async function traverseIndexes(
           return { moment, incarnation, budget, turns, bytes, pageMax };
         };
         // Counting leaves the walk what it may read, and ends where the graph is too large for an export.
-        const source = await countGraph(readerWithin(Number.POSITIVE_INFINITY), request, request.maxRecords);
+        const counter = readerWithin(parts.limits.readsPerCallMax);
+        const source = await withinBudget(countGraph(counter, request, request.maxRecords));
         if (source === null) return null;
         const graph = new IndexedGraph(readerWithin(parts.limits.readsPerCallMax), request);
         const walk = traverse(request.startNodeIds, request.profile);
@@ -127,7 +128,7 @@ export async function traverseIndexes(
   );
 }
 
-/** `null`: the walk would read more than its budget; an export reads each record once. */
+/** `null`: the count or the walk would read more than its budget; an export reads each record once. */
 async function withinBudget<Result>(walk: Promise<Result>): Promise<Result | null> {
   try {
     return await walk;
