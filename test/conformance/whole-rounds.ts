@@ -12,6 +12,8 @@ import { type ScenarioStep, STEPS } from './whole-steps.ts';
 
 /** The commit of a process that finds the run of a dead one. */
 const REQUEUED = 'system: runs queued';
+/** Ends a test that hangs; some 140 processes follow one another. */
+const DEATHS_MS = 600_000;
 const BATCH = STEPS.findIndex(({ name }) => name === 'batch');
 
 const plants: readonly { readonly name: string; readonly plant: (round: Round) => Round }[] = [
@@ -51,17 +53,21 @@ export function describeDeaths(title: string, create: CreateDatabase, missing?: 
 
     const allDeaths = () => undisturbed.map(({ commits }, index) => deathsOf(STEPS[index], commits));
 
-    test('the whole scenario has the answers of one that lives, and leaves the same', async () => {
-      let left = allDeaths();
-      for (let deaths = countOf(left); deaths > 0; deaths = countOf(left)) {
-        const taken = await roundOf(STEPS, { open: await create(), deaths: left });
-        for (const [index, { outcome }] of taken.entries())
-          expect(outcome, STEPS[index]?.name).toEqual(undisturbed[index]?.outcome);
-        left = left.map((names, index) => without(names, taken[index]?.deaths ?? []));
-        // A process that dies after the records of a job leaves none to write their checkpoint: that death is for the next round.
-        expect(countOf(left), `none died after ${left.flat().join(', ')}`).toBeLessThan(deaths);
-      }
-    });
+    test(
+      'the whole scenario has the answers of one that lives, and leaves the same',
+      async () => {
+        let left = allDeaths();
+        for (let deaths = countOf(left); deaths > 0; deaths = countOf(left)) {
+          const taken = await roundOf(STEPS, { open: await create(), deaths: left });
+          for (const [index, { outcome }] of taken.entries())
+            expect(outcome, STEPS[index]?.name).toEqual(undisturbed[index]?.outcome);
+          left = left.map((names, index) => without(names, taken[index]?.deaths ?? []));
+          // A process that dies after the records of a job leaves none to write their checkpoint: that death is for the next round.
+          expect(countOf(left), `none died after ${left.flat().join(', ')}`).toBeLessThan(deaths);
+        }
+      },
+      DEATHS_MS,
+    );
 
     test.each(plants)('the oracle sees records that are written twice: $name', async ({ plant }) => {
       const steps = STEPS.slice(0, BATCH + 1);
