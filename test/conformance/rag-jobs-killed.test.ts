@@ -12,6 +12,7 @@ import { MemoryStore } from '../simulation/memory-store.ts';
 import { type Death, DyingStore, LIVE } from '../support/dying-store.ts';
 import { RagStage, SHAPE, sentences } from '../support/rag-stage.ts';
 import { patched } from './canonical-outbox-tenant.ts';
+import { withoutLedger } from './forgetful-store.ts';
 import { withRival, writesNote } from './rag-jobs-rivals.ts';
 
 /** A worker that dies at any of its calls: another one goes on, and both end as one that lives. */
@@ -157,18 +158,6 @@ test('ends the same after kills of its worker on SQLite', async () => {
   await store.close();
 });
 
-/** The first worker writes records, and nothing of how far it has come. */
-const forgetful: Plant = (store) =>
-  patched(store, {
-    transact: (scope, request, decide) =>
-      store.transact(scope, request, (found) => {
-        const { writes, ...rest } = decide(found);
-        const isLedger = (write: Write) =>
-          'put' in write && write.put.key.collection === IMPORT_PROGRESS.name;
-        return { ...rest, writes: writes.filter((write) => !isLedger(write)) };
-      }),
-  });
-
 test('the oracle finds a worker that keeps no ledger beside its writes', async () => {
-  expect(await otherEnds(inMemory, cases[0]!, { plant: forgetful })).not.toEqual([]);
+  expect(await otherEnds(inMemory, cases[0]!, { plant: withoutLedger })).not.toEqual([]);
 });

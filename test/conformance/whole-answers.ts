@@ -26,7 +26,7 @@ interface ListedTrace {
 }
 
 /** Traces of one moment are listed by their random ids, which depend on the process that drew them: here by their content. */
-function withTiesBroken(body: string): string {
+export function withTiesBroken(body: string): string {
   const moments: ListedTrace[][] = [];
   for (const trace of JSON.parse(body) as readonly ListedTrace[]) {
     const last = moments.at(-1);

@@ -1,5 +1,5 @@
 import type { RecordStore } from '../../functions/store/port.ts';
-import { type Answer, ScenarioProcess, StepWorld } from './whole-stage.ts';
+import { type Answer, Commits, ScenarioProcess, StepWorld } from './whole-stage.ts';
 import type { ScenarioStep } from './whole-steps.ts';
 
 /** Which of the instances execute jobs. */
@@ -18,7 +18,8 @@ export class ScenarioInstances {
   constructor({ folder, stores: [one, other], executors }: InstancesOptions) {
     // What only the other instance executes is found by its regular check for changes.
     const isHurried = executors === 'second';
-    const shared = { folder, time: new StepWorld(), answers: new Map<string, unknown>(), isHurried };
+    const answers = new Map<string, unknown>();
+    const shared = { folder, time: new StepWorld(), commits: new Commits(), answers, isHurried };
     this.#processes = [
       new ScenarioProcess({ ...shared, store: one, instance: 1, isExecuting: executors === 'both' }),
       new ScenarioProcess({ ...shared, store: other, instance: 2 }),

@@ -3,15 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { machine } from '../../functions/compose/machine.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
-import { type Answer, allCollections, keyOf, ScenarioProcess } from './whole-stage.ts';
-import { type Answers, PROBES, type ScenarioStep, STEPS } from './whole-steps.ts';
-
-/** What a step answered and left, without what a later moment and another process change. */
-export interface StepOutcome {
-  /** The last one: the first of a job shows how far it happens to be. */
-  readonly answer: string;
-  readonly left: readonly string[];
-}
+import { outcomeOf, type StepOutcome } from './whole-outcomes.ts';
+import { allCollections, keyOf, ScenarioProcess } from './whole-stage.ts';
+import { type Answers, type ScenarioStep, STEPS } from './whole-steps.ts';
 
 /** The data of a service before a step, and what the step does to them. */
 export interface StepCase {
@@ -54,7 +48,7 @@ export async function prepareCases(root: string): Promise<readonly StepCase[]> {
     const given = await process.take(step, index);
     const made = process.commits - commits;
     if (made > 0) {
-      const outcome = { answer: masked(given.at(-1)), left: await probes(process) };
+      const outcome = await outcomeOf(process, step, given);
       cases.push({ step, index, folder: before, answers, commits: made, outcome });
     }
     answers = process.answers;
@@ -86,7 +80,7 @@ export async function killedAfter(
   second.process.outliveLeases();
   await second.process.start();
   const given = await second.process.again(step, repeatedKey ?? keyOf(index));
-  const outcome = { answer: masked(given.at(-1)), left: await probes(second.process) };
+  const outcome = await outcomeOf(second.process, step, given);
   await second.process.close();
   await rm(folder, { recursive: true });
   return outcome;
@@ -98,27 +92,4 @@ async function copy(from: string, to: string): Promise<void> {
   await cp(from, to, { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
-}
-
-async function probes(process: ScenarioProcess): Promise<string[]> {
-  const left: string[] = [];
-  for (const probe of PROBES) {
-    const [answer] = await process.again(probe, '');
-    left.push(`${probe.name}: ${masked(answer)}`);
-  }
-  return left;
-}
-
-/** Without moments, ids of runs and of traces, hashes over moments, and how often a process had to begin. */
-function masked(answer: Answer | undefined): string {
-  const { status, body } = answer ?? { status: 0, body: '' };
-  const text = body
-    .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"<moment>"')
-    .replaceAll(/\b(?:\d{18,20}|adm_[0-9a-f]{64}|trace-[0-9a-f]{32})\b/g, '<id>')
-    .replaceAll(/"(contentHash|etag|rawContentHash)":"sha256:[0-9a-f]{64}"/g, '"$1":"<hash>"')
-    .replaceAll(
-      /"(replayed|attempt|attempts|leaseExpirations|durationMs|latencyMs)":[\w.]+/g,
-      '"$1":"<count>"',
-    );
-  return `${status} ${text}`;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { killedAfter, prepareCases, type StepCase } from './whole-killed.ts';
+import { isWriting } from './whole-outcomes.ts';
 import { STEPS } from './whole-steps.ts';
 
 let root = '';
@@ -16,10 +17,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true }));
 
-const writing = STEPS.filter(({ path, job }) => job !== undefined || path.endsWith('/transactions'));
-
 describe('a process that dies right after a commit, and a caller that sends the step again', () => {
-  test.each(writing)(
+  test.each(STEPS.filter(isWriting))(
     '$name answers and leaves what it would have without the death, after each commit',
     async ({ name }) => {
       const each = cases.find(({ step }) => step.name === name);

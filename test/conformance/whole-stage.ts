@@ -14,6 +14,8 @@ import type { Answers, ScenarioStep } from './whole-steps.ts';
 
 const SETTINGS = {
   'ExecutionRuntime:LeaseSeconds': '5',
+  // A test kills a run once for each of its commits, so often no worker would be killed by its own run.
+  'ExecutionRuntime:MaxLeaseExpirations': '1000',
   'Embeddings:Provider': 'local-token-hash',
   'Embeddings:Dimensions': '32',
   'Server:ValidateResponses': 'true',
@@ -52,6 +54,12 @@ export class StepWorld {
     http: () => Promise.reject(new Error('this world has no network')),
   };
 
+  static at(step: number): StepWorld {
+    const time = new StepWorld();
+    time.begin(step);
+    return time;
+  }
+
   begin(step: number): void {
     this.now = START + step * STEP_MS;
     this.#step = step;
@@ -71,18 +79,35 @@ export interface ProcessOptions {
   /** Holds the bytes of objects. */
   readonly folder: string;
   readonly store: RecordStore;
-  /** The step at which the process begins. */
+  /** The step at which the process begins, where it has a time of its own. */
   readonly step?: number;
   /** Answers that other processes gave. Those of this one are added. */
   readonly answers?: Map<string, unknown>;
   /** Code that waits waits for less: the time of the scenario stands still, so nothing else ends its patience. */
   readonly isHurried?: boolean;
-  /** Default: a time of its own. */
+  /** Shared with other processes. Default: a time of its own. */
   readonly time?: StepWorld;
+  /** Shared with instances that may execute what this one reads. */
+  readonly commits?: Commits;
   /** Which of the instances over one database this is, from 1. */
   readonly instance?: number;
   /** Whether it executes jobs, which is the default, or only admits them. */
   readonly isExecuting?: boolean;
+}
+
+/** Tells of the commits of all processes that share it. */
+export class Commits {
+  #next = Promise.withResolvers<void>();
+
+  /** Settles with the next commit. */
+  next(): Promise<void> {
+    return this.#next.promise;
+  }
+
+  made(): void {
+    this.#next.resolve();
+    this.#next = Promise.withResolvers<void>();
+  }
 }
 
 /** A store that knows how many of its calls are under way. */
@@ -90,7 +115,7 @@ class WatchedStore {
   readonly store: RecordStore;
   #underWay = 0;
 
-  constructor(inner: RecordStore) {
+  constructor(inner: RecordStore, commits: Commits) {
     this.store = new Proxy(inner, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name);
@@ -101,6 +126,7 @@ class WatchedStore {
           this.#underWay += 1;
           const over = () => {
             this.#underWay -= 1;
+            if (name === 'transact' || name === 'claim') commits.made();
           };
           answer.then(over, over);
           return answer;
@@ -127,18 +153,19 @@ export interface Answer {
 export class ScenarioProcess {
   readonly answers: Map<string, unknown>;
   readonly #time: StepWorld;
+  readonly #commits: Commits;
   readonly #dying: DyingStore;
   readonly #watched: WatchedStore;
   readonly #service: Service;
   #chain: Chain | null = null;
 
   constructor({ folder, store, step = 0, answers = new Map(), isHurried = false, ...more }: ProcessOptions) {
-    const { time = new StepWorld(), instance = 1, isExecuting = true } = more;
+    const { time = StepWorld.at(step), instance = 1, isExecuting = true } = more;
     this.#time = time;
-    this.#watched = new WatchedStore(store);
+    this.#commits = more.commits ?? new Commits();
+    this.#watched = new WatchedStore(store, this.#commits);
     this.#dying = new DyingStore(this.#watched.store, LIVE, ['transact']);
     this.answers = answers;
-    this.#time.begin(step);
     const given = {
       ...SETTINGS,
       'ExecutionRuntime:WorkerId': workerIdOf(instance),
@@ -222,10 +249,12 @@ export class ScenarioProcess {
 
   async #ended(path: string): Promise<Answer> {
     for (;;) {
+      // Asked for before the read: a commit beside it may be the last one.
+      const commit = this.#commits.next();
       const answer = await this.#call('GET', path, {});
       const { status } = JSON.parse(answer.body) as { readonly status: string };
       if (ENDED.test(status)) return answer;
-      await new Promise((resolve) => setImmediate(resolve));
+      await commit;
     }
   }
 

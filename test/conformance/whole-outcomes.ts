@@ -1,0 +1,50 @@
+import { withTiesBroken } from './whole-answers.ts';
+import type { Answer, ScenarioProcess } from './whole-stage.ts';
+import { PROBES, type ScenarioStep } from './whole-steps.ts';
+
+/** What a step answered and left, without what a later moment and another process change. */
+export interface StepOutcome {
+  /** The last one: the first of a job shows how far it happens to be. */
+  readonly answer: string;
+  readonly left: readonly string[];
+}
+
+/** A step after which data differ, also where it is sent twice with one idempotency key. */
+export const isWriting = ({ path, job }: ScenarioStep): boolean =>
+  job !== undefined || path.endsWith('/transactions');
+
+/** A step that only reads leaves what was there. */
+export const outcomeOf = async (
+  process: ScenarioProcess,
+  step: ScenarioStep,
+  given: readonly Answer[],
+): Promise<StepOutcome> => ({
+  answer: masked(step, given.at(-1)),
+  left: isWriting(step) ? await probes(process) : [],
+});
+
+async function probes(process: ScenarioProcess): Promise<string[]> {
+  const left: string[] = [];
+  for (const probe of PROBES) {
+    const [answer] = await process.again(probe, '');
+    left.push(`${probe.name}: ${masked(probe, answer)}`);
+  }
+  return left;
+}
+
+/** Without moments, ids of runs, traces and uploads, hashes over moments, and how often a process had to begin. */
+function masked({ name }: ScenarioStep, answer: Answer | undefined): string {
+  const { status, body } = answer ?? { status: 0, body: '' };
+  const text = body
+    .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"<moment>"')
+    .replaceAll(/\b(?:\d{18,20}|adm_[0-9a-f]{64}|trace-[0-9a-f]{32}|(?<=ticket":")[0-9a-f]{32})\b/g, '<id>')
+    .replaceAll(
+      /"(contentHash|etag|rawContentHash|requestHash|expectedHash|actualHash)":"sha256:[0-9a-f]{64}"/g,
+      '"$1":"<hash>"',
+    )
+    .replaceAll(
+      /"(replayed|attempt|attempts|leaseExpirations|durationMs|latencyMs)":[\w.]+/g,
+      '"$1":"<count>"',
+    );
+  return `${status} ${name === 'traces' ? withTiesBroken(text) : text}`;
+}
