@@ -151,7 +151,9 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
   });
   const check = options.validateResponses === true;
   const validator = check ? await parts.validators.response(entry, answer.status) : undefined;
-  await parts.large.turnOf(callerName, entry.id);
+  const turn = parts.large.turnOf(callerName, entry.id);
+  if (turn !== null) await turn;
+  // At once, so that no other request has the same turn.
   const response = writeAnswer(entry, answer, validator, selectionOf(request.method, headers));
   parts.large.spent(entry.id, holdAnswer(flight, entry, response));
   chargeDocument(response, chargeOf(options, parts, state));

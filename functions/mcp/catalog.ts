@@ -5,6 +5,7 @@ import type { McpCaller } from './caller.ts';
 /**
  * The port of the endpoint: what it offers, asked for anew with every request. A part that is absent is not advertised, and
  * its methods are unknown. A part shows each caller only what that caller may use: what it does not show cannot be called.
+ * A definition is an object that never changes, because its text is kept for all lists: a new text is a new object.
  */
 export interface McpCatalog {
   readonly serverInfo: { readonly name: string; readonly version: string; readonly title?: string };

@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { BlobError, type BlobFailure } from '../blobs/port.ts';
-import { type Json, sha256 } from '../kernel/canonical-json.ts';
+import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { type RecordData, StoreError, type StoreFailure } from '../store/port.ts';
@@ -64,7 +64,9 @@ export async function artifactRecord(
   write: CheckedArtifact,
   now: number,
 ): Promise<{ readonly record: RecordData; readonly artifact: StoredArtifact }> {
-  const material = write.text ?? write.contentText ?? write.uri ?? '';
+  const inlineBytesMax = runtime.options.artifactInlineBytesMax;
+  const contentText = textToStore(write, inlineBytesMax);
+  const material = write.text ?? contentText ?? write.uri ?? '';
   const sizeBytes = Buffer.byteLength(material);
   if (sizeBytes > limits.executionArtifactBytesMax) {
     const detail = `must be at most ${limits.executionArtifactBytesMax} bytes`;
@@ -75,7 +77,7 @@ export async function artifactRecord(
   const facts = { id, runId, name, kind, mediaType, contentHash, sizeBytes, createdAt: now };
   const inline = { text: write.text, content: write.content ?? null, uri, metadata: write.metadata };
   const artifact: StoredArtifact =
-    bytesOf(write) > runtime.options.artifactInlineBytesMax
+    bytesOf(write.text, contentText) > inlineBytesMax
       ? { ...facts, ...(await offload(runtime, facts, write, material)) }
       : { ...facts, ...inline };
   const { text, content, uri: stored, metadata, ...head } = artifact;
@@ -88,8 +90,17 @@ export async function artifactRecord(
   return { record, artifact };
 }
 
+/**
+ * A handler that has not waited may have changed its content since that was judged. What stays inline is stored as it is now, so its
+ * text is made in the same turn; of larger content only the text is stored.
+ */
+function textToStore({ content, contentText }: CheckedArtifact, inlineBytesMax: number): string | null {
+  const isLarge = contentText !== null && contentText.length > inlineBytesMax;
+  return isLarge || content === undefined ? contentText : canonicalJson(content);
+}
+
 /** Size inline. The content hash covers one of text and content, but both are stored. */
-function bytesOf({ text, contentText }: CheckedArtifact): number {
+function bytesOf(text: string | null, contentText: string | null): number {
   return Buffer.byteLength(text ?? '') + Buffer.byteLength(contentText ?? '');
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import type { RunContext } from '../../functions/runs/plugin.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
@@ -33,6 +34,25 @@ function describeCalls({ store }: ExecutionConformance): void {
     process.off('unhandledRejection', note);
     expect(run).toMatchObject({ status: 'succeeded', result: 'validation_failed' });
     expect(unhandled).toEqual([]);
+  });
+
+  test('what a handler changes in the content of an artifact before it is stored has the hash and the size of what is stored', async () => {
+    const stage = new Stage(store());
+    const plugin = pluginOf({
+      'p.hasty': async (context) => {
+        const items = ['first'];
+        const put = context.putArtifact({ name: 'items', content: items });
+        items.push('second');
+        await put;
+        return null;
+      },
+    });
+    const client = stage.client({ plugins: [plugin] });
+    const { id, status } = await executed(stage, client, 'p.hasty');
+    expect(status).toBe('succeeded');
+    const [artifact] = await client.artifacts(id);
+    const text = canonicalJson(artifact?.content);
+    expect(artifact).toMatchObject({ contentHash: sha256(text), sizeBytes: text.length });
   });
 
   test('an event reaches runs of the same product and tenant, and none once the lease is lost', async () => {

@@ -44,8 +44,9 @@ beforeAll(async () => {
   ingested = await beside(() => admitted('/collections/library/rag/ingest-text/jobs', book));
 });
 afterAll(async () => {
-  await service.close();
+  // First: a meter without a service would count turns for ever.
   meter.close();
+  await service.close();
 });
 
 const NODES = 2_600;
