@@ -221,13 +221,13 @@ export class LexiconReader {
   #readWords(open: OpenLexicon, leaf: OpenLeaf, until: number): void {
     const { lexicon, counts } = open;
     const { end } = leaf;
-    const nextPlace = (at: number) =>
-      leaf.goesOn ? nextWord(lexicon, at, end) : this.#watched.next(at, end);
-    let at = nextPlace(open.at);
-    while (at < until) {
+    let at = open.at;
+    for (;;) {
+      at = leaf.goesOn ? nextWord(lexicon, at, end) : this.#watched.next(at, end);
+      if (at >= until) break;
       const next = wordEnd(lexicon, at);
       leaf.goesOn = this.#readWord(lexicon, at, next - at, counts);
-      at = nextPlace(next);
+      at = next;
     }
     open.at = at;
   }
@@ -260,7 +260,7 @@ export class LexiconReader {
       weights: counts.weights,
       isMatched: counts.isMatched,
       isPrefixed: counts.isPrefixed,
-      paths: [...counts.paths],
+      paths: counts.paths,
       fieldBoost: counts.fieldBoost,
       isInMetadata: counts.isInMetadata,
       phrases: counts.texts,

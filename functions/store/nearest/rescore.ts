@@ -73,15 +73,18 @@ export async function rescore(work: Rescore): Promise<RescoreEnd> {
   const seen = new Set<string>();
   // Those with the best lower bounds come first: their exact scores leave few others.
   const holders = new Set(candidates.holders);
+  const { positions, uppers, scores } = candidates.rows();
   let most = Math.min(idsMax, Math.max(FIRST, holders.size));
   for (const areHolders of [true, false]) {
     let changed = slot.log.idsAbove(version);
     let batch: Batch = { ids: [], places: [] };
     let passed = 0;
-    for (const { position, upper, score } of candidates.rows()) {
-      if (holders.has(position) !== areHolders || upper < best.worst) continue;
+    for (let at = 0; at < positions.length; at += 1) {
+      const position = positions[at]!;
+      if (uppers[at]! < best.worst || holders.has(position) !== areHolders) continue;
       const id = slot.matrix.idAt(position);
       if (changed?.has(id) === true) continue;
+      const score = scores[at]!;
       if (Number.isNaN(score)) {
         batch.ids.push(id);
         batch.places.push(slot.matrix.placeAt(position));
