@@ -205,12 +205,17 @@ async function readingsOf(
   for (const { id, lexicon } of entries) {
     if (reader.turns.due()) await reader.turns.next();
     if (pool.has(id)) continue;
-    const orderKey = orderKeyIn(lexicon);
-    if (prefixes?.some((prefix) => orderKey.startsWith(prefix)) === false) continue;
+    if (prefixes !== null && !beginsWithOne(orderKeyIn(lexicon), prefixes)) continue;
     const reading = pool.read(lexicon);
-    if (reading !== null) read.push({ id, orderKey, reading });
+    if (reading === null) continue;
+    const orderKey = reading === 'body' ? orderKeyIn(lexicon) : reading.orderKey;
+    read.push({ id, orderKey, reading });
   }
   return read;
+}
+
+function beginsWithOne(orderKey: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => orderKey.startsWith(prefix));
 }
 
 function addTo({ reader, lexical, pool }: Candidates, id: string, reading: Reading): void {

@@ -5,11 +5,35 @@ import type { Metric } from './search.ts';
  * dimensions, and the result is rounded once to float32. Never -0, never infinite: beyond the largest float32 it is that.
  */
 export function similarity(metric: Metric, left: Float32Array, right: Float32Array): number {
-  if (left.length !== right.length) throw new RangeError('vectors of different dimensions');
-  if (metric === 'euclidean') return rounded(1 / (1 + Math.sqrt(squaredDistance(left, right))));
-  const product = dotProduct(left, right);
-  if (metric === 'dotProduct') return rounded(product);
-  const norms = norm(left) * norm(right);
+  return similarityTo(metric, right)(left);
+}
+
+/** The same for many vectors that are compared with one. */
+export function similarityTo(metric: Metric, right: Float32Array): (left: Float32Array) => number {
+  const ofEqualLength = scoreTo(metric, right);
+  return (left) => {
+    if (left.length !== right.length) throw new RangeError('vectors of different dimensions');
+    return ofEqualLength(left);
+  };
+}
+
+function scoreTo(metric: Metric, right: Float32Array): (left: Float32Array) => number {
+  if (metric === 'euclidean') return (left) => rounded(1 / (1 + Math.sqrt(squaredDistance(left, right))));
+  if (metric === 'dotProduct') return (left) => rounded(dotProduct(left, right));
+  const rightNorm = norm(right);
+  return (left) => cosine(left, right, rightNorm);
+}
+
+/** One pass for both sums: each waits for its own last addition, and the processor makes the other one meanwhile. */
+function cosine(left: Float32Array, right: Float32Array, rightNorm: number): number {
+  let product = 0;
+  let square = 0;
+  for (let index = 0; index < left.length; index += 1) {
+    const value = left[index]!;
+    product += value * right[index]!;
+    square += value * value;
+  }
+  const norms = Math.sqrt(square) * rightNorm;
   return norms === 0 ? 0 : rounded(product / norms);
 }
 

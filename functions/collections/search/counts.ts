@@ -23,7 +23,7 @@ export class Counts {
   readonly isMatched: number[];
   readonly isPrefixed: number[];
   /** The paths of the first selected fields with a term, a phrase or the whole query. */
-  readonly paths = new Set<string>();
+  readonly paths: string[] = [];
   /** Of all such fields the highest boost, and whether one is metadata. */
   fieldBoost = 0;
   isInMetadata = false;
@@ -67,7 +67,8 @@ export class Counts {
   #addField({ path, boost, isMetadata }: Field): void {
     this.fieldBoost = Math.max(this.fieldBoost, boost);
     this.isInMetadata ||= isMetadata;
-    if (this.paths.size < PATHS_MAX && path.length <= PATH_CHARACTERS_MAX) this.paths.add(path);
+    if (this.paths.length === PATHS_MAX || path.length > PATH_CHARACTERS_MAX) return;
+    if (!this.paths.includes(path)) this.paths.push(path);
   }
 
   endLeaf(): void {

@@ -1,3 +1,6 @@
+/** Most records hold no phrase. */
+const NONE: ReadonlySet<string> = new Set();
+
 /** A beginning of phrases. */
 interface Beginning {
   readonly next: Map<string, Beginning>;
@@ -49,6 +52,7 @@ export class PhraseFinder {
 
   /** The phrases that the record holds; another record begins. */
   take(): ReadonlySet<string> {
+    if (this.#found.size === 0) return NONE;
     const found = new Set(this.#found);
     this.#found.clear();
     return found;

@@ -221,13 +221,13 @@ export class LexiconReader {
   #readWords(open: OpenLexicon, leaf: OpenLeaf, until: number): void {
     const { lexicon, counts } = open;
     const { end } = leaf;
-    const nextPlace = (at: number) =>
-      leaf.goesOn ? nextWord(lexicon, at, end) : this.#watched.next(at, end);
-    let at = nextPlace(open.at);
-    while (at < until) {
+    let at = open.at;
+    for (;;) {
+      at = leaf.goesOn ? nextWord(lexicon, at, end) : this.#watched.next(at, end);
+      if (at >= until) break;
       const next = wordEnd(lexicon, at);
       leaf.goesOn = this.#readWord(lexicon, at, next - at, counts);
-      at = nextPlace(next);
+      at = next;
     }
     open.at = at;
   }
@@ -244,23 +244,28 @@ export class LexiconReader {
     return !this.#phrases.isEmpty && this.#phrases.next(lexicon.slice(at, at + length));
   }
 
+  /** Whether the record holds all that is asked for, or one of it; where nothing is, it does. */
+  #holdsAsked({ isPresent }: Counts, phrases: ReadonlySet<string>): boolean {
+    let found = 0;
+    for (const phrase of this.#askedPhrases) if (phrases.has(phrase)) found += 1;
+    for (const term of this.#looseTerms) found += isPresent[term]!;
+    const asked = this.#askedPhrases.length + this.#looseTerms.length;
+    return this.#query.matchMode === 'all' ? found === asked : found > 0 || asked === 0;
+  }
+
   #reading(orderKey: string, counts: Counts, phrases: ReadonlySet<string>): Reading | null {
-    const { matchMode, requiredGroups } = this.#query;
-    const requiredPhrases = requiredGroups.map((group) => group.filter((phrase) => phrases.has(phrase)));
+    const requiredPhrases = this.#query.requiredGroups.map((group) =>
+      group.filter((phrase) => phrases.has(phrase)),
+    );
     if (requiredPhrases.some((group) => group.length === 0)) return null;
-    const found = [
-      ...this.#askedPhrases.map((phrase) => phrases.has(phrase)),
-      ...this.#looseTerms.map((term) => counts.isPresent[term] === 1),
-    ];
-    const isFound = matchMode === 'all' ? found.every(Boolean) : found.length === 0 || found.some(Boolean);
-    if (!isFound) return null;
+    if (!this.#holdsAsked(counts, phrases)) return null;
     return {
       orderKey,
       length: counts.length,
       weights: counts.weights,
       isMatched: counts.isMatched,
       isPrefixed: counts.isPrefixed,
-      paths: [...counts.paths],
+      paths: counts.paths,
       fieldBoost: counts.fieldBoost,
       isInMetadata: counts.isInMetadata,
       phrases: counts.texts,

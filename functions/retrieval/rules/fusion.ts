@@ -52,42 +52,49 @@ export function fuse({ vectors, lexical }: Found, options: HybridOptions): reado
   const sum = vectors.reduce((total, { weight }) => total + weight, 0);
   const byId = new Map<string, Draft>();
   const draftOf = (id: string) => {
-    const known = byId.get(id) ?? newDraft(vectors.length);
-    byId.set(id, known);
-    return known;
+    let draft = byId.get(id);
+    if (draft === undefined) {
+      draft = newDraft(id, vectors.length);
+      byId.set(id, draft);
+    }
+    return draft;
   };
-  for (const [index, { hits }] of vectors.entries())
-    for (const [at, { id, score }] of hits.entries()) {
+  for (const [index, { hits }] of vectors.entries()) {
+    for (let at = 0; at < hits.length; at += 1) {
+      const { id, score } = hits[at]!;
       const draft = draftOf(id);
       draft.fields[index] = score;
       draft.vectorRank = Math.min(draft.vectorRank ?? at + 1, at + 1);
     }
-  for (const [at, { id, score }] of (lexical ?? []).entries()) {
+  }
+  for (let at = 0; at < (lexical ?? []).length; at += 1) {
+    const { id, score } = lexical![at]!;
     const draft = draftOf(id);
     draft.lexical = score;
     draft.lexicalRank = at + 1;
   }
-  const fused = [...byId].map(([id, draft]) => {
-    const parts = { ...draft, vector: vectors.length === 1 ? (draft.fields[0] ?? null) : null };
-    const known = { ...parts, vectorNormalized: normalizedOf(draft, vectors, sum) };
-    return { id, ...known, score: finalScore(known, { vectors, lexical }, options) };
-  });
+  const fused = [...byId.values()];
+  for (const draft of fused) {
+    draft.vector = vectors.length === 1 ? (draft.fields[0] ?? null) : null;
+    draft.vectorNormalized = normalizedOf(draft, vectors, sum);
+    draft.score = finalScore(draft, { vectors, lexical }, options);
+  }
   return fused.sort((a, b) => b.score - a.score);
 }
 
-interface Draft {
-  fields: (number | null)[];
-  vectorRank: number | null;
-  lexical: number | null;
-  lexicalRank: number | null;
-}
+/** Becomes the result in its place: a retrieval fuses a thousand records, and copies of each would cost more than the sums. */
+type Draft = { -readonly [Member in keyof Fused]: Fused[Member] } & { readonly fields: (number | null)[] };
 
-function newDraft(fields: number): Draft {
+function newDraft(id: string, fields: number): Draft {
   return {
-    fields: Array.from({ length: fields }, () => null),
+    id,
+    fields: Array<number | null>(fields).fill(null),
     vectorRank: null,
     lexical: null,
     lexicalRank: null,
+    vector: null,
+    vectorNormalized: null,
+    score: 0,
   };
 }
 
@@ -98,11 +105,11 @@ function normalizedOf(
   sum: number,
 ): number | null {
   if (vectorRank === null) return null;
+  // A product with a weight and its inverse would not give the same number back.
+  if (vectors.length === 1) return normalizedSimilarity(vectors[0]!.metric, fields[0]!);
   const normalized = fields.map((score, index) =>
     score === null ? 0 : normalizedSimilarity(vectors[index]!.metric, score),
   );
-  // A product with a weight and its inverse would not give the same number back.
-  if (vectors.length === 1) return normalized[0] ?? 0;
   return normalized.reduce((total, each, index) => total + each * vectors[index]!.weight, 0) / sum;
 }
 

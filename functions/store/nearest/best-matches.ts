@@ -37,7 +37,9 @@ export class BestMatches {
   /** Drops what scores below the worst of the best. */
   #drop(): void {
     if (this.#held.length < this.#limit || this.#limit === 0) return;
-    const scores = Float64Array.from(this.#held, ({ score }) => score).sort();
+    const scores = new Float64Array(this.#held.length);
+    for (let at = 0; at < scores.length; at += 1) scores[at] = this.#held[at]!.score;
+    scores.sort();
     this.#worst = scores[scores.length - this.#limit]!;
     this.#held = this.#held.filter(({ score }) => score >= this.#worst);
   }

@@ -1,6 +1,12 @@
 /** Candidates that are held before those that can be none any more are dropped. */
 const SPARE = 8192;
 
+export interface CandidateRows {
+  readonly positions: readonly number[];
+  readonly uppers: readonly number[];
+  readonly scores: readonly number[];
+}
+
 /**
  * The rows that may be among the best, by the bounds of their scores: those whose upper bound reaches the lowest of the
  * best lower bounds.
@@ -39,12 +45,10 @@ export class Candidates {
     if (this.#positions.length > 2 * this.#kept + SPARE) this.#drop();
   }
 
-  /** Every candidate. `score` is NaN where the bounds do not settle it. */
-  *rows(): Generator<{ readonly position: number; readonly upper: number; readonly score: number }, void> {
+  /** Every candidate, with its score and its upper bound in the same place. A score is NaN where the bounds do not settle it. */
+  rows(): CandidateRows {
     this.#drop();
-    for (const [at, position] of this.#positions.entries()) {
-      yield { position, upper: this.#uppers[at]!, score: this.#scores[at]! };
-    }
+    return { positions: this.#positions, uppers: this.#uppers, scores: this.#scores };
   }
 
   #drop(): void {

@@ -1,5 +1,7 @@
 const SEGMENTS = 64;
 const SMALLEST = 8;
+/** Less than double, so that fewer slots lie free. */
+const GROWTH = 1.5;
 const FREE = 0;
 const REMOVED = -1;
 
@@ -69,7 +71,9 @@ function insert(slots: Int32Array, second: number, position: number): boolean {
 function grown(segment: Segment | undefined, hashOf: (position: number) => number): Segment {
   if (segment === undefined) return { slots: new Int32Array(SMALLEST), taken: 0, live: 0 };
   const { slots, live } = segment;
-  const roomy = new Int32Array(2 * (live + 1) > slots.length ? 2 * slots.length : slots.length);
+  const roomy = new Int32Array(
+    2 * (live + 1) > slots.length ? Math.ceil(GROWTH * slots.length) : slots.length,
+  );
   for (const slot of slots) {
     if (slot > FREE) insert(roomy, hashOf(slot - 1), slot - 1);
   }

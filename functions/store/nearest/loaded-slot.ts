@@ -2,7 +2,7 @@ import { StoreError } from '../port.ts';
 import { ChangeLog } from './change-log.ts';
 import { floatsOf } from './float-bytes.ts';
 import type { Matrix } from './matrix.ts';
-import type { SlotState, VectorRows } from './vector-rows.ts';
+import type { SlotState, VectorChange, VectorRows } from './vector-rows.ts';
 
 /**
  * - `ready`: the matrix answers searches at the moment.
@@ -62,7 +62,7 @@ export class LoadedSlot {
     const perPage = loadedPerPage(this.matrix.dimensions);
     for (;;) {
       const page = await rows.changes(this.#version, perPage);
-      for (const change of page) this.#apply(change.id, change.version, change.values);
+      for (const change of page) this.#apply(change);
       if (page.length < perPage) break;
       await turn();
     }
@@ -70,7 +70,7 @@ export class LoadedSlot {
     if (!this.log.hasBegun) this.log.begin(state.version);
   }
 
-  #apply(id: string, version: number, bytes: Uint8Array | null): void {
+  #apply({ id, version, values: bytes, place }: VectorChange): void {
     if (version <= this.#version || version > this.#seen) {
       throw new StoreError('corrupt', 'the versions of a slot of vectors do not ascend');
     }
@@ -78,7 +78,7 @@ export class LoadedSlot {
     // Before the row changes: a search that is under way must not miss it.
     if (this.log.hasBegun) this.log.add(version, id, this.matrix.size);
     if (values === null) this.matrix.remove(id);
-    else this.matrix.put(id, values);
+    else this.matrix.put(id, values, place);
     this.#version = version;
   }
 

@@ -12,6 +12,8 @@ const DIGITS = Int8Array.from({ length: 128 }, (_, code) =>
   '0123456789abcdef'.indexOf(String.fromCharCode(code)),
 );
 const ID_CHARACTERS = 32;
+/** A greater one is not kept. */
+const PLACE_MAX = 2 ** 32 - 1;
 /** What an id of another form takes in memory, about. */
 const NAME_BYTES = 200;
 
@@ -54,8 +56,8 @@ export class Matrix {
     return this.#size;
   }
 
-  /** Adds the row of a record, or gives it other values. */
-  put(id: string, values: Float32Array): void {
+  /** Adds the row of a record, or gives it other values. `place` is where the provider finds them; 0: it is not known. */
+  put(id: string, values: Float32Array, place = 0): void {
     const found = this.positionOf(id);
     const position = found === -1 ? this.#newPosition(id) : found;
     const { block, row } = this.at(position);
@@ -64,6 +66,7 @@ export class Matrix {
     block.norms[row] = into.norm;
     block.scales[row] = into.scale;
     block.residuals[row] = into.residual;
+    block.places[row] = place > PLACE_MAX ? 0 : place;
   }
 
   remove(id: string): void {
@@ -100,6 +103,12 @@ export class Matrix {
     for (let word = 0; word < 4; word += 1) this.#shown[word] = block.ids[4 * row + word]!;
     const id = this.#shownId.toString('hex');
     return this.#names.get(id) ?? id;
+  }
+
+  /** Where the provider finds the vector of the row; 0: it is not known. */
+  placeAt(position: number): number {
+    const { block, row } = this.at(position);
+    return block.places[row]!;
   }
 
   at(position: number): { readonly block: RowBlock; readonly row: number } {

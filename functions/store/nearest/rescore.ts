@@ -1,12 +1,12 @@
 import type { NearestMatch, NearestRequest } from '../search.ts';
-import { similarity } from '../similarity.ts';
+import { similarityTo } from '../similarity.ts';
 import { BestMatches } from './best-matches.ts';
 import type { Candidates } from './candidates.ts';
 import { floatsOf } from './float-bytes.ts';
 import type { LoadedSlot } from './loaded-slot.ts';
 import { idsMax, type VectorRows } from './vector-rows.ts';
 
-/** Vectors of the first read; each further read takes more, up to `idsMax`. */
+/** Vectors of the first read at least; each further read takes more, up to `idsMax`. */
 const FIRST = 64;
 
 /** Reads vectors of the moment and keeps the best exact scores. */
@@ -14,11 +14,13 @@ export class Rescoring {
   readonly best: BestMatches;
   readonly #rows: VectorRows;
   readonly #request: NearestRequest;
+  readonly #similarity: (values: Float32Array) => number;
   #reads = 0;
 
   constructor(rows: VectorRows, request: NearestRequest) {
     this.#rows = rows;
     this.#request = request;
+    this.#similarity = similarityTo(request.metric, request.values);
     this.best = new BestMatches(request.limit);
   }
 
@@ -26,18 +28,18 @@ export class Rescoring {
     return this.#reads;
   }
 
-  /** `false`: the reads do not suffice. */
-  async score(ids: readonly string[]): Promise<boolean> {
-    const { metric, values, readsMax } = this.#request;
+  /** `places` are those of the first records, as far as they are known. `false`: the reads do not suffice. */
+  async score(ids: readonly string[], places: readonly number[] = []): Promise<boolean> {
+    const { values, readsMax } = this.#request;
     for (let from = 0; from < ids.length; ) {
       const most = Math.min(idsMax, readsMax - this.#reads);
       if (most <= 0) return false;
       const part = ids.slice(from, from + most);
+      const found = await this.#rows.vectors(part, places.slice(from, from + most));
       from += part.length;
-      const found = await this.#rows.vectors(part);
       this.#reads += found.size;
       for (const [id, bytes] of found) {
-        this.best.offer(id, similarity(metric, floatsOf(bytes, values.length), values));
+        this.best.offer(id, this.#similarity(floatsOf(bytes, values.length)));
       }
       await this.best.prune(this.#rows);
     }
@@ -71,17 +73,22 @@ export async function rescore(work: Rescore): Promise<RescoreEnd> {
   const seen = new Set<string>();
   // Those with the best lower bounds come first: their exact scores leave few others.
   const holders = new Set(candidates.holders);
-  let most = FIRST;
+  const { positions, uppers, scores } = candidates.rows();
+  let most = Math.min(idsMax, Math.max(FIRST, holders.size));
   for (const areHolders of [true, false]) {
     let changed = slot.log.idsAbove(version);
-    let batch: string[] = [];
+    let batch: Batch = { ids: [], places: [] };
     let passed = 0;
-    for (const { position, upper, score } of candidates.rows()) {
-      if (holders.has(position) !== areHolders || upper < best.worst) continue;
+    for (let at = 0; at < positions.length; at += 1) {
+      const position = positions[at]!;
+      if (uppers[at]! < best.worst || holders.has(position) !== areHolders) continue;
       const id = slot.matrix.idAt(position);
       if (changed?.has(id) === true) continue;
-      if (Number.isNaN(score)) batch.push(id);
-      else best.offer(id, score);
+      const score = scores[at]!;
+      if (Number.isNaN(score)) {
+        batch.ids.push(id);
+        batch.places.push(slot.matrix.placeAt(position));
+      } else best.offer(id, score);
       // Not again when it changes meanwhile.
       seen.add(id);
       passed += 1;
@@ -90,7 +97,7 @@ export async function rescore(work: Rescore): Promise<RescoreEnd> {
       if (end !== 'done') return end;
       await turn();
       changed = slot.log.idsAbove(version);
-      batch = [];
+      batch = { ids: [], places: [] };
       passed = 0;
       most = Math.min(idsMax, 4 * most);
     }
@@ -100,15 +107,21 @@ export async function rescore(work: Rescore): Promise<RescoreEnd> {
   return 'done';
 }
 
+interface Batch {
+  readonly ids: string[];
+  /** Of the same records. */
+  readonly places: number[];
+}
+
 /** Scores these, and what has changed beside the records that were seen. */
 async function scoreWithChanged(
   { rescoring, slot, version, among }: Rescore,
-  ids: readonly string[],
+  { ids, places }: Batch,
   seen: Set<string>,
 ): Promise<RescoreEnd> {
   const changed = slot.log.idsAbove(version);
   if (changed === null) return 'passed';
   const further = [...changed].filter((id) => !seen.has(id) && (among === null || among.has(id)));
   for (const id of [...further, ...ids]) seen.add(id);
-  return (await rescoring.score([...ids, ...further])) ? 'done' : 'reads';
+  return (await rescoring.score([...ids, ...further], places)) ? 'done' : 'reads';
 }

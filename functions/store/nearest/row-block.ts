@@ -1,7 +1,7 @@
 import type { Block, Region } from './arena.ts';
 
-/** What a row takes beside its numbers: norm, scale, residual, id. */
-const BESIDE = 8 + 4 + 4 + 16;
+/** What a row takes beside its numbers: norm, scale, residual, id, place. */
+const BESIDE = 8 + 4 + 4 + 16 + 4;
 /** Room for the alignment of the numbers. */
 const ALIGNMENT = 16;
 
@@ -18,6 +18,8 @@ export interface RowBlock {
   readonly scales: Float32Array;
   /** NaN: the row is removed. */
   readonly residuals: Float32Array;
+  /** Where the provider finds the vector; 0: it is not known. */
+  readonly places: Uint32Array;
   /** The whole numbers, and where they begin in the region. */
   readonly numbers: Int8Array;
   readonly numbersAt: number;
@@ -35,7 +37,8 @@ export function rowBlock(block: Block, stride: number): RowBlock {
   const ids = offset + 8 * capacity;
   const scales = ids + 16 * capacity;
   const residuals = scales + 4 * capacity;
-  const numbersAt = Math.ceil((residuals + 4 * capacity) / ALIGNMENT) * ALIGNMENT;
+  const places = residuals + 4 * capacity;
+  const numbersAt = Math.ceil((places + 4 * capacity) / ALIGNMENT) * ALIGNMENT;
   const numbers = new Int8Array(buffer, numbersAt, capacity * stride);
   numbers.fill(0);
   return {
@@ -47,6 +50,7 @@ export function rowBlock(block: Block, stride: number): RowBlock {
     ids: new Uint32Array(buffer, ids, 4 * capacity),
     scales: new Float32Array(buffer, scales, capacity),
     residuals: new Float32Array(buffer, residuals, capacity),
+    places: new Uint32Array(buffer, places, capacity),
     numbers,
     numbersAt,
   };

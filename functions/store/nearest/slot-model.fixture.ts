@@ -19,7 +19,8 @@ export class SlotModel {
   write(id: string, values: Float32Array | null, listingId = `listed ${id}`): void {
     this.version += 1;
     const bytes = values === null ? null : new Uint8Array(bytesOf(values));
-    this.rows.set(id, { id, version: this.version, values: bytes });
+    // Each version has a place of its own, so that one of another version shows.
+    this.rows.set(id, { id, version: this.version, values: bytes, place: this.version });
     this.listingIds.set(id, listingId);
   }
 
@@ -97,8 +98,9 @@ export class ModelRows implements VectorRows {
     });
   }
 
-  vectors(ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
+  vectors(ids: readonly string[], places: readonly number[] = []): Promise<ReadonlyMap<string, Uint8Array>> {
     return this.#read('vectors', () => {
+      for (const [at, place] of places.entries()) this.#checkPlace(ids[at]!, place);
       const found = ids.flatMap((id): [string, Uint8Array][] => {
         const values = this.#rows.get(id)?.values;
         return values === undefined || values === null ? [] : [[id, values]];
@@ -106,6 +108,12 @@ export class ModelRows implements VectorRows {
       this.rowsRead.vectors += found.length;
       return new Map(found);
     });
+  }
+
+  /** A place of another row would give another vector. */
+  #checkPlace(id: string, place: number): void {
+    const known = this.#rows.get(id)?.place;
+    if (place !== known) throw new Error(`${id} is at ${known}, not at ${place}`);
   }
 
   listingIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -17,8 +17,11 @@ export interface VectorRows {
    */
   changes(after: number, limit: number): Promise<readonly VectorChange[]>;
 
-  /** The vectors of these records. Left out: a record that carries none. At most `idsMax` ids a call. */
-  vectors(ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
+  /**
+   * The vectors of these records. Left out: a record that carries none. At most `idsMax` ids a call. `places` are those of the
+   * first records, of rows that have not changed since; 0 for one that is not known.
+   */
+  vectors(ids: readonly string[], places?: readonly number[]): Promise<ReadonlyMap<string, Uint8Array>>;
 
   /** The listing ids of these records. Left out: a record without listing, which stands first. At most `idsMax` ids a call. */
   listingIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
@@ -56,4 +59,6 @@ export interface VectorChange {
   readonly version: number;
   /** Little-endian float32. `null`, a tombstone: the record was removed or carries no such vector any more. */
   readonly values: Uint8Array | null;
+  /** A number above 0 by which the provider reads this row with fewer steps than by the id. Absent: it has none. */
+  readonly place?: number;
 }

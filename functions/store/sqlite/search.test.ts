@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { machine } from '../../compose/machine.ts';
+import { floatsOf } from '../nearest/float-bytes.ts';
 import type { RecordData, RecordStore, Scope, Write } from '../port.ts';
 import { recordId } from '../record-id.ts';
 import type { Among } from '../search.ts';
@@ -256,6 +257,26 @@ describe('sweeps', () => {
   });
 });
 
+test('vectors are found by their places, and by their ids where a place is unknown or leads to another slot', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const other = [{ slot: '2b', metric: 'cosine', values: Float32Array.of(9, 9) }] as const;
+  const strange = { ...unsearched('x'), search: { group, terms: [], lexicon: '', vectors: other } };
+  await put(...names.map((name, n) => searched(name, n)), strange);
+  const rowsOfSlot = (slotName: string) =>
+    new SlotRows(async (work) => through(work), scope, { ...request, slot: slotName });
+  const rows = rowsOfSlot('2a');
+  const [first] = await rows.changes(0, 9);
+  const [stranger] = await rowsOfSlot('2b').changes(0, 9);
+  const ids = names.map((name) => recordId(name));
+  const places = [first!.place!, 0, stranger!.place!];
+  const found = [await rows.vectors(ids, places), await rows.vectors(ids.slice(0, 1), places.slice(0, 1))];
+  const valuesOf = (vectors: ReadonlyMap<string, Uint8Array>) =>
+    new Map([...vectors].map(([id, bytes]) => [id, [...floatsOf(bytes, 2)]]));
+  const expected = names.map((name, n) => [recordId(name), [n, 1]] as const);
+  expect(first!.id).toBe(ids[0]);
+  expect(found.map(valuesOf)).toEqual([new Map(expected), new Map(expected.slice(0, 1))]);
+});
+
 describe('plans', () => {
   /** The plans of the statements that `use` sends. */
   async function plansOf(use: (connection: Connection) => unknown): Promise<string[]> {
@@ -304,7 +325,8 @@ describe('plans', () => {
       'search_slots USING INDEX search_slots_by_name (search_group=? AND name=?)': (rows) => rows.state(),
       'search_vectors USING INDEX search_vectors_by_version (slot=? AND version>?)': (rows) =>
         rows.changes(0, 5),
-      'SEARCH v USING INTEGER PRIMARY KEY': (rows) => rows.vectors(ids),
+      'SEARCH v USING INTEGER PRIMARY KEY (rowid=?)': (rows) => rows.vectors(ids),
+      'SEARCH v USING INTEGER PRIMARY KEY': (rows) => rows.vectors(ids, [1, 2]),
       'SEARCH r USING INDEX records_by_id (space=? AND collection=? AND id=?)': (rows) =>
         rows.listingIds(ids),
     };
