@@ -139,10 +139,11 @@ function defaultDriver({ predicates, orderBy }: ListQuestion): Driver {
   return predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined };
 }
 
-function addIdPrefix(sql: SqlText, { idPrefix }: ListQuestion): void {
+/** A place lies within the prefix. Of two lower bounds SQLite begins at the first, and skips all rows up to the other. */
+function addIdPrefix(sql: SqlText, { idPrefix, after }: ListQuestion): void {
   if (idPrefix === undefined) return;
   const end = afterPrefix(idPrefix);
-  sql.add('AND d.listing_id > ?', idPrefix);
+  if (after === undefined) sql.add('AND d.listing_id > ?', idPrefix);
   if (end !== undefined) sql.add('AND d.listing_id < ?', end);
 }
 
