@@ -91,6 +91,15 @@ export function placeAfterCount(
   return last === null || walked < rowsMax ? null : { value: null, listing_group: group, listing_id: last };
 }
 
+/** Rows of a count that take as long as the read of a record: with a look at other indexes for each, and without. */
+const comparedPerRead = 10;
+const countedPerRead = 1_000;
+
+/** What a walk has cost, in records read. */
+export function readsOfCount({ others }: ListPlan, { walked }: CountedRows): number {
+  return Math.max(1, Math.ceil(walked / (others.length === 0 ? countedPerRead : comparedPerRead)));
+}
+
 /** The predicates whose entries have to be counted before a driver is chosen; none where there is no choice. */
 export function predicatesToCount({ predicates, orderBy }: ListQuestion): readonly Predicate[] {
   const [only, ...others] = predicates;
