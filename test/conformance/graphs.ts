@@ -185,7 +185,7 @@ export function describeGraphs(
       );
     });
 
-    describeGraphCounts(() => store);
+    describeGraphCounts(() => store, Math.ceil(runs / 4));
 
     describe('a walk', () => {
       test('by indexes finds what a walk over an export finds', async () => {
