@@ -3,6 +3,16 @@ import type { ProjectedValues } from '../collections/rules/projection.ts';
 import { exportedKinds, type GraphChoice, indexedMetadata, indexedType, partitionIn } from './graph-query.ts';
 import type { GraphSource } from './rules/projection.ts';
 
+/**
+ * Edges and nodes first: a graph that is too large then ends the count soon. To count a kind that it has few of, and others of the
+ * collection many, the rows of the whole graph may be walked.
+ */
+const countedKinds = [
+  'edge',
+  'node',
+  ...exportedKinds(true).filter((kind) => kind !== 'edge' && kind !== 'node'),
+] as const;
+
 /** Counts the records of a graph by the indexes of its collection. `null`: it has more than an export gives. */
 export async function countGraph(
   reader: RecordReader,
@@ -11,7 +21,7 @@ export async function countGraph(
 ): Promise<GraphSource | null> {
   const metadata = await restricting(reader, choice, maxRecords + 1);
   const counts = { node: 0, edge: 0, all: 0 };
-  for (const kind of exportedKinds(true)) {
+  for (const kind of countedKinds) {
     const where = { partitionKey: partitionIn(choice), max: maxRecords + 1 - counts.all };
     const count = await countHavingAll(reader, { ...metadata, ...indexedType(kind) }, where);
     counts.all += count;

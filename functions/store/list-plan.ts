@@ -91,6 +91,15 @@ export function placeAfterCount(
   return last === null || walked < rowsMax ? null : { value: null, listing_group: group, listing_id: last };
 }
 
+/** Rows of a count that take as long as the read of a record: with a look at other indexes for each, and without. */
+const comparedPerRead = 10;
+const countedPerRead = 1_000;
+
+/** What a walk has cost, in records read. */
+export function readsOfCount({ others }: ListPlan, { walked }: CountedRows): number {
+  return Math.max(1, Math.ceil(walked / (others.length === 0 ? countedPerRead : comparedPerRead)));
+}
+
 /** The predicates whose entries have to be counted before a driver is chosen; none where there is no choice. */
 export function predicatesToCount({ predicates, orderBy }: ListQuestion): readonly Predicate[] {
   const [only, ...others] = predicates;
@@ -139,10 +148,11 @@ function defaultDriver({ predicates, orderBy }: ListQuestion): Driver {
   return predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined };
 }
 
-function addIdPrefix(sql: SqlText, { idPrefix }: ListQuestion): void {
+/** A place lies within the prefix. Of two lower bounds SQLite begins at the first, and skips all rows up to the other. */
+function addIdPrefix(sql: SqlText, { idPrefix, after }: ListQuestion): void {
   if (idPrefix === undefined) return;
   const end = afterPrefix(idPrefix);
-  sql.add('AND d.listing_id > ?', idPrefix);
+  if (after === undefined) sql.add('AND d.listing_id > ?', idPrefix);
   if (end !== undefined) sql.add('AND d.listing_id < ?', end);
 }
 

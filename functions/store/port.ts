@@ -296,7 +296,7 @@ export interface CountPage {
   readonly count: number;
   /** `null` where none is left to count. */
   readonly next: string | null;
-  /** Records that were read or are billed for. */
+  /** Records that were read or are billed for, or whose read would have taken as long. */
   readonly reads: number;
 }
 

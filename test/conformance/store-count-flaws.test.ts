@@ -25,6 +25,10 @@ const flaws: Readonly<Record<string, Flaw>> = {
     ...(await moment.count({ ...selection, max: Math.min(selection.max, 90) })),
     next: null,
   }),
+  'does not say what it reads': async (selection, moment) => ({
+    ...(await moment.count(selection)),
+    reads: 1,
+  }),
   'counts a page again': (selection, moment) => moment.count(without('after', selection)),
   'counts another group, where a group has none': async (selection, moment) => {
     const page = await moment.count(selection);

@@ -4,6 +4,7 @@ import {
   type ListQuestion,
   placeAfterCount,
   planList,
+  readsOfCount,
   walkMax,
 } from '../list-plan.ts';
 import type {
@@ -117,7 +118,8 @@ export async function countPage(
   const [counted] = rows;
   if (counted === undefined) return { count: 0, next: null, reads: 1 };
   const place = placeAfterCount(selection, counted, walkMax);
-  return { count: counted.matched, next: place === null ? null : encodedCursorOf(place), reads: 1 };
+  const next = place === null ? null : encodedCursorOf(place);
+  return { count: counted.matched, next, reads: readsOfCount(plan, counted) };
 }
 
 /** How much further each look goes than the one before: where most rows match, the first one is enough. */

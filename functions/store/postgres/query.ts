@@ -6,6 +6,7 @@ import {
   listQuestion,
   placeAfterCount,
   planList,
+  readsOfCount,
   walkMax,
 } from '../list-plan.ts';
 import type {
@@ -69,7 +70,8 @@ export async function countPage(reader: Reader, scope: Scope, selection: CountSe
   const [[counted]] = await reader.send(countPageStatement(scope, plan));
   if (counted === undefined) return { count: 0, next: null, reads: 1 };
   const place = placeAfterCount(selection, counted, walkMax);
-  return { count: counted.matched, next: place === null ? null : cursorOf(place), reads: 1 };
+  const next = place === null ? null : cursorOf(place);
+  return { count: counted.matched, next, reads: readsOfCount(plan, counted) };
 }
 
 async function planOf(reader: Reader, scope: Scope, question: ListQuestion): Promise<ListPlan> {

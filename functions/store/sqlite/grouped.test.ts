@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { machine } from '../../compose/machine.ts';
+import { cursorOf } from '../list-plan.ts';
 import type { ListSelection, RecordStore } from '../port.ts';
 import { Connection } from './connection.ts';
-import { findPlaces } from './list.ts';
+import { countPage, findPlaces } from './list.ts';
 import { openSqliteStore } from './store.ts';
 
 const collection = { name: 'records', pairedIndexes: false, listedByGroup: true } as const;
@@ -64,3 +65,22 @@ test.each(Object.entries(asked))(
     connection.close();
   },
 );
+
+test.each([{}, { rank: 'n1' }])('a page of a count begins where the one before ended: %j', (equal) => {
+  const connection = new Connection(join(folder, 'store.db'), { readOnly: true, busyTimeoutMs: 1_000 });
+  const sent: string[] = [];
+  const get = connection.get.bind(connection);
+  connection.get = (text, ...values) => {
+    sent.push(text);
+    return get(text, ...values);
+  };
+  const counted = { collection, group, equal, idPrefix: 'p\u0001', max: 10 };
+  const lowerBounds = () => sent.at(-1)?.match(/listing_id\)? > /g);
+  expect(countPage(connection, scope, counted)).toMatchObject({ count: 1, next: null });
+  expect(lowerBounds()).toHaveLength(1);
+  const after = cursorOf({ value: null, listing_group: group, listing_id: 'p\u0001a' });
+  expect(countPage(connection, scope, { ...counted, after })).toMatchObject({ count: 0, next: null });
+  // SQLite begins at the first of two, and skips all rows up to the other.
+  expect(lowerBounds()).toHaveLength(1);
+  connection.close();
+});

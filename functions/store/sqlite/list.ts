@@ -15,6 +15,7 @@ import {
   placeAfterCount,
   planList,
   predicatesToCount,
+  readsOfCount,
   walkMax,
 } from '../list-plan.ts';
 import type { CountPage, CountSelection, ListSelection, Scope } from '../port.ts';
@@ -65,7 +66,8 @@ export function countPage(connection: Connection, scope: Scope, selection: Count
   const counted = connection.get<CountedRows>(sql, ...values, rowsMax);
   if (counted === undefined) return { count: 0, next: null, reads: 1 };
   const place = placeAfterCount(selection, counted, rowsMax);
-  return { count: counted.matched, next: place === null ? null : cursorOf(place), reads: 1 };
+  const next = place === null ? null : cursorOf(place);
+  return { count: counted.matched, next, reads: readsOfCount(plan, counted) };
 }
 
 export function planOf(connection: Connection, space: number, question: ListQuestion): ListPlan {
