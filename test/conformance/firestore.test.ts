@@ -12,5 +12,7 @@ function open(): Promise<OpenedStore> {
 
 describeRecordStore('firestore', open, {
   scale: 'small',
+  // Measured: beside a writer that never pauses, one read in thirteen. Firestore itself answers as of one moment.
+  tornReads: 'the emulator shows half of a commit to a read outside a transaction',
   ...(firestoreMissing === undefined ? {} : { skip: { reason: firestoreMissing } }),
 });

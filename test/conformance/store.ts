@@ -26,6 +26,8 @@ export interface StoreSuiteOptions {
   readonly skip?: { readonly reason: string };
   /** `small` for providers whose calls take milliseconds rather than microseconds. */
   readonly scale?: 'full' | 'small';
+  /** Why reads of several keys may be of two moments where no commit proves them. Leaves the test of that out, and is in its title. */
+  readonly tornReads?: string;
 }
 
 /** What the parts of the suite share: one opened store, and how much to ask of it. */
@@ -35,6 +37,7 @@ export interface StoreSuite {
   /** Opens another store over the same database. */
   readonly another: () => Promise<OpenedStore>;
   readonly scale: SuiteScale;
+  readonly tornReads: string | undefined;
 }
 
 export interface SuiteScale {
@@ -92,6 +95,7 @@ export function describeRecordStore(
         return opened.another();
       },
       scale: scales[options.scale ?? 'full'],
+      tornReads: options.tornReads,
     };
     beforeAll(async () => {
       opened = await open();
