@@ -13,9 +13,9 @@ export interface TurnOfWork {
 export interface Work {
   readonly turns: readonly TurnOfWork[];
   readonly characters: number;
-  /** Of the longest turn. A text of 1000 characters weighs as much as a step. */
-  readonly longest: number;
-  /** Of the turn with the most. */
+  /** Of the turn with the most steps. */
+  readonly stepsMost: number;
+  /** Of the turn with the most characters. */
   readonly charactersMost: number;
 }
 
@@ -70,7 +70,7 @@ export class WorkMeter {
     return {
       turns,
       characters: turns.reduce((sum, { characters }) => sum + characters, 0),
-      longest: turns.reduce((most, turn) => Math.max(most, weightOf(turn)), 0),
+      stepsMost: turns.reduce((most, { steps }) => Math.max(most, steps), 0),
       charactersMost: turns.reduce((most, { characters }) => Math.max(most, characters), 0),
     };
   }
