@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningService, startService } from '../../../test/support/service.ts';
+import { machine } from '../../compose/machine.ts';
 import { json, type ModelServer, startModelServer } from '../../providers/outgoing/model-server.fixture.ts';
 
 /** What callers see of providers on the wire. Every answer is held against its model. */
@@ -24,7 +25,10 @@ beforeAll(async () => {
     [`Providers:${at}:Capabilities:0`]: 'ai.chat',
   });
   service = await startService({ settings: chat(0, 'chat') });
+  // Calls are counted by the minute: none begins between two requests.
+  const now = Date.now();
   live = await startService({
+    world: { ...machine, clock: { now: () => now } },
     settings: {
       'Providers:EnableLiveTargets': 'yes',
       ...chat(0, 'chat'),

@@ -18,8 +18,10 @@ afterEach(async () => {
 
 async function start(reply: Reply, more: Readonly<Record<string, string>> = {}): Promise<void> {
   server = await startModelServer(reply);
+  const now = Date.now();
   service = await startService({
-    world: hurried,
+    // Calls are counted by the minute: none begins between two requests.
+    world: { ...hurried, clock: { now: () => now } },
     settings: {
       'Embeddings:Provider': 'mine',
       'Providers:EnableLiveTargets': 'yes',
