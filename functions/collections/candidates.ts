@@ -97,7 +97,7 @@ export async function countHavingAll(
   };
   let counted = 0;
   const pages = walkPages((after) => {
-    // A page is not cut to what is left of the reads: it is the last one where none are left behind it.
+    // A page may spend more reads than the call has left. Then this throws before the next page.
     budget.room();
     return moment.count({ ...selection, ...after });
   });

@@ -37,9 +37,9 @@ const plants: readonly { readonly name: string; readonly plant: (round: Round) =
 export type CreateDatabase = () => Promise<OpenStore>;
 
 /**
- * A service whose processes die after each commit, over one database: the next process begins with what the dead one left. It
- * must answer and leave what a service in memory does that lives. Commits that write to the same collections are told apart by
- * their number alone: a process dies after as many of them as the service in memory makes.
+ * A service whose processes die after each commit, over one database: the next process begins with what the dead one left. The
+ * service must give the answers, and leave the data, of a service in memory whose process never dies. Commits that write to the
+ * same collections have one name: a process dies after as many of them as the service in memory makes.
  */
 export function describeDeaths(title: string, create: CreateDatabase, missing?: string): void {
   const reason = missing === undefined ? '' : ` (skipped: ${missing})`;

@@ -8,8 +8,8 @@ import { RecordSpace } from './record-space.ts';
 
 /**
  * A neighbour whose calls take long: each turn of the event loop does a small part of them, and a commit of another tenant is answered
- * between two parts. Work is counted, so no machine is too slow for these tests and none too fast. There are no tokens: their
- * signatures are verified beside the event loop, for a time that nobody can count.
+ * between two parts. Work is counted, so no machine is too slow for these tests and none too fast. The calls carry
+ * no tokens: the thread pool verifies their signatures, and the meter counts the work of the event loop alone.
  */
 
 /** A transaction of 100 records is the largest part that cannot be divided. */
