@@ -19,6 +19,7 @@ export default defineConfig({
     // These end a test that hangs. A machine under load takes many times what a quiet one does.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 120_000 } },
     projects: [
       {
         extends: true,

@@ -8,6 +8,7 @@ export default defineConfig({
     reporters: ['default', 'json'],
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 120_000 } },
     include: [
       'test/conformance/firestore.test.ts',
       'test/conformance/canonical-firestore.test.ts',

@@ -73,6 +73,9 @@ test('the end of a lease of a worker outside is told to the hosted worker as wel
   await tasks.stop();
 });
 
+/** Ends a test that hangs. */
+const PATIENCE_MS = 120_000;
+
 describe('what is not done comes again', () => {
   const held = `
 const gates = new Map();
@@ -88,7 +91,7 @@ export default { pluginId: 'p', name: 'p', version: '1.0.0', handlers: [{ handle
       const gate = (globalThis as unknown as Gates).svcTestGates.get(runId);
       if (gate === undefined) throw new Error('the handler has not begun');
       return gate;
-    });
+    }, PATIENCE_MS);
 
   async function stage() {
     const tasks = await startTasksEmulator({

@@ -47,7 +47,7 @@ export async function waitersOf(session: Client, watcher: Client, count = 1): Pr
 }
 
 /** The first answer that is not `undefined`. */
-export async function poll<R>(ask: () => Promise<R | undefined>, timeoutMs = 10_000): Promise<R> {
+export async function poll<R>(ask: () => Promise<R | undefined>, timeoutMs = 60_000): Promise<R> {
   const until = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();

@@ -15,6 +15,8 @@ import { expectProblem, RawConnection, request, send } from './fixture/raw-clien
 /** What requests under way hold: bodies that stop before their end, and answers that their clients do not read. */
 
 const MiB = 1024 * 1024;
+/** Ends a test that hangs. */
+const PATIENCE_MS = 120_000;
 const path = '/canonical/tenants/t/echo';
 const large = 'x'.repeat(16 * MiB);
 const getItem = { ...echoOperations['getItem'], mutation: 'read' } as const;
@@ -59,7 +61,7 @@ test('bodies behind a refusal are discarded at a bounded speed, over all connect
     }),
   );
   // For each connection the end of the whole discarding, and the wait for the next chunk.
-  await vi.waitFor(() => expect(world.pendingTimers).toBe(4), 20_000);
+  await vi.waitFor(() => expect(world.pendingTimers).toBe(4), PATIENCE_MS);
   const taken = sockets.reduce((sum, socket) => sum + socket.bytesRead, 0);
   expect(taken).toBeGreaterThan(16 * MiB);
   expect(taken).toBeLessThan(34 * MiB);
@@ -69,7 +71,7 @@ test('bodies behind a refusal are discarded at a bounded speed, over all connect
   server.closeAllConnections();
   await Promise.all(closed);
   server.close();
-}, 30_000);
+});
 
 /** A server that reads one chunk of a body, or none, and then refuses it; waits with a length are those of the world. */
 async function refusing(world: ManualWorld, readsFirst: boolean) {
@@ -95,7 +97,7 @@ test('a body of which the server has read a part is discarded too, and its clien
   expect([reset, text.slice(0, 12), text.slice(-2)]).toEqual([false, 'HTTP/1.1 409', '{}']);
   expect(world.pendingTimers).toBe(0);
   server.close();
-}, 20_000);
+});
 
 test('a refused client that sends nothing takes nothing from what may be discarded for others', async () => {
   const world = new ManualWorld();
@@ -105,13 +107,13 @@ test('a refused client that sends nothing takes nothing from what may be discard
     const silent = await Promise.all(Array.from({ length: 100 }, () => unread(port, sends(MiB))));
     await Promise.all(silent.map((socket) => once(socket, 'data')));
     for (const socket of silent) socket.destroy();
-    await vi.waitFor(() => expect(world.pendingTimers).toBe(0));
+    await vi.waitFor(() => expect(world.pendingTimers).toBe(0), PATIENCE_MS);
   }
   const client = await unread(port, sends(2 * MiB) + 'x'.repeat(2 * MiB));
   const reset = await new Promise((resolve) => client.resume().once('close', resolve));
   expect([reset, world.pendingTimers]).toEqual([false, 0]);
   server.close();
-}, 30_000);
+});
 
 test('answers that nobody reads are bounded, cut off after 30 s, and cost small requests nothing', async () => {
   const world = new ManualWorld();
@@ -124,7 +126,7 @@ test('answers that nobody reads are bounded, cut off after 30 s, and cost small 
   const silent = [await unread(port, request('GET', '/items/large'))];
   silent.push(await unread(port, request('GET', '/items/large')));
   // One timer for each answer that its client does not take.
-  await vi.waitFor(() => expect(world.pendingTimers).toBe(2));
+  await vi.waitFor(() => expect(world.pendingTimers).toBe(2), PATIENCE_MS);
   const refused = await send(port, request('GET', '/items/large'));
   expectProblem(refused, 429, 'rate_limited');
   expect(refused.headers['retry-after']).toBe('1');
@@ -133,7 +135,7 @@ test('answers that nobody reads are bounded, cut off after 30 s, and cost small 
   await Promise.all(silent.map((socket) => once(socket.resume(), 'close')));
   expect((await send(port, request('GET', '/items/large'))).body).toHaveLength(large.length + 2);
   await host.stop();
-}, 30_000);
+});
 
 test('bodies under way are bounded before the server reads them', async () => {
   const bytesInFlight = { perProcess: 64 * MiB, perCaller: MiB };
@@ -143,10 +145,13 @@ test('bodies under way are bounded before the server reads them', async () => {
   const stopping = await RawConnection.open(host.address.port);
   stopping.write(post(900_000) + ' '.repeat(899_990));
   const { port } = host.address;
-  await vi.waitFor(async () => expectProblem(await send(port, post(900_000)), 429, 'rate_limited'));
+  await vi.waitFor(
+    async () => expectProblem(await send(port, post(900_000)), 429, 'rate_limited'),
+    PATIENCE_MS,
+  );
   stopping.destroy();
   const whole = post(900_000) + JSON.stringify({ a: ' '.repeat(899_992) });
-  await vi.waitFor(async () => expect((await send(port, whole)).status).toBe(200));
+  await vi.waitFor(async () => expect((await send(port, whole)).status).toBe(200), PATIENCE_MS);
   await host.stop();
 });
 
@@ -158,7 +163,10 @@ test('small JSON values count as the memory that they take', async () => {
   // Alone it is admitted, and beside another large request it is not.
   expect((await send(host.address.port, post)).status).toBe(200);
   const silent = await unread(host.address.port, request('GET', '/items/large'));
-  await vi.waitFor(async () => expectProblem(await send(host.address.port, post), 429, 'rate_limited'));
+  await vi.waitFor(
+    async () => expectProblem(await send(host.address.port, post), 429, 'rate_limited'),
+    PATIENCE_MS,
+  );
   silent.destroy();
   await host.stop();
 });
