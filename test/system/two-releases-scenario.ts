@@ -122,9 +122,11 @@ export async function begin(at: TenantAt, name: string): Promise<HalfDone> {
   const parked = await at.wait(first, { kind: 'external_event', name: 'go' });
   expect(parked.suspended).toBe(true);
   const timed = await at.start({ handlerId: TIMED });
-  // Far enough that both servers register it, and soon enough to fire while the test goes on.
-  const fireAtUtc = new Date(Date.now() + 300).toISOString();
-  await at.wait(await at.lease(timed.id), { kind: 'timer', name: 'tick', fireAtUtc });
+  const timing = await at.lease(timed.id);
+  // Far enough that the run parks, and soon enough to fire while the test goes on.
+  const fireAtUtc = new Date(Date.now() + 2_000).toISOString();
+  const napping = await at.wait(timing, { kind: 'timer', name: 'tick', fireAtUtc });
+  expect(napping.suspended, 'the timer is not due yet').toBe(true);
   const queued = (await at.start()).id;
   return { leased: leased.id, work, waiting: waiting.id, timed: timed.id, queued, artifact };
 }
