@@ -10,7 +10,8 @@ beforeAll(async () => {
 afterAll(() => place[Symbol.asyncDispose]());
 
 const program = resolve(import.meta.dirname, 'worker-program.ts');
-const worker = (name: string) => new Program([program, name], { env: { SVC_BASE_URL: place.address } });
+const worker = (name: string, leaseSeconds = 1) =>
+  new Program([program, name, `${leaseSeconds}`], { env: { SVC_BASE_URL: place.address } });
 
 const RUNS = 60;
 const KILLS = 4;
@@ -48,7 +49,7 @@ test('every run ends once, though worker after worker is killed while it works',
 
 test('a worker that is told to end lets its run end first', async () => {
   const run = await place.start('h1');
-  await using running = worker('told');
+  await using running = worker('told', 60);
   await running.says(new RegExp(`begun ${run.id}`));
   running.signal('SIGTERM');
   expect(await running.exit).toEqual({ code: 0, signal: null });

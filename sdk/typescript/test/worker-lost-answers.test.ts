@@ -122,7 +122,8 @@ describe('a write whose outcome stays unknown leaves the run to its lease', () =
           });
         },
       },
-      { way, leaseSeconds: 1 },
+      // Long enough that its handler begins before it is over.
+      { way, leaseSeconds: 3 },
     );
     await expect(first.deliver({ runId: run.id })).rejects.toThrow('not completed');
     expect(seen).toEqual([expect.any(WorkStopped)]);

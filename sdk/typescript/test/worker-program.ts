@@ -1,12 +1,12 @@
 import { createWorker, stopOnSignals } from '../src/worker/index.ts';
 import { machine } from '../src/world.ts';
 
-/** A worker in its own process, for tests that kill it. It prints a line when a run begins. */
+/** A worker in its own process, for tests that kill it: its name and the seconds of its leases. It prints a line when a run begins. */
 
 const worker = createWorker({
   workerId: process.argv[2] ?? 'program',
   concurrency: 4,
-  leaseSeconds: 1,
+  leaseSeconds: Number(process.argv[3] ?? 1),
   waitSeconds: 1,
   handlers: {
     async h0({ run, payload, checkpoint, readCheckpoint, recordEvent, waitForTimer }) {

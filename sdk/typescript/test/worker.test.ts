@@ -236,7 +236,8 @@ describe('a wait', () => {
           return error;
         },
       },
-      { way, leaseSeconds: 1 },
+      // Long enough that its handler begins before it is over.
+      { way, leaseSeconds: 3 },
     );
     const delivered = given.deliver({ runId: run.id });
     await expect(delivered).rejects.toThrow('not completed');
