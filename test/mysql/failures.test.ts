@@ -123,7 +123,12 @@ describeMysql('MySQL that fails', () => {
   test('a server that falls silent is unavailable within the time allowed', async () => {
     const proxy = await openProxy(database);
     const options = { ...database.options(), connectionString: proxy.connectionString };
-    const through = openMysqlStore({ ...options, poolSize: 1, queryTimeoutMs: 500, connectTimeoutMs: 400 });
+    const through = openMysqlStore({
+      ...options,
+      poolSize: 1,
+      queryTimeoutMs: 2_000,
+      connectTimeoutMs: 2_000,
+    });
     await through.ping();
     proxy.swallow();
     await failed('unavailable', through.ping());

@@ -15,7 +15,7 @@ describe.skipIf(postgresMissing !== undefined)(`a crowd at PostgreSQL ${postgres
 
   beforeAll(async () => {
     const connectionString = `${postgresUrl()}&application_name=${schema}`;
-    store = openStore(schema, { connectionString, poolSize, connectTimeoutMs: 500 });
+    store = openStore(schema, { connectionString, poolSize, connectTimeoutMs: 2_000 });
     await store.ping();
     [rival, watcher] = await Promise.all([openSession(schema), openSession(schema)]);
   });
