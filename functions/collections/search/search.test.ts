@@ -114,8 +114,13 @@ describe('lexical search', () => {
 
   // Where some candidates are not scored, those of which terms are left out come last.
   const few = { termsMax: 5 };
-  test('agrees with it where most records have terms that no index holds', () => {
-    const { counterexample, errorInstance } = disagreement(few);
+  /** The words of most records, and some of their prefixes. */
+  const words = { termsMax: 20 };
+  test.each([
+    ['terms', few],
+    ['prefixes', words],
+  ])('agrees with it where many records have %s that no index holds', (_, terms) => {
+    const { counterexample, errorInstance } = disagreement(terms);
     expect([counterexample, errorInstance]).toEqual([null, null]);
   });
   test('and the comparison finds a walk without the records of which terms are left out', () => {
@@ -126,7 +131,7 @@ describe('lexical search', () => {
   test('and one without those of which only prefixes are left out', () => {
     const walk = (given: Walk): Walk =>
       given.source === 'scan' ? given : { ...given, terms: [...given.terms.slice(0, -1), moreTerm([])] };
-    expect(disagreement({ ...few, walk }, planted).counterexample).not.toBeNull();
+    expect(disagreement({ ...words, walk }, planted).counterexample).not.toBeNull();
   });
 
   const query = (change: (given: LexicalQuery) => Partial<LexicalQuery>): Fault => ({
