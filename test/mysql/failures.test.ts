@@ -30,7 +30,7 @@ describeMysql('MySQL that fails', () => {
 
   beforeAll(async () => {
     database = await createMysqlDatabase();
-    store = openMysqlStore({ ...database.options(), lockTimeoutMs: 1000 });
+    store = openMysqlStore({ ...database.options(), lockTimeoutMs: 10_000 });
   });
   afterAll(async () => {
     await store.close();
@@ -143,15 +143,17 @@ describeMysql('MySQL that fails', () => {
     await put(store, scope, { key: first, head: { count: 1 } });
     const row = `SELECT space FROM svc_scopes WHERE name = '${scope.name}' FOR UPDATE`;
     let holder = await holding(row);
+    const hasty = openMysqlStore({ ...database.options(), lockTimeoutMs: 1000 });
     let decided = 0;
-    const increment = () =>
-      store.transact(scope, both, (found) => {
+    const increment = (by: RecordStore) =>
+      by.transact(scope, both, (found) => {
         decided += 1;
         return { writes: [count(first, Number(found.get(first)?.head['count']) + 1)], result: null };
       });
-    await failed('contention', increment());
+    await failed('contention', increment(hasty));
+    await hasty.close();
     expect(decided).toBe(0);
-    const waiting = increment();
+    const waiting = increment(store);
     await until(async () => (await waitingSessions(database)).length > 0);
     await holder.query(`UPDATE svc_records SET head = '{"count":41}' WHERE id = '${first.id}'`);
     await holder.query('COMMIT');
