@@ -16,7 +16,7 @@ import { BATCH, type ImportParts } from './group/import-notes.ts';
 import { answered, notesOf } from './notes-stage.ts';
 
 const COUNT = 3 * BATCH;
-const PATIENCE = { timeout: 30_000, interval: 50 };
+const PATIENCE = { timeout: 120_000, interval: 50 };
 
 /** The functions of one deployment: they share Firestore and Cloud Tasks, and nothing else. */
 describe.skipIf(firestoreMissing !== undefined)('jobs of a group as functions in the local cloud', () => {
@@ -41,7 +41,7 @@ describe.skipIf(firestoreMissing !== undefined)('jobs of a group as functions in
       'Firestore:ProjectId': firestoreProject(),
       'Firestore:EmulatorHost': firestoreHost(),
       'ExecutionRuntime:Adapter': 'google',
-      'ExecutionRuntime:LeaseSeconds': '2',
+      'ExecutionRuntime:LeaseSeconds': '5',
       'ExecutionRuntime:Google:ProjectId': 'demo-svc',
       'ExecutionRuntime:Google:LocationId': 'local',
       'ExecutionRuntime:Google:QueueId': 'svc-runs',

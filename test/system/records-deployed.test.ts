@@ -22,7 +22,8 @@ test.skipIf(missing !== '')(
   async () => {
     const projectId = firestoreProject();
     await using cloud = new BuiltDeployment(projectId);
-    await cloud.start({ ExecutionRuntime__LeaseSeconds: '2' });
+    // Only the lease of the killed worker ends.
+    await cloud.start({ ExecutionRuntime__LeaseSeconds: '10' });
     const client = new SvcClient({ baseUrl: cloud.url });
     const store = openFirestoreStore({ ...firestoreOptions(projectId), collections: declaredCollections });
     try {

@@ -24,7 +24,8 @@ test.skipIf(missing !== '')(
     const folder = mkdtempSync(join(tmpdir(), 'svc-records-two-'));
     const started: ServerProcess[] = [];
     const begin = async (name: Name) => {
-      const settings = ['LeaseSeconds=2', 'RecheckSeconds=1', `WorkerId=${name}`];
+      // Only the lease of the killed server ends.
+      const settings = ['LeaseSeconds=10', 'RecheckSeconds=1', `WorkerId=${name}`];
       const env = { ...database?.env, SVC_DATA_DIR: folder };
       const server = await startServer(
         env,

@@ -107,7 +107,7 @@ describe(`release ${releasedVersion} and this one over one store`, () => {
   for (const kind of databaseKinds) {
     const { name, missing } = kind;
     const skipped = missing === undefined ? '' : `, left out: ${missing}`;
-    it.skipIf(missing !== undefined)(`go forward and back on ${name}${skipped}`, { timeout: 120_000 }, () =>
+    it.skipIf(missing !== undefined)(`go forward and back on ${name}${skipped}`, { timeout: 300_000 }, () =>
       forwardAndBack(kind),
     );
   }
