@@ -196,7 +196,7 @@ def test_keeps_the_lease_of_a_handler_that_blocks_for_longer(client: Client, han
         return context.run["attempt"]
 
     run_id = start(client, handler)
-    worker, told = worker_of(client, {handler: work}, lease_seconds=2, heartbeat_seconds=0.8)
+    worker, told = worker_of(client, {handler: work}, lease_seconds=4, heartbeat_seconds=1.6)
     rival, _ = worker_of(client, {handler: lambda context: "taken over"}, worker_id="rival")
     with worker:
         told.wait("A run was leased.")

@@ -107,7 +107,7 @@ def test_a_silent_service_costs_the_lease_and_ends_what_the_handler_waits_for() 
 
     protocol = Protocol(heartbeat=seen_by(asked, silence), reports=silence)
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": work}, lease_seconds=1, heartbeat_seconds=0.1)
+        worker, told = worker_of(stage, {"h": work}, lease_seconds=3, heartbeat_seconds=0.1)
         with pytest.raises(DeliveryError, match=r"lost|unknown"):
             worker.deliver("7")
     assert protocol.sent("complete") == []

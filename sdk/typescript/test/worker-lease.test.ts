@@ -88,13 +88,13 @@ describe('a lease', () => {
     await using worker = place.worker(
       {
         [id]: async ({ report }) => {
-          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000);
           await report({ progress: 0.5 });
           Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
           return 'kept';
         },
       },
-      { leaseSeconds: 3 },
+      { leaseSeconds: 5 },
     );
     void worker.run();
     expect(await ended(run)).toMatchObject({ status: 'succeeded', result: 'kept', attempt: 1 });
