@@ -65,11 +65,14 @@ test.each(['files', 'a bucket'])(
     const own = { folder, place, bytesInFlightMax: IN_FLIGHT_MAX, objectBytesMax: 2 * OBJECT_BYTES };
     const { child, url } = await start(own);
     for (const body of [Buffer.alloc(OBJECT_BYTES, 'content '), null]) {
-      await atOnce(url, body);
-      const { live } = await peakOf(child);
-      // Otherwise nothing was measured.
-      expect(live).toBeGreaterThan(IN_FLIGHT_MAX / 2);
-      expect(live).toBeLessThan(IN_FLIGHT_MAX * FACTOR);
+      let seen = 0;
+      // The process looks ten times a second. The calls are made again where most of their bytes passed between two looks.
+      while (seen <= IN_FLIGHT_MAX / 2) {
+        await atOnce(url, body);
+        const { live } = await peakOf(child);
+        expect(live).toBeLessThan(IN_FLIGHT_MAX * FACTOR);
+        seen = Math.max(seen, live);
+      }
     }
   },
   120_000,
