@@ -20,7 +20,7 @@ export interface ActiveCounter {
 
 /**
  * The counters of a new run; none if its ceiling is unlimited. A run counts in all and for its product and tenant. Jobs count
- * against a ceiling and a share of their own.
+ * against a ceiling of their own and for their space.
  */
 export function countersOf(
   options: RuntimeOptions,
@@ -35,7 +35,7 @@ export function countersOf(
     if (scope === null) return [whole];
     return [whole, shareOf(options, scope, shard)];
   }
-  const share = { key: jobShareKey(jobOwner(scope, job)), max: options.jobShareMax, isShare: true } as const;
+  const share = { key: jobShareKey(jobOwner(job)), max: options.jobShareMax, isShare: true } as const;
   return [{ key: jobCounterKey(shard), max }, share];
 }
 

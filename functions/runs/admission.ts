@@ -42,7 +42,7 @@ export function statusUri(runId: string, job?: RunJob): string {
 }
 
 const RUNS_FULL = 'As many runs are active as may be, in all or of this product and tenant';
-const JOBS_FULL = 'As many jobs are active as may be, in all or of this product and tenant';
+const JOBS_FULL = 'As many jobs are active as may be, in all or of this space';
 
 /** Nothing was stored and the idempotency key is free, so the caller may send the same request again. */
 export function queueFull(request: StartRequest, runId: string, now: number): ServiceError {

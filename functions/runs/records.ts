@@ -4,7 +4,7 @@ import { type OwnedCollection, SERVICE_DATA, TENANT_DATA } from '../store/owners
 import { type Head, type RecordData, type RecordKey, type Scope, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { isTerminal, type Run, type RunScope, type TraceEntry, wasRefused } from './run.ts';
-import { jobList, jobOwner, type OwnedRun, type RunJob } from './run-job.ts';
+import { jobList, jobOwner, keyOwner, type OwnedRun, type RunJob } from './run-job.ts';
 
 /**
  * Collections, keys and records of the run engine. One record contains everything that a decision about a run needs.
@@ -102,7 +102,7 @@ export function keyHashOf(idempotencyKey: string): string {
 export function admissionKey({ scope, job }: OwnedRun, keyHash: string): RecordKey {
   const scoped = scope === null ? [keyHash] : [scope.productId, scope.tenantId, keyHash];
   // Keys of jobs have a space of their own: five parts, which the keys of other runs never have.
-  const parts = job === undefined ? scoped : ['job', jobOwner(scope, job), job.space, job.family, keyHash];
+  const parts = job === undefined ? scoped : ['job', keyOwner(scope, job), job.space, job.family, keyHash];
   return { collection: ADMISSIONS.name, id: recordId(...parts) };
 }
 
@@ -173,9 +173,9 @@ export function productValue(productId: string): string {
   return recordId('run-product', productId);
 }
 
-/** Whose retention a run counts in: that of its product and tenant, or of the space where a job has no product. */
+/** Whose retention a run counts in: that of its product and tenant, and of the space for a job. */
 export function retentionOwner({ scope, job }: OwnedRun): string {
-  if (job !== undefined) return jobOwner(scope, job);
+  if (job !== undefined) return jobOwner(job);
   return scope === null ? 'runs' : scopeValue(scope);
 }
 

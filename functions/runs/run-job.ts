@@ -32,15 +32,23 @@ export interface OwnedRun {
   readonly job?: RunJob;
 }
 
-/** The owner of a share of the capacity: one product and tenant, or one space where jobs have no product. */
-export function jobOwner(scope: Owner | null, job: RunJob): string {
-  return scope === null ? recordId('job-owner', job.space) : ownerOf(scope);
+/**
+ * The owner of a share of the capacity: the space of the job. The product of a job may be any word of its caller, who would
+ * have a share for each word that it names.
+ */
+export function jobOwner({ space }: RunJob): string {
+  return recordId('job-owner', space);
 }
 
 /** Whose share of the execution slots a run uses; `null` for a run without product and tenant: no share bounds it. */
 export function slotOwner({ scope, job }: OwnedRun): string | null {
-  if (job !== undefined) return jobOwner(scope, job);
+  if (job !== undefined) return jobOwner(job);
   return scope === null ? null : ownerOf(scope);
+}
+
+/** Within whose keys the idempotency key of a job is unique, beside its space: those of its product and tenant. */
+export function keyOwner(scope: Owner | null, job: RunJob): string {
+  return scope === null ? jobOwner(job) : ownerOf(scope);
 }
 
 function ownerOf({ productId, tenantId }: Owner): string {

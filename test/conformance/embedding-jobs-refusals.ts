@@ -75,6 +75,11 @@ export function describeEmbeddingRefusals({ store, local }: EmbeddingJobsConform
     for (const text of ['a', 'b']) await service.start({ text });
     await expect(service.start({ text: 'c' }, { key: 'k' })).rejects.toMatchObject({ code: 'queue_full' });
     expect(await service.start({ text: 'c' }, { as: 'bob' })).toMatchObject({ status: 'queued' });
+    // Nobody has a share for each product that it names.
+    const named = { productId: 'invented', tenantId: stage.space };
+    await expect(service.start({ text: 'c' }, { query: named })).rejects.toMatchObject({
+      code: 'queue_full',
+    });
     const [newest] = (await service.list()).jobs;
     await service.cancel(newest?.id ?? '');
     // The key of the refused request is free.
