@@ -54,6 +54,10 @@ describe('a policy', () => {
     ['/policy/partitionKeyPath', { partitionKeyPath: '/tenant' }],
     ['/policy/vectorPolicies/0/name', { vectorPolicies: [vector({ name: 'a.b' })] }],
     ['/policy/vectorPolicies/0/name', { vectorPolicies: [vector({ name: '' })] }],
+    [
+      '/policy/vectorPolicies/0/name',
+      { vectorPolicies: [vector({ name: '__proto__', path: '/vectors/__proto__/values' })] },
+    ],
     ['/policy/vectorPolicies/1/name', { vectorPolicies: [vector(), vector()] }],
     ['/policy/vectorPolicies/0/path', { vectorPolicies: [vector({ path: '/vectors/w/values' })] }],
     ['/policy/vectorPolicies/0/path', { vectorPolicies: [vector({ path: '/vectors/v' })] }],
@@ -79,7 +83,7 @@ describe('the same policy', () => {
       .tuple(fc.constantFrom(...words), fc.boolean())
       .map(([word, upper]) => (upper ? word.toUpperCase() : word));
   const vectors = fc
-    .uniqueArray(fc.constantFrom('a', 'b', 'C', '__proto__'), { maxLength: 3 })
+    .uniqueArray(fc.constantFrom('a', 'b', 'C', 'constructor'), { maxLength: 3 })
     .chain((names) =>
       fc.tuple(
         ...names.map((name) =>

@@ -2,6 +2,8 @@ const PREFIX_LENGTH_MAX = 128;
 const ANY_PREFIX = 'doc';
 const INDEX_DIGITS = 4;
 const HASH_DIGITS = 12;
+/** Characters that no prefix begins or ends with. */
+const EDGES = '-_.';
 
 /** The id of a document that its request does not name, from the hash of its text. */
 export function documentIdOf(textHash: string): string {
@@ -15,7 +17,11 @@ export function idPrefixOf(given: string): string {
 }
 
 function trimmed(text: string): string {
-  return text.replace(/^[-_.]+/, '').replace(/(?<![-_.])[-_.]+$/, '');
+  const isEdge = (at: number) => EDGES.includes(text.charAt(at));
+  let [from, to] = [0, text.length];
+  while (from < to && isEdge(from)) from += 1;
+  while (to > from && isEdge(to - 1)) to -= 1;
+  return text.slice(from, to);
 }
 
 /** Index and text name a chunk, so a chunk that moves or changes is another record. */

@@ -14,6 +14,7 @@ describe('a document is refused', () => {
     ['longer than two million characters', { text: 'a'.repeat(2_000_001) }, '/text'],
     ['that would take the place of manifests', { text: 'a', type: 'rag.manifest' }, '/type'],
     ['whose content field is a path', { text: 'a', contentField: 'a.b' }, '/contentField'],
+    ['whose content field no body may have', { text: 'a', contentField: '__proto__' }, '/contentField'],
     [
       'whose overlap is a chunk',
       { text: 'a', options: { chunkChars: 5, chunkOverlapChars: 5 } },
