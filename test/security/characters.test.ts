@@ -4,7 +4,8 @@ import { type CharactersWorld, grow, startCharacters } from './characters-world.
 import { patienceMs } from './effort.ts';
 import { allEntries } from './target.ts';
 
-vi.setConfig({ testTimeout: patienceMs, hookTimeout: patienceMs });
+// The hook sends what all tests of the file judge.
+vi.setConfig({ testTimeout: patienceMs, hookTimeout: 5 * patienceMs });
 
 const ITEMS = 12;
 

@@ -31,6 +31,11 @@ export class CaseCheckpoints implements CaseLog {
     this.#isBehind = context.attempt === 1;
   }
 
+  /** Cases that this execution and those before it have kept, as far as it has read them. */
+  get kept(): number {
+    return this.#counts.tried;
+  }
+
   async read(variant: number | null, index: number): Promise<CaseResult | null> {
     if (this.#isBehind) return null;
     const kept = await this.#context.readCheckpoint(caseKey(variant, index));
@@ -98,6 +103,10 @@ class CaseCounts {
 
   constructor(evaluation: Evaluation | Comparison) {
     this.#evaluation = evaluation;
+  }
+
+  get tried(): number {
+    return this.#tried;
   }
 
   add(result: CaseResult): void {

@@ -29,7 +29,8 @@ const HELD = 'held-report';
 
 const TURN = 'next-turn';
 const TURN_MS = 60_000;
-/** Executions of a job whose store or provider refuses it for a while. */
+const WAIT_MIN_MS = 1_000;
+/** Executions of a job whose store or provider refuses it for a while, beside one for each case that it has kept: where cases are added it ends. */
 const TURNS_MAX = 100;
 
 /** Executes a job from behind the last case that an earlier execution has kept. */
@@ -56,24 +57,35 @@ export async function runRetrievalJob(parts: RetrievalJobsParts, context: JobCon
 
 /** Where the work is refused for a while, the job waits without a worker and goes on in its next turn. */
 async function evaluateInTurns(parts: RetrievalJobsParts, context: JobContext): Promise<Json> {
+  const progress: Progress = { log: null };
   for (;;) {
     try {
-      return await evaluate(parts, context);
+      return await evaluate(parts, context, progress);
     } catch (error) {
-      if (context.signal.aborted || context.attempt >= TURNS_MAX || !passesBy(error)) throw error;
+      const turnsMax = TURNS_MAX + (progress.log?.kept ?? 0);
+      if (context.signal.aborted || context.attempt >= turnsMax || !passesBy(error)) throw error;
       const { clock } = parts.retrieval.records.world;
       await context.waitForTimer(TURN, new Date(clock.now() + waitOf(error)));
     }
   }
 }
 
-function waitOf(error: unknown): number {
-  if (error instanceof ProviderFailure) return error.retryAfterMs ?? TURN_MS;
-  const seconds = error instanceof ServiceError ? error.extensions.retryAfterSeconds : undefined;
-  return seconds === undefined ? TURN_MS : seconds * 1_000;
+interface Progress {
+  log: CaseCheckpoints | null;
 }
 
-async function evaluate(parts: RetrievalJobsParts, context: JobContext): Promise<Json> {
+/** A wait of no time would be no turn: the job would go on in the same execution, without an end. */
+function waitOf(error: unknown): number {
+  return Math.max(WAIT_MIN_MS, askedWait(error) ?? TURN_MS);
+}
+
+function askedWait(error: unknown): number | null {
+  if (error instanceof ProviderFailure) return error.retryAfterMs;
+  const seconds = error instanceof ServiceError ? error.extensions.retryAfterSeconds : undefined;
+  return seconds === undefined ? null : seconds * 1_000;
+}
+
+async function evaluate(parts: RetrievalJobsParts, context: JobContext, progress: Progress): Promise<Json> {
   const { signal, correlationId, job } = context;
   const request = (await requestOf(parts.payloads, context.payload)) as unknown as
     | EvaluationRequest
@@ -87,8 +99,10 @@ async function evaluate(parts: RetrievalJobsParts, context: JobContext): Promise
     await log.end(report, bytes);
     return heldReport(report, bytes, parts.resultBytesMax);
   };
-  const logOf = (evaluation: Evaluation) =>
-    new CaseCheckpoints(context, parts.retrieval.records.world.clock, evaluation);
+  const logOf = (evaluation: Evaluation) => {
+    progress.log = new CaseCheckpoints(context, parts.retrieval.records.world.clock, evaluation);
+    return progress.log;
+  };
   if (isComparison) {
     const comparison = readComparison(request as ComparisonRequest);
     const log = logOf(comparison);
