@@ -3,16 +3,16 @@ import { isWithinDepth } from '../kernel/json-kinds.ts';
 import type { World } from '../kernel/world.ts';
 import { ProviderFailure } from './failure.ts';
 import { type CapabilityAnswer, callModel, tokensOf } from './live/call-model.ts';
-import type { RegisteredProvider } from './registered.ts';
+import type { LiveProvider, RegisteredProvider } from './registered.ts';
 import { deterministicOutput } from './rules/deterministic.ts';
 import { outcomeOfFailure, type RunOutcome, succeeded } from './rules/outcome.ts';
 import type { RunPlan } from './rules/run-request.ts';
-import type { Usage } from './rules/usage.ts';
+import { reportedTokens, totalUsage, type Usage } from './rules/usage.ts';
 import type { RunMemory } from './run-memory.ts';
 
 export interface RunAnswer {
   readonly outcome: RunOutcome;
-  /** `null` where no model was called. */
+  /** Also of an answer that was refused; `null` where no model has answered. */
   readonly usage: Usage | null;
 }
 
@@ -59,7 +59,7 @@ export async function answerOf(
     return { outcome: output === null ? outcomeOfFailure(missing) : bounded(output, plan), usage: null };
   }
   if (!(await mayCall(memory))) return { outcome: outcomeOfFailure(lostTwice()), usage: null };
-  const answer = await asOutcome(run, () => callWithin(world, { target, live }, run));
+  const answer = await asOutcome(run, (took) => callWithin(world, live, { ...run, took }));
   await memory?.write(RESPONSE, answer as unknown as Json);
   return answer;
 }
@@ -84,27 +84,23 @@ function lostTwice(): ProviderFailure {
 
 async function asOutcome(
   { plan, signal }: AnsweringRun,
-  call: () => Promise<CapabilityAnswer>,
+  call: (took: (usage: Usage) => void) => Promise<CapabilityAnswer>,
 ): Promise<RunAnswer> {
+  const usages: Usage[] = [];
   try {
-    const { output, usage } = await call();
+    const { output, usage } = await call((each) => usages.push(each));
     return { outcome: bounded(output, plan), usage };
   } catch (error) {
     // A run that is cancelled, or that another worker has, has no outcome here.
     if (signal.aborted || !(error instanceof ProviderFailure)) throw error;
-    return { outcome: outcomeOfFailure(error), usage: null };
+    return { outcome: outcomeOfFailure(error), usage: totalUsage(usages) };
   }
 }
 
 async function callWithin(
   world: Pick<World, 'timers'>,
-  {
-    live,
-  }: {
-    readonly target: RegisteredProvider['target'];
-    readonly live: NonNullable<RegisteredProvider['live']>;
-  },
-  { plan, space, signal, memory }: AnsweringRun,
+  live: LiveProvider,
+  { plan, space, signal, memory, took }: AnsweringRun & { readonly took: (usage: Usage) => void },
 ): Promise<CapabilityAnswer> {
   const { payload, payloadBytes, timeoutMs, outputBytesMax } = plan;
   const tokens = tokensOf(payload, payloadBytes, live.outputTokensMax);
@@ -116,10 +112,16 @@ async function callWithin(
     memory,
     signal: AbortSignal.any([signal, stop.signal]),
   };
-  const work = live.guard.within(
-    { space, tokens },
-    (admit) => callModel(live.model, payload, { ...bounds, admit }),
-    reportedTokens,
+  const work = live.guard.within({ space, tokens }, (admit, used) =>
+    callModel(live.model, payload, {
+      ...bounds,
+      admit,
+      took(usage) {
+        took(usage);
+        const reported = reportedTokens(usage);
+        if (reported !== null) used(reported);
+      },
+    }),
   );
   const { promise: late, reject } = Promise.withResolvers<never>();
   // Also what comes before the first request, such as credentials, has to be within the time of the run.
@@ -137,10 +139,6 @@ async function callWithin(
     // The loser of the race has nobody who waits for it.
     work.catch(() => undefined);
   }
-}
-
-function reportedTokens({ usage }: CapabilityAnswer): number | null {
-  return usage.isReported ? usage.inputTokens + usage.outputTokens : null;
 }
 
 function tooLate(): ProviderFailure {

@@ -24,41 +24,46 @@ export interface GuardedCall {
 /** Counts one request before it is sent, with its own tokens where they are known. Throws a `ProviderFailure` where it may not be sent now. */
 export type Admit = (tokens?: number) => Promise<void>;
 
+/** Told of the tokens that the provider reports for the request that was admitted last. They replace those that were counted for it. */
+export type Used = (tokens: number) => void;
+
 /** Keeps the calls of one provider within limits that all instances of the service share. */
 export interface ProviderGuard {
   /**
-   * Does the work of a call, which awaits `admit` before each request to the provider, and notes for all instances how it ended.
-   * Throws what the work throws. `usedOf` returns the tokens that the provider reported for the last request, or `null`. The reported
-   * number replaces the one that was counted for it.
+   * Does the work of a call, which awaits `admit` before each request to the provider, and tells `used` what each answer reports, also
+   * one that is of no use: it is paid for as well. Notes for all instances how the call ended. Throws what the work throws.
    */
-  within<Result>(
-    call: GuardedCall,
-    work: (admit: Admit) => Promise<Result>,
-    usedOf?: (result: Result) => number | null,
-  ): Promise<Result>;
+  within<Result>(call: GuardedCall, work: (admit: Admit, used: Used) => Promise<Result>): Promise<Result>;
 }
 
 export function providerGuard(parts: GuardParts): ProviderGuard {
   return {
-    async within({ space, tokens }, work, usedOf = () => null) {
+    async within({ space, tokens }, work) {
       const tag = space === null ? null : spaceTag(parts.provider, space);
-      const sent: Sent = { isSent: false, isNews: false, isTrial: false, tokens: 0 };
+      const sent: Sent = { isSent: false, isNews: false, isTrial: false, tokens: 0, moreTokens: 0 };
       const admit = async (own = tokens) => {
         const { isNews, isTrial } = await enterCall(parts, { space: tag, tokens: own });
         Object.assign(sent, { isSent: true, isNews, isTrial: isTrial || sent.isTrial, tokens: own });
       };
+      const used = (reported: number) => {
+        sent.moreTokens += reported - sent.tokens;
+        sent.tokens = reported;
+      };
       // The result was paid for: it matters more than a store that cannot note how the call ended.
-      const note = (failure: FailureClass | null, moreTokens = 0) =>
-        leaveCall(parts, { space: tag, failure, isTrial: sent.isTrial, moreTokens }).catch(() => undefined);
+      const note = (failure: FailureClass | null) => {
+        const moreTokens = moreTokensOf(parts.limits, sent);
+        return leaveCall(parts, { space: tag, failure, isTrial: sent.isTrial, moreTokens }).catch(
+          () => undefined,
+        );
+      };
       try {
-        const result = await work(admit);
-        const moreTokens = moreTokensOf(parts.limits, sent, usedOf(result));
-        if (sent.isNews || moreTokens !== 0) await note(null, moreTokens);
+        const result = await work(admit, used);
+        if (sent.isNews || moreTokensOf(parts.limits, sent) !== 0) await note(null);
         return result;
       } catch (error) {
         if (sent.isSent && error instanceof ProviderFailure) await note(error.failureClass);
         // Whatever else it was, others need not wait for it any longer.
-        else if (sent.isTrial) await note('cancelled');
+        else if (sent.isTrial || moreTokensOf(parts.limits, sent) !== 0) await note('cancelled');
         throw error;
       }
     },
@@ -72,15 +77,13 @@ interface Sent {
   isTrial: boolean;
   /** Counted for the last request. */
   tokens: number;
+  /** Used beyond those counted for all requests, as far as it was reported; less where negative. */
+  moreTokens: number;
 }
 
 /** Tokens are counted only where the settings have a budget; elsewhere the guard writes nothing more. */
-function moreTokensOf(
-  { tokensPerDayMax }: GuardLimits,
-  { isSent, tokens }: Sent,
-  used: number | null,
-): number {
-  return tokensPerDayMax === null || used === null || !isSent ? 0 : used - tokens;
+function moreTokensOf({ tokensPerDayMax }: GuardLimits, { isSent, moreTokens }: Sent): number {
+  return tokensPerDayMax === null || !isSent ? 0 : moreTokens;
 }
 
 async function enterCall(

@@ -1,109 +1,30 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
-import { MemoryStore } from '../../test/simulation/memory-store.ts';
-import { openAiModel } from './live/openai-model.ts';
-import {
-  json,
-  type ModelServer,
-  ModelWorld,
-  type Reply,
-  startModelServer,
-} from './outgoing/model-server.fixture.ts';
+import { json, type Reply } from './outgoing/model-server.fixture.ts';
 import { providerGuard } from './provider-guard.ts';
 import { qualificationsOf } from './qualifications.ts';
 import { qualify } from './qualify.ts';
-import type { RegisteredProvider } from './registered.ts';
 import { rerankWith } from './rerank.ts';
 import { FAILURES_MAX } from './rules/circuit.ts';
 import { RUN_LIMITS } from './rules/run-limits.ts';
-import type { RunRequest } from './rules/run-request.ts';
-import { type ProviderTrace, resultOf } from './rules/run-result.ts';
-import { localTargets, type ProviderTarget } from './rules/target.ts';
-import { type CapabilityParts, type CapabilityRun, runCapability } from './run-capability.ts';
+import { resultOf } from './rules/run-result.ts';
+import {
+  ai,
+  CONTENT,
+  closeServer,
+  completion,
+  Instance,
+  KEY,
+  local,
+  newTraceId,
+  reranker,
+  runOf,
+  server,
+} from './run-capability.fixture.ts';
+import { runCapability } from './run-capability.ts';
 import { Memory } from './run-memory.fixture.ts';
 import type { RunMemory } from './run-memory.ts';
 
-const KEY = 'sk-canary-4711';
-const CONTENT = 'secret-content-4712';
-const [ai, reranker] = localTargets as [ProviderTarget, ProviderTarget];
-const local: RegisteredProvider = { target: ai, live: null };
-const remoteTarget: ProviderTarget = {
-  ...ai,
-  id: 'mine',
-  kind: 'openai-compatible',
-  isLocal: false,
-  auth: 'api-key',
-  modelId: 'small',
-};
-
-let server: ModelServer | null = null;
-afterEach(async () => {
-  await server?.close();
-  server = null;
-});
-
-/** A service with its own database. A second instance has the same database. */
-class Instance {
-  readonly traces: (ProviderTrace & { readonly space: string })[] = [];
-  readonly world = new ModelWorld();
-  readonly database: MemoryDatabase;
-  readonly parts: CapabilityParts;
-
-  constructor(database = new MemoryDatabase()) {
-    this.database = database;
-    const store = new MemoryStore(database);
-    this.parts = {
-      world: this.world,
-      store: () => Promise.resolve(store),
-      limits: RUN_LIMITS,
-      concurrentInAll: 2,
-      writeTrace: (space, trace) => {
-        this.traces.push({ space, ...trace });
-        return Promise.resolve();
-      },
-    };
-  }
-
-  async remote(...replies: readonly Reply[]): Promise<RegisteredProvider> {
-    server = await startModelServer(...replies);
-    const { store } = this.parts;
-    const limits = { callsPerMinute: null, tokensPerDayMax: 5_000_000, spaceSharePercent: 100 };
-    const baseAddress = `http://127.0.0.1:${server.port}/v1`;
-    const apiKey = () => Promise.resolve(KEY);
-    return {
-      target: remoteTarget,
-      live: {
-        model: openAiModel(this.world, { baseAddress, modelId: 'small', outputTokensMax: 64, apiKey }),
-        guard: providerGuard({ store, clock: this.world.clock, provider: 'mine', limits }),
-        prices: { input: 2, output: 8 },
-        outputTokensMax: 64,
-      },
-    };
-  }
-}
-
-let runs = 0;
-function runOf(request: Partial<RunRequest> = {}, more: Partial<CapabilityRun> = {}): CapabilityRun {
-  runs += 1;
-  const payload = { messages: [{ role: 'user', content: CONTENT }] };
-  return {
-    request: { capability: 'ai.chat', payload, ...request },
-    space: 'a',
-    id: `run-${runs}`,
-    isJob: true,
-    traceId: `trace-${runs}`,
-    correlationId: 'c',
-    signal: new AbortController().signal,
-    memory: null,
-    ...more,
-  };
-}
-
-const completion = (content: string): Reply =>
-  json({
-    choices: [{ finish_reason: 'stop', message: { role: 'assistant', content } }],
-    usage: { prompt_tokens: 500_000, completion_tokens: 250_000 },
-  });
+afterEach(closeServer);
 
 describe('a run of a local provider', () => {
   test('has its output, and a trace that has hashes and no content', async () => {
@@ -325,7 +246,7 @@ describe('a qualification', () => {
     space: 'a',
     correlationId: 'c',
     signal: new AbortController().signal,
-    newTraceId: () => `trace-${(runs += 1)}`,
+    newTraceId,
     ...more,
   });
 
@@ -394,7 +315,6 @@ describe('reranking by a provider', () => {
     { id: 'b', text: 'sea level' },
   ];
   const call = { space: 'a', correlationId: 'c', signal: new AbortController().signal };
-  const newTraceId = () => `trace-${(runs += 1)}`;
 
   test('gives ids, ranks and scores, and leaves a trace without texts', async () => {
     const instance = new Instance();

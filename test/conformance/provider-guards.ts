@@ -104,6 +104,21 @@ export function describeProviderGuards(
       expect(await call(two, { tokens: 6, now: NOW + 86_400_000 })).toBe('made');
     });
 
+    test('reported tokens take the place of those that were counted, also of an answer that is refused', async () => {
+      const [one, two] = instances(stores, { tokensPerDayMax: 10 });
+      if (one === undefined) throw new Error('there is no instance');
+      const work = one.guard.within({ space: 'a', tokens: 8 }, async (admit, used) => {
+        for (const reported of [2, 1]) {
+          await admit(4);
+          used(reported);
+        }
+        throw new ProviderFailure('schema', 'refused', 'refused');
+      });
+      await expect(work).rejects.toThrow('refused');
+      expect(await call(two, { tokens: 8 })).toBe('budget_spent');
+      expect(await call(two, { tokens: 7 })).toBe('made');
+    });
+
     test('what one instance sees of a failing provider holds for the other, and so does its return', async () => {
       const [one, two] = instances(stores);
       for (let each = 0; each < FAILURES_EACH; each += 1)

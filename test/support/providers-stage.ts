@@ -45,7 +45,13 @@ export class PaidChat {
     };
     const apiKey = () => Promise.resolve('sk-paid');
     const options = { baseAddress: 'https://model.test/v1', modelId: 'm', outputTokensMax: 64, apiKey };
-    const guard: ProviderGuard = { within: (_, work) => work(() => Promise.resolve()) };
+    const guard: ProviderGuard = {
+      within: (_, work) =>
+        work(
+          () => Promise.resolve(),
+          () => undefined,
+        ),
+    };
     const target: ProviderTarget = {
       ...local,
       id: 'paid',

@@ -17,6 +17,8 @@ export interface ModelBounds {
   readonly signal: AbortSignal;
   /** Awaited before each request: it throws where the request may not be sent. */
   readonly admit?: ((tokens?: number) => Promise<void>) | undefined;
+  /** Told what a request took once the provider has answered it, also where the answer is then refused. */
+  readonly took?: ((usage: Usage) => void) | undefined;
 }
 
 /** What a model gave and what it took. */

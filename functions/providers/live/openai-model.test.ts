@@ -225,6 +225,13 @@ describe('ranks', () => {
     const model = await modelAt(json(answer));
     expect(await failureOf(model.rank(question, bounds))).toMatchObject({ providerStatus });
   });
+
+  test('that are refused tell what they took', async () => {
+    const model = await modelAt(json({ results: null, usage: { total_tokens: 55 } }));
+    const usages: unknown[] = [];
+    await failureOf(model.rank(question, { ...bounds, took: (usage) => usages.push(usage) }));
+    expect(usages).toEqual([{ inputTokens: 55, outputTokens: 0, isReported: true }]);
+  });
 });
 
 interface OfficialClient {

@@ -40,21 +40,24 @@ export function openAiModel(
     async complete(prompt, bounds) {
       const body = { ...chatBody(modelId, prompt), ...outputLimit };
       const { answer, key } = await call('/chat/completions', body, bounds);
-      const { text, isWhole } = completionIn(answer);
+      const choice = choiceIn(answer);
       const reported = memberOf(answer, 'usage');
       const usage = usageOf(
         { input: memberOf(reported, 'prompt_tokens'), output: memberOf(reported, 'completion_tokens') },
-        { input: bytesOf(body['messages']), output: bytesOf(text) },
+        { input: bytesOf(body['messages']), output: bytesOf(contentOf(choice)) },
       );
+      bounds.took?.(usage);
+      const { text, isWhole } = completionIn(choice);
       return { value: { text: withoutSecret(text, key), isWhole }, usage, secret: key };
     },
     async rank({ query, documents, limit }, bounds) {
       const body = { model: modelId, query, documents, top_n: limit, return_documents: false };
       const { answer } = await call('/rerank', body, bounds);
-      const value = ranksIn(answer, documents.length);
       const reported = memberOf(memberOf(answer, 'usage'), 'total_tokens');
       const input = bytesOf([query, documents]);
-      return { value, usage: usageOf({ input: reported, output: 0 }, { input, output: 0 }) };
+      const usage = usageOf({ input: reported, output: 0 }, { input, output: 0 });
+      bounds.took?.(usage);
+      return { value: ranksIn(answer, documents.length), usage };
     },
   };
 }
@@ -75,18 +78,25 @@ function chatBody(model: string, { system, messages, wantsJson }: Prompt) {
   };
 }
 
-/** The content of the first choice. Throws a `ProviderFailure` for a refusal and for another shape. */
-function completionIn(answer: unknown): Completion {
+/** The first one; `undefined` where there is none. */
+function choiceIn(answer: unknown): unknown {
   const choices = memberOf(answer, 'choices');
-  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  const message = memberOf(choice, 'message');
+  return Array.isArray(choices) ? (choices[0] as unknown) : undefined;
+}
+
+function contentOf(choice: unknown): string | undefined {
+  const content = memberOf(memberOf(choice, 'message'), 'content');
+  return typeof content === 'string' ? content : undefined;
+}
+
+/** The content of a choice. Throws a `ProviderFailure` for a refusal and for another shape. */
+function completionIn(choice: unknown): Completion {
   const reason = memberOf(choice, 'finish_reason');
-  const refusal = memberOf(message, 'refusal');
+  const refusal = memberOf(memberOf(choice, 'message'), 'refusal');
   if (reason === 'content_filter' || (typeof refusal === 'string' && refusal !== ''))
     throw new ProviderFailure('policy', 'content_refused', 'The provider refused the content.');
-  const content = memberOf(message, 'content');
-  if (typeof content !== 'string')
-    throw schemaFailure('unexpected_shape', 'The provider answered no message.');
+  const content = contentOf(choice);
+  if (content === undefined) throw schemaFailure('unexpected_shape', 'The provider answered no message.');
   return { text: content, isWhole: reason !== 'length' };
 }
 

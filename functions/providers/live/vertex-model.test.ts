@@ -7,6 +7,7 @@ import {
   TIMEOUT_MS,
 } from '../outgoing/model-server.fixture.ts';
 import type { Prompt } from '../rules/prompts.ts';
+import type { ModelBounds } from './model.ts';
 import { vertexModel } from './vertex-model.ts';
 
 const prompt: Prompt = {
@@ -23,7 +24,7 @@ const bounds = { timeoutMs: TIMEOUT_MS, answerBytesMax: 10_000, signal: new Abor
 let server: ModelServer;
 afterEach(() => server.close());
 
-async function ask(answer: unknown, asked = prompt, token = 'token') {
+async function ask(answer: unknown, asked = prompt, token = 'token', more: Partial<ModelBounds> = {}) {
   server = await startModelServer(json(answer));
   const model = vertexModel(new ModelWorld(), {
     project: 'p-1',
@@ -33,7 +34,7 @@ async function ask(answer: unknown, asked = prompt, token = 'token') {
     credentials: () => Promise.resolve(new Headers({ authorization: `Bearer ${token}` })),
     endpoint: `http://127.0.0.1:${server.port}`,
   });
-  return model.complete(asked, bounds);
+  return model.complete(asked, { ...bounds, ...more });
 }
 
 const candidate = (parts: unknown, finishReason = 'STOP') => ({
@@ -93,6 +94,14 @@ describe('an answer', () => {
     ['with a part that is no text', candidate([{ text: 1 }]), 'schema', 'unexpected_shape'],
   ])('%s is a failure', async (_, answer, failureClass, providerStatus) => {
     await expect(ask(answer)).rejects.toMatchObject({ failureClass, providerStatus });
+  });
+
+  test('that is a failure tells what it took', async () => {
+    const usages: unknown[] = [];
+    const took = (usage: unknown) => usages.push(usage);
+    const refused = ask(candidate([{ text: 'x' }], 'SAFETY'), prompt, 'token', { took });
+    await expect(refused).rejects.toMatchObject({ providerStatus: 'content_refused' });
+    expect(usages).toEqual([{ inputTokens: 9, outputTokens: 7, isReported: true }]);
   });
 
   test('that ended at the limit of the model says so', async () => {

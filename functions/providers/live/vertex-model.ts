@@ -39,15 +39,17 @@ export function vertexModel(
       const headers = await credentials();
       const secret = headers.get('authorization')?.replace(/^Bearer /i, '') ?? null;
       const answer = await callProvider(world, { url, headers, body, answerBytesMax }, bounds);
-      const { text, isWhole } = completionIn(answer);
+      const candidate = candidateIn(answer);
       const reported = memberOf(answer, 'usageMetadata');
       const usage = usageOf(
         {
           input: memberOf(reported, 'promptTokenCount'),
           output: sumOf(memberOf(reported, 'candidatesTokenCount'), memberOf(reported, 'thoughtsTokenCount')),
         },
-        { input: bytesOf(body['contents']), output: bytesOf(text) },
+        { input: bytesOf(body['contents']), output: bytesOf(textIn(candidate)) },
       );
+      bounds.took?.(usage);
+      const { text, isWhole } = completionIn(answer, candidate);
       return { value: { text: withoutSecret(text, secret), isWhole }, usage, secret };
     },
   };
@@ -84,21 +86,30 @@ const refusals: ReadonlySet<unknown> = new Set([
   'SPII',
 ]);
 
-/** The text of the first candidate. Throws a `ProviderFailure` for a refusal and for another shape. */
-function completionIn(answer: unknown): Completion {
+/** The first one; `undefined` where there is none. */
+function candidateIn(answer: unknown): unknown {
   const candidates = memberOf(answer, 'candidates');
-  const candidate: unknown = Array.isArray(candidates) ? candidates[0] : undefined;
-  const reason = memberOf(candidate, 'finishReason');
-  const blocked = memberOf(memberOf(answer, 'promptFeedback'), 'blockReason');
-  if (refusals.has(reason) || typeof blocked === 'string')
-    throw new ProviderFailure('policy', 'content_refused', 'The provider refused the content.');
+  return Array.isArray(candidates) ? (candidates[0] as unknown) : undefined;
+}
+
+/** Without its thoughts; `undefined` where it has no text. */
+function textIn(candidate: unknown): string | undefined {
   const parts = memberOf(memberOf(candidate, 'content'), 'parts');
   const texts: unknown[] = Array.isArray(parts)
     ? parts.filter((each) => memberOf(each, 'thought') !== true).map((each) => memberOf(each, 'text'))
     : [];
-  if (texts.length === 0 || !texts.every((each) => typeof each === 'string'))
-    throw schemaFailure('unexpected_shape', 'The provider answered no text.');
-  return { text: texts.join(''), isWhole: reason !== 'MAX_TOKENS' };
+  return texts.length > 0 && texts.every((each) => typeof each === 'string') ? texts.join('') : undefined;
+}
+
+/** The text of a candidate. Throws a `ProviderFailure` for a refusal and for another shape. */
+function completionIn(answer: unknown, candidate: unknown): Completion {
+  const reason = memberOf(candidate, 'finishReason');
+  const blocked = memberOf(memberOf(answer, 'promptFeedback'), 'blockReason');
+  if (refusals.has(reason) || typeof blocked === 'string')
+    throw new ProviderFailure('policy', 'content_refused', 'The provider refused the content.');
+  const text = textIn(candidate);
+  if (text === undefined) throw schemaFailure('unexpected_shape', 'The provider answered no text.');
+  return { text, isWhole: reason !== 'MAX_TOKENS' };
 }
 
 /** Thoughts are paid for as output. */

@@ -20,7 +20,7 @@ export interface EndedRun {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly durationMs: number;
-  /** What the call took and cost; `null` where no model was called. */
+  /** What the call took and cost; `null` where no model has answered. */
   readonly usage: JsonObject | null;
 }
 

@@ -41,6 +41,21 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
+/** What several calls took together; `null` of none. */
+export function totalUsage(usages: readonly Usage[]): Usage | null {
+  if (usages.length === 0) return null;
+  return {
+    inputTokens: usages.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    outputTokens: usages.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+    isReported: usages.every(({ isReported }) => isReported),
+  };
+}
+
+/** The tokens that a provider counted; `null` of an estimate. */
+export function reportedTokens({ inputTokens, outputTokens, isReported }: Usage): number | null {
+  return isReported ? inputTokens + outputTokens : null;
+}
+
 /** US dollars; `null` where a price is missing for tokens that were used. */
 export function costOf({ inputTokens, outputTokens }: Usage, { input, output }: Prices): number | null {
   if ((inputTokens > 0 && input === null) || (outputTokens > 0 && output === null)) return null;
