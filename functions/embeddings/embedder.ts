@@ -15,6 +15,11 @@ export interface EmbedCall {
   readonly space?: string;
   /** Awaited before each request to a provider: it throws where the request may not be sent. */
   readonly admit?: (() => Promise<void>) | undefined;
+  /**
+   * Told how many tokens the provider counted once it has answered, also where the answer is then refused; `null`: it does not say.
+   * A model of the service tells nothing.
+   */
+  readonly took?: ((tokens: number | null) => void) | undefined;
 }
 
 /** A model that gives a text its vector. */

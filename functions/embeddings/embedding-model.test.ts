@@ -6,14 +6,15 @@ import { embeddingModel } from './embedding-model.ts';
 const prefixes = { query: 'q: ', passage: 'p: ', symmetric: null };
 
 /** The vector of a text of length n is [n, 0.1]. */
-function embedder(calls: string[][]): Embedder {
+function embedder(calls: string[][], tokens: readonly (number | null)[] = []): Embedder {
   const batch = { textsMax: 2, tokensMax: 100 };
   const own = { provider: 'mine', modelId: 'm', dimensions: 2, prefixes, isPaid: true, batch };
   return {
     ...own,
-    async embed(texts, { admit }: EmbedCall) {
+    async embed(texts, { admit, took }: EmbedCall) {
       await admit?.();
       calls.push([...texts]);
+      took?.(tokens[calls.length - 1] ?? null);
       return texts.map((text) => new Float32Array([text.length, 0.1]));
     },
   };
@@ -42,6 +43,20 @@ test('texts become vectors in batches, each counted with its own tokens', async 
 const ofRun = { timeoutMs: 1_000, answerBytesMax: 1_000, signal: new AbortController().signal };
 const texts = ['one', 'two', 'three', 'four', 'five'];
 
+test.each<[string, readonly (number | null)[], object, readonly (object | number)[]]>([
+  ['all', [50, 7, 1], { inputTokens: 58, isReported: true }, [50, 7, 1]],
+  ['not all', [50, null, 1], { inputTokens: 56, isReported: false }, [50, 5, 1]],
+])('the usage is the sum of what the answers report: %s', async (_, tokens, usage, told) => {
+  const usages: number[] = [];
+  const took = ({ inputTokens }: { readonly inputTokens: number }) => usages.push(inputTokens);
+  const answer = await embeddingModel(embedder([], tokens)).embed(
+    { texts, purpose: 'passage' },
+    { ...ofRun, took },
+  );
+  expect(answer.usage).toEqual({ outputTokens: 0, ...usage });
+  expect(usages).toEqual(told);
+});
+
 test('a run that goes on after a crash pays for no batch that was kept', async () => {
   const calls: string[][] = [];
   const kept = new Map<string, Json>();
@@ -54,9 +69,10 @@ test('a run that goes on after a crash pays for no batch that was kept', async (
     },
   };
   const embed = () =>
-    embeddingModel(embedder(calls)).embed({ texts, purpose: 'passage' }, { ...ofRun, memory });
+    embeddingModel(embedder(calls, [50, 7, 8, 1])).embed({ texts, purpose: 'passage' }, { ...ofRun, memory });
   await expect(embed()).rejects.toThrow('died');
-  const { value } = await embed();
+  const { value, usage } = await embed();
+  expect(usage).toEqual({ inputTokens: 50 + 8 + 1, outputTokens: 0, isReported: true });
   expect(value.vectors).toEqual(texts.map((text) => ['p: '.length + text.length, 0.1]));
   // The batch whose answer was lost is paid for again, and no other.
   expect(calls.map(([first]) => first)).toEqual(['p: one', 'p: three', 'p: three', 'p: five']);

@@ -1,7 +1,8 @@
 import { float32Number } from '../collections/rules/snapshot/float32-text.ts';
+import type { Json } from '../kernel/canonical-json.ts';
 import { ProviderFailure } from '../providers/failure.ts';
 import type { LiveModel, ModelBounds } from '../providers/live/model.ts';
-import { usageOf } from '../providers/rules/usage.ts';
+import { totalUsage, type Usage, usageOf } from '../providers/rules/usage.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
 import { splitBatches, tokensOf } from './rules/batches.ts';
 import { preparedTexts } from './rules/request.ts';
@@ -10,25 +11,30 @@ const NO_PREFIXES = { query: null, passage: null, symmetric: null };
 /** What a number of a vector takes as JSON, with its comma; most take one or two more. */
 const NUMBER_BYTES = 12;
 
-/** The capability of a provider to embed texts, by its embedder. No provider says how many tokens of vectors it counted. */
+/** What one request gave and what it took. */
+interface Batch {
+  readonly vectors: readonly (readonly number[])[];
+  readonly usage: Usage;
+}
+
+/** The capability of a provider to embed texts, by its embedder. */
 export function embeddingModel(embedder: Embedder): Required<Pick<LiveModel, 'embed'>> {
   return {
     async embed({ texts, purpose }, bounds) {
       const { dimensions, prefixes, batch } = embedder;
       requireRoom(texts.length * dimensions * NUMBER_BYTES, bounds);
       const prepared = preparedTexts({ purpose, prefixes: NO_PREFIXES, texts }, prefixes);
-      const vectors: (readonly number[])[] = [];
+      const done: Batch[] = [];
       const batches = splitBatches(
         prepared.map(({ text }) => text),
         batch,
       );
       for (const [index, each] of batches.entries()) {
-        const embed = () => vectorsOf(embedder, each, { purpose, ...bounds });
-        vectors.push(...(await (batches.length === 1 ? embed() : kept(bounds, index, embed))));
+        const embed = () => bought(embedder, each, { purpose, ...bounds });
+        done.push(await (batches.length === 1 ? embed() : kept(bounds, index, embed)));
       }
-      const input = prepared.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-      const usage = usageOf({ input: null, output: null }, { input, output: 0 });
-      return { value: { dimensions, vectors }, usage };
+      const usage = totalUsage(done.map((each) => each.usage)) ?? usageFor([], null);
+      return { value: { dimensions, vectors: done.flatMap(({ vectors }) => vectors) }, usage };
     },
   };
 }
@@ -44,23 +50,41 @@ function requireRoom(bytes: number, { outputBytesMax = Infinity }: ModelBounds):
 async function kept(
   { memory = null }: ModelBounds,
   index: number,
-  embed: () => Promise<readonly (readonly number[])[]>,
-): Promise<readonly (readonly number[])[]> {
-  const key = `vectors-${index}`;
+  embed: () => Promise<Batch>,
+): Promise<Batch> {
+  const key = `batch-${index}`;
   const found = (await memory?.read(key)) ?? null;
-  if (found !== null) return found as readonly (readonly number[])[];
-  const vectors = await embed();
-  await memory?.write(key, vectors);
-  return vectors;
+  if (found !== null) return found as unknown as Batch;
+  const batch = await embed();
+  await memory?.write(key, batch as unknown as Json);
+  return batch;
 }
 
 /** Each with the fewest digits that give the same number in single precision. The batch counts no more than its own tokens. */
-async function vectorsOf(
+async function bought(
   embedder: Embedder,
   texts: readonly string[],
-  { purpose, signal, admit }: Pick<EmbedCall, 'purpose'> & Pick<ModelBounds, 'signal' | 'admit'>,
-): Promise<readonly (readonly number[])[]> {
-  const admitBatch = admit && (() => admit(tokensOf(texts)));
-  const vectors = await embedder.embed(texts, { purpose, signal, admit: admitBatch });
-  return vectors.map((vector) => Array.from(vector, float32Number));
+  {
+    purpose,
+    signal,
+    admit,
+    took,
+  }: Pick<EmbedCall, 'purpose'> & Pick<ModelBounds, 'signal' | 'admit' | 'took'>,
+): Promise<Batch> {
+  let usage = usageFor(texts, null);
+  const vectors = await embedder.embed(texts, {
+    purpose,
+    signal,
+    admit: admit && (() => admit(tokensOf(texts))),
+    took(tokens) {
+      usage = usageFor(texts, tokens);
+      took?.(usage);
+    },
+  });
+  return { vectors: vectors.map((vector) => Array.from(vector, float32Number)), usage };
+}
+
+function usageFor(texts: readonly string[], reported: number | null): Usage {
+  const input = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return usageOf({ input: reported, output: 0 }, { input, output: 0 });
 }

@@ -7,8 +7,11 @@ export function guardedEmbedder(embedder: Embedder, guard: ProviderGuard): Embed
   return {
     ...embedder,
     embed: (texts, call) =>
-      guard.within({ space: call.space ?? null, tokens: tokensOf(texts) }, (admit) =>
-        embedder.embed(texts, { ...call, admit }),
-      ),
+      guard.within({ space: call.space ?? null, tokens: tokensOf(texts) }, (admit, used) => {
+        const took = (tokens: number | null) => {
+          if (tokens !== null) used(tokens);
+        };
+        return embedder.embed(texts, { ...call, admit, took });
+      }),
   };
 }

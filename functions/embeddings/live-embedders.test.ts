@@ -114,6 +114,52 @@ describe.each(Object.entries(kinds))('an embedder of the kind %s', (_, { open, a
   });
 });
 
+const whole = Number.MAX_SAFE_INTEGER;
+const openAiAnswer = (usage: unknown) => ({
+  ...kinds['openai-compatible'].answer([
+    [1, 2],
+    [1, 2],
+  ]),
+  usage,
+});
+const vertexAnswer = (...counts: readonly unknown[]) => ({
+  predictions: counts.map((token_count) => ({ embeddings: { values: [1, 2], statistics: { token_count } } })),
+});
+
+describe('the tokens of a call are', () => {
+  test.each<[string, () => Embedder, unknown, number | null]>([
+    ['those of the texts', openAi, openAiAnswer({ prompt_tokens: 9, total_tokens: 10 }), 9],
+    ['those of all', openAi, openAiAnswer({ total_tokens: 10 }), 10],
+    ['the sum for all texts', vertex, vertexAnswer(4, 5), 9],
+    ...[undefined, null, -1, 1.5, '9', whole + 1].flatMap(
+      (count): [string, () => Embedder, unknown, null][] => [
+        [`not known of ${count}`, openAi, openAiAnswer({ prompt_tokens: count, total_tokens: count }), null],
+        [`not known of 4 and ${count}`, vertex, vertexAnswer(4, count), null],
+      ],
+    ),
+    ['not known without usage', openAi, openAiAnswer(undefined), null],
+    ['not known of a sum beyond all', vertex, vertexAnswer(whole, whole), null],
+  ])('%s', async (_, open, answer, tokens) => {
+    server = await startModelServer(json(answer));
+    const counts: unknown[] = [];
+    const took = (count: number | null) => counts.push(count);
+    await open().embed(['a', 'b'], { purpose: 'symmetric', signal, took });
+    expect(counts).toEqual([tokens]);
+  });
+
+  test.each<[string, () => Embedder, unknown, number]>([
+    ['an OpenAI-compatible one', openAi, { data: [], usage: { prompt_tokens: 9 } }, 9],
+    ['Vertex', vertex, vertexAnswer(9), 9],
+  ])('told also of an answer that is refused, by %s', async (_, open, answer, tokens) => {
+    server = await startModelServer(json(answer));
+    const counts: unknown[] = [];
+    const took = (count: number | null) => counts.push(count);
+    const call = open().embed(['a', 'b'], { purpose: 'symmetric', signal, took });
+    await expect(call).rejects.toMatchObject({ providerStatus: 'vector_count' });
+    expect(counts).toEqual([tokens]);
+  });
+});
+
 describe('the OpenAI-compatible embedder', () => {
   test('sends texts, model, size and format', async () => {
     server = await startModelServer(json(kinds['openai-compatible'].answer([[1, 2]])));

@@ -2,7 +2,7 @@ import type { World } from '../kernel/world.ts';
 import { schemaFailure } from '../providers/outgoing/answer.ts';
 import { callProvider } from '../providers/outgoing/call-provider.ts';
 import type { Embedder, EmbeddingPrefixes } from './embedder.ts';
-import { answerBytesMax, memberOf, readList, readVector } from './rules/vector-answer.ts';
+import { answerBytesMax, memberOf, readList, readVector, reportedTokens } from './rules/vector-answer.ts';
 
 /** https://platform.openai.com/docs/api-reference/embeddings/create. */
 const BATCH = { textsMax: 2_048, tokensMax: 300_000 } as const;
@@ -35,13 +35,15 @@ export function openAiEmbedder(world: World, options: OpenAiEmbedderOptions): Em
     prefixes,
     isPaid: true,
     batch: BATCH,
-    async embed(texts, { signal, admit }) {
+    async embed(texts, { signal, admit, took }) {
       const size = sendsDimensions ? { dimensions } : {};
       const body = { input: texts, model: modelId, ...size, encoding_format: 'float' };
       const key = await apiKey();
       const headers = new Headers(key === null ? {} : { authorization: `Bearer ${key}` });
       const call = { url, headers, body, answerBytesMax: answerBytesMax(texts.length, dimensions) };
       const answer = await callProvider(world, call, { timeoutMs, signal, admit });
+      const usage = memberOf(answer, 'usage');
+      took?.(reportedTokens(memberOf(usage, 'prompt_tokens'), memberOf(usage, 'total_tokens')));
       return vectorsIn(answer, texts.length, dimensions);
     },
   };

@@ -33,7 +33,7 @@ interface Asked {
 /** The request of the official client and ours for the same texts. */
 async function bothFor({ texts, dimensions }: Asked, more: object = {}) {
   const data = texts.map((_, index) => ({ object: 'embedding', index, embedding: [index, 0.25] }));
-  const usage = { prompt_tokens: 1, total_tokens: 1 };
+  const usage = { prompt_tokens: 4_711, total_tokens: 4_711 };
   server = await startModelServer(json({ object: 'list', data, model: 'small', usage }));
   const baseURL = `http://127.0.0.1:${server.port}/v1`;
   const size = dimensions === null ? {} : { dimensions };
@@ -54,13 +54,16 @@ async function bothFor({ texts, dimensions }: Asked, more: object = {}) {
     apiKey: () => Promise.resolve(KEY),
     timeoutMs: TIMEOUT_MS,
   });
-  const ours = await embedder.embed(texts, { purpose: 'symmetric', signal });
+  const counts: unknown[] = [];
+  const took = (count: number | null) => counts.push(count);
+  const ours = await embedder.embed(texts, { purpose: 'symmetric', signal, took });
   const [first, second] = server.received.map(facts);
   const vectors = {
     theirs: theirs.data.map(({ embedding }) => embedding),
     ours: ours.map((each) => [...each]),
   };
-  return { theirs: first, ours: second, vectors };
+  const tokens = { theirs: [theirs.usage.prompt_tokens], ours: counts };
+  return { theirs: first, ours: second, vectors, tokens };
 }
 
 describe('the official client', () => {
@@ -69,10 +72,11 @@ describe('the official client', () => {
     ['several texts', { texts: ['a', 'b', 'a'], dimensions: 2 }],
     ['odd texts', { texts: ['', ' ', 'é😀\u2028"\\', 'x'.repeat(10_000)], dimensions: 2 }],
     ['2,048 texts', { texts: Array.from({ length: 2_048 }, (_, at) => `text ${at}`), dimensions: 2 }],
-  ])('sends what we send for %s, and reads the same vectors', async (_, asked) => {
-    const { theirs, ours, vectors } = await bothFor(asked);
+  ])('sends what we send for %s, and reads the same vectors and tokens', async (_, asked) => {
+    const { theirs, ours, vectors, tokens } = await bothFor(asked);
     expect(ours).toEqual(theirs);
     expect(vectors.ours).toEqual(vectors.theirs);
+    expect(tokens.ours).toEqual(tokens.theirs);
   });
 
   test.each([{ dimensions: 3 }, { user: 'someone' }, { encoding_format: 'base64' }])(

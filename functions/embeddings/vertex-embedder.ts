@@ -1,7 +1,7 @@
 import type { World } from '../kernel/world.ts';
 import { callProvider } from '../providers/outgoing/call-provider.ts';
 import type { BatchLimits, Embedder, EmbeddingPrefixes, EmbeddingPurpose } from './embedder.ts';
-import { answerBytesMax, memberOf, readList, readVector } from './rules/vector-answer.ts';
+import { answerBytesMax, memberOf, readList, readVector, reportedTokens } from './rules/vector-answer.ts';
 
 /** https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings. */
 const BATCH: BatchLimits = { textsMax: 250, tokensMax: 20_000 };
@@ -43,7 +43,7 @@ export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Em
     prefixes,
     isPaid: true,
     batch: ONE_TEXT_MODELS.has(modelId) ? ONE_TEXT : BATCH,
-    async embed(texts, { purpose, signal, admit }) {
+    async embed(texts, { purpose, signal, admit, took }) {
       const instances = texts.map((content) => ({ content, task_type: taskTypes[purpose] }));
       // A text that the model would cut in silence is refused.
       const parameters = { autoTruncate: false, outputDimensionality: dimensions };
@@ -55,11 +55,24 @@ export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Em
         answerBytesMax: bytes,
       };
       const answer = await callProvider(world, call, { timeoutMs, signal, admit });
+      took?.(tokensIn(answer));
       return readList(answer, 'predictions', texts.length).map((each) =>
         readVector(memberOf(memberOf(each, 'embeddings'), 'values'), dimensions),
       );
     },
   };
+}
+
+/** The sum of what the answer says for each text; `null` where it does not say it for all. */
+function tokensIn(answer: unknown): number | null {
+  const predictions = memberOf(answer, 'predictions');
+  if (!Array.isArray(predictions)) return null;
+  const counts = predictions.map((each: unknown) =>
+    reportedTokens(memberOf(memberOf(memberOf(each, 'embeddings'), 'statistics'), 'token_count')),
+  );
+  return counts.length === 0 || !counts.every((each) => each !== null)
+    ? null
+    : reportedTokens(counts.reduce((sum, each) => sum + each, 0));
 }
 
 function predictAddress({ project, location, modelId, endpoint }: VertexEmbedderOptions): string {

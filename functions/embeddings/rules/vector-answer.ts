@@ -1,4 +1,5 @@
 import { schemaFailure } from '../../providers/outgoing/answer.ts';
+import { isCount } from '../../providers/rules/usage.ts';
 
 /** A vector of an answer, as the model was asked for it. Throws a `ProviderFailure` of the class `schema`. */
 export function readVector(values: unknown, dimensions: number): Float32Array {
@@ -22,6 +23,11 @@ export function readList(answer: unknown, name: string, length: number): readonl
       `The provider did not answer one vector for each of ${length} texts.`,
     );
   return list;
+}
+
+/** The tokens that an answer reports: the first of the values that is a count; `null` where none is. */
+export function reportedTokens(...values: readonly unknown[]): number | null {
+  return values.find(isCount) ?? null;
 }
 
 /** A member of a JSON object; `undefined` where there is none. */

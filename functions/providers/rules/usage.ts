@@ -37,7 +37,8 @@ export function usageOf(
   };
 }
 
-function isCount(value: unknown): value is number {
+/** Whether a number of tokens that a provider says can be one. */
+export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
