@@ -58,20 +58,27 @@ export async function answerOf(
     );
     return { outcome: output === null ? outcomeOfFailure(missing) : bounded(output, plan), usage: null };
   }
-  if (!(await mayCall(memory))) return { outcome: outcomeOfFailure(lostTwice()), usage: null };
-  const answer = await asOutcome(run, (took) => callWithin(world, live, { ...run, took }));
+  const calls = await callsBefore(memory);
+  if (calls >= CALLS_MAX) return { outcome: outcomeOfFailure(lostTwice()), usage: null };
+  const count = once(async () => memory?.write(CALLS, calls + 1));
+  const answer = await asOutcome(run, (took) => callWithin(world, live, { ...run, took, count }));
   await memory?.write(RESPONSE, answer as unknown as Json);
   return answer;
 }
 
-/** Counts the call before it is made. */
-async function mayCall(memory: RunMemory | null): Promise<boolean> {
-  if (memory === null) return true;
-  const before = (await memory.read(CALLS)) ?? 0;
-  const calls = typeof before === 'number' ? before : CALLS_MAX;
-  if (calls >= CALLS_MAX) return false;
-  await memory.write(CALLS, calls + 1);
-  return true;
+async function callsBefore(memory: RunMemory | null): Promise<number> {
+  const before = (await memory?.read(CALLS)) ?? 0;
+  return typeof before === 'number' ? before : CALLS_MAX;
+}
+
+/** Does the work until it has succeeded. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let isDone = false;
+  return async () => {
+    if (isDone) return;
+    await work();
+    isDone = true;
+  };
 }
 
 function lostTwice(): ProviderFailure {
@@ -97,10 +104,16 @@ async function asOutcome(
   }
 }
 
+interface CountedRun extends AnsweringRun {
+  readonly took: (usage: Usage) => void;
+  /** Awaited before each request, once it is admitted: what is not sent loses no answer. */
+  readonly count: () => Promise<void>;
+}
+
 async function callWithin(
   world: Pick<World, 'timers'>,
   live: LiveProvider,
-  { plan, space, signal, memory, took }: AnsweringRun & { readonly took: (usage: Usage) => void },
+  { plan, space, signal, memory, took, count }: CountedRun,
 ): Promise<CapabilityAnswer> {
   const { payload, payloadBytes, timeoutMs, outputBytesMax } = plan;
   const tokens = tokensOf(payload, payloadBytes, live.outputTokensMax);
@@ -115,7 +128,10 @@ async function callWithin(
   const work = live.guard.within({ space, tokens }, (admit, used) =>
     callModel(live.model, payload, {
       ...bounds,
-      admit,
+      async admit(own) {
+        await admit(own);
+        await count();
+      },
       took(usage) {
         took(usage);
         const reported = reportedTokens(usage);

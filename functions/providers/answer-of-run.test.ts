@@ -1,0 +1,63 @@
+import { afterEach, expect, test } from 'vitest';
+import { StoreError } from '../store/port.ts';
+import { providerGuard } from './provider-guard.ts';
+import type { RegisteredProvider } from './registered.ts';
+import { closeServer, completion, Instance, runOf, server } from './run-capability.fixture.ts';
+import { runCapability } from './run-capability.ts';
+import { Memory } from './run-memory.fixture.ts';
+import type { RunMemory } from './run-memory.ts';
+
+/** How often a run calls its provider where its executions do not come to their end. */
+
+afterEach(closeServer);
+
+/** The provider in the hands of a guard whose store fails for a moment. */
+function unguarded({ target, live }: RegisteredProvider, { world }: Instance): RegisteredProvider {
+  if (live === null) throw new Error('the provider is local');
+  const store = () => Promise.reject(new StoreError('contention', 'others were first'));
+  const limits = { callsPerMinute: 10, tokensPerDayMax: null, spaceSharePercent: 100 };
+  const guard = providerGuard({ store, clock: world.clock, provider: 'mine', limits });
+  return { target, live: { ...live, guard } };
+}
+
+test('an execution whose request was never sent counts as no call, however often the store fails', async () => {
+  const instance = new Instance();
+  const provider = await instance.remote(completion('Hi'));
+  const memory = new Memory();
+  const run = runOf({}, { memory });
+  for (let execution = 0; execution < 5; execution += 1)
+    await expect(runCapability(instance.parts, unguarded(provider, instance), run)).rejects.toThrow(
+      'others were first',
+    );
+  expect([server?.received.length, memory.kept.size]).toEqual([0, 0]);
+  const { outcome } = await runCapability(instance.parts, provider, run);
+  expect([outcome.status, server?.received.length]).toEqual(['Succeeded', 1]);
+});
+
+test('no request is sent before it is counted', async () => {
+  const instance = new Instance();
+  const provider = await instance.remote(completion('Hi'));
+  const failing: RunMemory = {
+    read: () => Promise.resolve(null),
+    write: () => Promise.reject(new StoreError('unavailable', 'the store is away')),
+  };
+  const run = runOf({}, { memory: failing });
+  await expect(runCapability(instance.parts, provider, run)).rejects.toThrow('the store is away');
+  expect(server?.received).toEqual([]);
+});
+
+test('answers that are lost twice are not asked for a third time', async () => {
+  const instance = new Instance();
+  const provider = await instance.remote(completion('Hi'));
+  const memory = new Memory();
+  const dying: RunMemory = {
+    read: memory.read,
+    write: (key, value) =>
+      key === 'response' ? Promise.reject(new Error('died')) : memory.write(key, value),
+  };
+  const run = runOf();
+  for (let execution = 0; execution < 2; execution += 1)
+    await expect(runCapability(instance.parts, provider, { ...run, memory: dying })).rejects.toThrow('died');
+  const { outcome } = await runCapability(instance.parts, provider, { ...run, memory });
+  expect([outcome.providerStatus, server?.received.length]).toEqual(['answer_lost', 2]);
+});
