@@ -1,9 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
+import { machine } from '../compose/machine.ts';
 import { StoreError } from '../store/port.ts';
 import { providerGuard } from './provider-guard.ts';
 import type { RegisteredProvider } from './registered.ts';
+import { PROVIDER_GONE } from './rules/outcome.ts';
 import { closeServer, completion, Instance, runOf, server } from './run-capability.fixture.ts';
-import { runCapability } from './run-capability.ts';
+import { type CapabilityParts, runCapability } from './run-capability.ts';
 import { Memory } from './run-memory.fixture.ts';
 import type { RunMemory } from './run-memory.ts';
 
@@ -18,6 +20,11 @@ function unguarded({ target, live }: RegisteredProvider, { world }: Instance): R
   const limits = { callsPerMinute: 10, tokensPerDayMax: null, spaceSharePercent: 100 };
   const guard = providerGuard({ store, clock: world.clock, provider: 'mine', limits });
   return { target, live: { ...live, guard } };
+}
+
+/** No two executions have the same random bytes. */
+function partsOf({ parts, world: { clock, timers } }: Instance): CapabilityParts {
+  return { ...parts, world: { clock, timers, random: machine.random } };
 }
 
 test('an execution whose request was never sent counts as no call, however often the store fails', async () => {
@@ -44,6 +51,48 @@ test('no request is sent before it is counted', async () => {
   const run = runOf({}, { memory: failing });
   await expect(runCapability(instance.parts, provider, run)).rejects.toThrow('the store is away');
   expect(server?.received).toEqual([]);
+});
+
+test('a worker that has lost its run does not give away the place in which another goes on with it', async () => {
+  const instance = new Instance();
+  const parts = partsOf(instance);
+  const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const [first, second] = arrived;
+  const provider = await instance.remote(
+    () => first.resolve(),
+    () => second.resolve(),
+    completion('Hi'),
+  );
+  const run = runOf({}, { memory: new Memory() });
+  const [lost, held] = [new AbortController(), new AbortController()];
+  const before = runCapability(parts, provider, { ...run, signal: lost.signal });
+  await first.promise;
+  const after = runCapability(parts, provider, { ...run, signal: held.signal });
+  await second.promise;
+  lost.abort();
+  await expect(before).rejects.toMatchObject({ failureClass: 'cancelled' });
+  const other = () => runCapability(parts, provider, runOf());
+  expect((await other()).outcome.providerStatus).toBe('concurrency_queue_timeout');
+  held.abort();
+  await expect(after).rejects.toMatchObject({ failureClass: 'cancelled' });
+  expect((await other()).outcome.status).toBe('Succeeded');
+});
+
+test('an answer that is kept frees the place of the worker that died with it', async () => {
+  const instance = new Instance();
+  const parts = partsOf(instance);
+  const arrived = Promise.withResolvers<void>();
+  const provider = await instance.remote(() => arrived.resolve(), completion('Hi'));
+  const memory = new Memory();
+  const run = runOf({}, { memory });
+  const stop = new AbortController();
+  const dead = runCapability(parts, provider, { ...run, signal: stop.signal });
+  await arrived.promise;
+  memory.kept.set('response', { outcome: { ...PROVIDER_GONE }, usage: null });
+  await runCapability(parts, provider, run);
+  expect((await runCapability(parts, provider, runOf())).outcome.status).toBe('Succeeded');
+  stop.abort();
+  await expect(dead).rejects.toThrow();
 });
 
 test('answers that are lost twice are not asked for a third time', async () => {

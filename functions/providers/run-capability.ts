@@ -15,7 +15,7 @@ import type { RunMemory } from './run-memory.ts';
 
 /** What runs of capabilities work with. */
 export interface CapabilityParts {
-  readonly world: Pick<World, 'clock' | 'timers'>;
+  readonly world: Pick<World, 'clock' | 'timers' | 'random'>;
   readonly store: () => Promise<RecordStore>;
   readonly limits: RunLimits;
   /** Runs of one provider over the network that may be under way for all spaces. */
@@ -36,6 +36,7 @@ export interface CapabilityRun {
   readonly memory: RunMemory | null;
 }
 
+const HOLDER_BYTES = 8;
 /** A lease outlives the run that has it by so much. */
 const LEASE_MARGIN_MS = 5_000;
 
@@ -87,12 +88,14 @@ async function answered(
 ): Promise<RunAnswer> {
   const { space, signal, memory } = run;
   const guard = guardOf(parts, provider);
-  const place = { space, id: run.id, leaseMs: plan.timeoutMs + LEASE_MARGIN_MS, signal };
+  const holder = Buffer.from(parts.world.random.bytes(HOLDER_BYTES)).toString('hex');
+  const place = { space, id: run.id, holder, leaseMs: plan.timeoutMs + LEASE_MARGIN_MS, signal };
   // A place that cannot be given back ends with its time: the answer, or the error, matters more.
-  const leave = () => leaveRun(guard, place).catch(() => undefined);
+  const leave = (own: string | null) => leaveRun(guard, { ...place, holder: own }).catch(() => undefined);
   const kept = await keptAnswer(memory);
   if (kept !== null) {
-    await leave();
+    // The execution that kept it may have died with the place.
+    await leave(null);
     return kept;
   }
   try {
@@ -104,7 +107,8 @@ async function answered(
   try {
     return await answerOf(parts.world, provider, { plan, space, signal, memory });
   } finally {
-    await leave();
+    // Another worker may have the run by now, and its place.
+    await leave(holder);
   }
 }
 

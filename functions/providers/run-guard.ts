@@ -38,6 +38,8 @@ export interface GuardedRun {
   readonly space: string;
   /** The same in each execution of the run. */
   readonly id: string;
+  /** Another one in each execution. */
+  readonly holder: string;
   readonly leaseMs: number;
   /** An earlier execution of the run has been admitted and counted. */
   readonly wasAdmitted?: boolean;
@@ -57,14 +59,17 @@ export async function enterRun(parts: RunGuardParts, run: GuardedRun): Promise<v
   }
 }
 
-/** Gives the place back. */
-export async function leaveRun(parts: RunGuardParts, { space, id }: GuardedRun): Promise<void> {
+/** Gives the place of the holder back; `null`: that of the run, whoever holds it. */
+export async function leaveRun(
+  parts: RunGuardParts,
+  { space, id, holder }: Pick<GuardedRun, 'space' | 'id'> & { readonly holder: string | null },
+): Promise<void> {
   const keys = keysOf(parts, space);
   const store = await parts.store();
   await store.transact(SCOPE, { keys: keys.map(({ key }) => ({ key })) }, (found) => {
     const writes = keys.flatMap(({ key }) => {
       const before = countsIn(found, key);
-      const after = endRun(before, id);
+      const after = endRun(before, id, holder);
       return after === before ? [] : [putOf(key, after)];
     });
     return { writes, result: null };
@@ -73,7 +78,7 @@ export async function leaveRun(parts: RunGuardParts, { space, id }: GuardedRun):
 
 async function tryToEnter(
   parts: RunGuardParts,
-  { space, id, leaseMs, wasAdmitted = false }: GuardedRun,
+  { space, id, holder, leaseMs, wasAdmitted = false }: GuardedRun,
 ): Promise<RunRefusal | null> {
   const keys = keysOf(parts, space);
   const now = parts.world.clock.now();
@@ -81,7 +86,7 @@ async function tryToEnter(
   return store.transact(SCOPE, { keys: keys.map(({ key }) => ({ key })) }, (found) => {
     const answers = keys.map(({ key, limits }) => {
       const before = countsIn(found, key);
-      return { key, before, ...admitRun(before, limits, { id, now, leaseMs, wasAdmitted }) };
+      return { key, before, ...admitRun(before, limits, { id, holder, now, leaseMs, wasAdmitted }) };
     });
     const refusal = answers.find((each) => each.refusal !== null)?.refusal ?? null;
     // A run that has no place in all takes none in its space either.
@@ -107,7 +112,7 @@ function putOf(key: RecordKey, { windows, runs, leases }: RunCounts) {
   const head: Head = {
     windows: JSON.stringify(windows),
     runs,
-    leases: JSON.stringify(leases.map(({ id, until }) => [id, until])),
+    leases: JSON.stringify(leases.map(({ id, until, holder }) => [id, until, holder])),
   };
   return { put: { key, head } };
 }
@@ -120,10 +125,9 @@ function countsIn(found: Found, key: RecordKey): RunCounts {
   return {
     windows: listIn(head['windows']) as Periods,
     runs,
-    leases: (listIn(head['leases']) as readonly (readonly [string, number])[]).map(([id, until]) => ({
-      id,
-      until,
-    })),
+    leases: (listIn(head['leases']) as readonly (readonly [string, number, string])[]).map(
+      ([id, until, holder]) => ({ id, until, holder }),
+    ),
   };
 }
 

@@ -56,7 +56,13 @@ function instances(stores: readonly RecordStore[], { ofSpace, ofAll }: Guards): 
 }
 
 const signal = new AbortController().signal;
-const placeOf = (space: string, id: string) => ({ space, id, leaseMs: 10_000, signal });
+const placeOf = (space: string, id: string, holder = 'first') => ({
+  space,
+  id,
+  holder,
+  leaseMs: 10_000,
+  signal,
+});
 
 /** What became of a run: `begun`, or the word of its refusal. */
 async function begin(parts: Instance | undefined, space: string, id: string, now = NOW): Promise<string> {
@@ -116,6 +122,19 @@ export function describeProviderRuns(
       expect(await begin(two, 'a', 'first')).toBe('begun');
       await leaveRun(two, placeOf('a', 'first'));
       expect(await begin(two, 'a', 'second')).toBe('begun');
+    });
+
+    test('an instance that has lost its run to another does not give the place of that one away', async () => {
+      const bound = { concurrentRuns: 1 };
+      const [one, two] = instances(stores, { ofSpace: bound, ofAll: bound });
+      if (one === undefined || two === undefined) throw new Error('there are two');
+      await enterRun(one, placeOf('a', 'run', 'first'));
+      await enterRun(two, placeOf('a', 'run', 'second'));
+      await leaveRun(one, placeOf('a', 'run', 'first'));
+      for (const space of ['a', 'b'])
+        expect(await begin(one, space, 'other')).toBe('concurrency_queue_timeout');
+      await leaveRun(two, placeOf('a', 'run', 'second'));
+      expect(await begin(one, 'a', 'other')).toBe('begun');
     });
 
     test('the places of all spaces have a bound, and a run that finds none takes none in its space', async () => {

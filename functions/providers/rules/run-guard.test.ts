@@ -5,8 +5,9 @@ import { admitRun, endRun, LEASE_MS_MAX, NO_RUNS, type RunCounts, type RunGuardL
 const NOW = Date.UTC(2026, 0, 2, 12);
 const MINUTE = 60_000;
 const limits: RunGuardLimits = { runsPerWindow: 60, windowMs: MINUTE, concurrentRuns: 1 };
+const holder = 'first';
 const enter = (counts: RunCounts, id: string, now = NOW, own: Partial<RunGuardLimits> = {}) =>
-  admitRun(counts, { ...limits, ...own }, { id, now, leaseMs: 10_000 });
+  admitRun(counts, { ...limits, ...own }, { id, holder, now, leaseMs: 10_000 });
 
 describe('runs', () => {
   test('of one minute are 60, and the 61st waits for its end', () => {
@@ -14,7 +15,7 @@ describe('runs', () => {
     for (let at = 0; at < 60; at += 1) {
       const answer = enter(counts, `run-${at}`);
       expect(answer.refusal).toBeNull();
-      counts = endRun(answer.counts, `run-${at}`);
+      counts = endRun(answer.counts, `run-${at}`, holder);
     }
     expect(enter(counts, 'run-60', NOW + 1_000).refusal).toEqual({
       reason: 'rate_limited',
@@ -26,7 +27,7 @@ describe('runs', () => {
   test('wait for the place of another, which ends with the run or with its time', () => {
     const { counts } = enter(NO_RUNS, 'one');
     expect(enter(counts, 'two', NOW + 1).refusal).toEqual({ reason: 'busy', retryAfterMs: 9_999 });
-    expect(enter(endRun(counts, 'one'), 'two').refusal).toBeNull();
+    expect(enter(endRun(counts, 'one', holder), 'two').refusal).toBeNull();
     expect(enter(counts, 'two', NOW + 10_000).refusal).toBeNull();
   });
 
@@ -39,9 +40,18 @@ describe('runs', () => {
     });
   });
 
+  test('that another worker has taken over keep their place when the first one leaves', () => {
+    const { counts } = enter(NO_RUNS, 'one');
+    const asking = { id: 'one', holder: 'second', now: NOW + 1, leaseMs: 10_000 };
+    const taken = admitRun(counts, limits, asking).counts;
+    expect(endRun(taken, 'one', 'first')).toBe(taken);
+    expect(endRun(taken, 'one', 'second').leases).toEqual([]);
+    expect(endRun(taken, 'one', null).leases).toEqual([]);
+  });
+
   test('end without a trace where they have no place', () => {
     const { counts } = enter(NO_RUNS, 'one');
-    expect(endRun(counts, 'two')).toBe(counts);
+    expect(endRun(counts, 'two', holder)).toBe(counts);
   });
 
   test('of a clock that is far ahead keep no others out', () => {
@@ -51,7 +61,7 @@ describe('runs', () => {
 
   test('that go on after their lease has ended need only a place', () => {
     const own = { runsPerWindow: 1 };
-    const asking = { id: 'one', now: NOW + 20_000, leaseMs: 10_000, wasAdmitted: true };
+    const asking = { id: 'one', holder, now: NOW + 20_000, leaseMs: 10_000, wasAdmitted: true };
     const { counts } = enter(NO_RUNS, 'one', NOW, own);
     expect(admitRun(counts, { ...limits, ...own }, asking)).toMatchObject({
       refusal: null,
@@ -65,7 +75,7 @@ describe('runs', () => {
     let counts = NO_RUNS;
     const begin = (now: number, id: string) => {
       const answer = enter(counts, id, now);
-      counts = endRun(answer.counts, id);
+      counts = endRun(answer.counts, id, holder);
       return answer.refusal === null;
     };
     begin(NOW, 'slow');
@@ -103,7 +113,7 @@ describe('runs', () => {
           for (const { id, ends, after } of steps) {
             now += after;
             counts = ends
-              ? endRun(counts, `run-${id}`)
+              ? endRun(counts, `run-${id}`, holder)
               : enter(counts, `run-${id}`, now, { concurrentRuns, runsPerWindow: null }).counts;
             const held = counts.leases.filter(({ until }) => until > now);
             expect(held.length).toBeLessThanOrEqual(concurrentRuns);

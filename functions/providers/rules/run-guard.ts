@@ -13,6 +13,8 @@ export interface RunGuardLimits {
 export interface RunLease {
   readonly id: string;
   readonly until: number;
+  /** Names the execution of the run that has the place. */
+  readonly holder: string;
 }
 
 /** What is stored of the runs of a provider: of one space, or of all. */
@@ -38,6 +40,7 @@ export interface RunAdmission {
 
 export interface RunAsking {
   readonly id: string;
+  readonly holder: string;
   readonly now: number;
   readonly leaseMs: number;
   /** An earlier execution of the run has been admitted and counted. */
@@ -49,14 +52,14 @@ export const LEASE_MS_MAX = 600_000;
 
 /**
  * Admits a run and leases it a place, or says why not. A run that has its lease already, because another worker goes on with
- * it, keeps it and counts once; one that was admitted and whose lease has ended needs only a place. A refused run counts nothing.
+ * it, keeps it, has a new holder and counts once; one that was admitted and whose lease has ended needs only a place. A refused run counts nothing.
  */
 export function admitRun(
   before: RunCounts,
   limits: RunGuardLimits,
-  { id, now, leaseMs, wasAdmitted = false }: RunAsking,
+  { id, holder, now, leaseMs, wasAdmitted = false }: RunAsking,
 ): RunAdmission {
-  const lease: RunLease = { id, until: now + Math.min(leaseMs, LEASE_MS_MAX) };
+  const lease: RunLease = { id, until: now + Math.min(leaseMs, LEASE_MS_MAX), holder };
   const held = before.leases.filter(({ until }) => until > now && until - now <= LEASE_MS_MAX);
   const others = held.filter((each) => each.id !== id);
   if (others.length < held.length)
@@ -76,8 +79,13 @@ export function admitRun(
   return { counts, refusal: null };
 }
 
-/** The counts after a run has ended; the same object where it has no lease. */
-export function endRun(before: RunCounts, id: string): RunCounts {
-  const leases = before.leases.filter((each) => each.id !== id);
+/**
+ * The counts after an execution of a run has ended; the same object where it has no lease. The place of another one, which goes on with
+ * the run, is not its own. `null`: the run itself has ended, whoever has its place.
+ */
+export function endRun(before: RunCounts, id: string, holder: string | null): RunCounts {
+  const leases = before.leases.filter(
+    (each) => each.id !== id || (holder !== null && each.holder !== holder),
+  );
   return leases.length === before.leases.length ? before : { ...before, leases };
 }
