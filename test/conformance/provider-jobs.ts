@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { declaredCollections } from '../../functions/compose/collections.ts';
 import { PROVIDER_QUALIFICATIONS } from '../../functions/providers/qualifications.ts';
+import type { RegisteredProvider } from '../../functions/providers/registered.ts';
 import { PROVIDER_RUNS } from '../../functions/providers/run-guard.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { ExecutionClient } from '../support/execution.ts';
@@ -160,6 +161,12 @@ function describeRefusals(store: () => RecordStore): void {
   });
 }
 
+/** The provider with a fault in its code, whose error repeats the key. */
+function faulty({ target, live }: RegisteredProvider): RegisteredProvider {
+  const complete = () => Promise.reject(new TypeError('no header: sk-paid'));
+  return { target, live: live && { ...live, model: { complete } } };
+}
+
 /** With a queue in memory: a queue that delivers knows one address. */
 function describeInstances(store: () => RecordStore): void {
   test('a right that is taken away holds for jobs that wait', async () => {
@@ -190,6 +197,25 @@ function describeInstances(store: () => RecordStore): void {
     expect(failed).toMatchObject({ status: 'Failed', failureClass: 'auth', providerStatus: 'http_401' });
     expect(JSON.stringify([failed, [...stage.traces]])).not.toContain('sk-paid');
     expect(model.calls).toBe(2);
+  });
+
+  test('a fault of the service ends a job, whose result says nothing of it', async () => {
+    const stage = new ProvidersStage(store());
+    const model = new PaidChat();
+    const service = stage.providers({ providers: [faulty(model.provider(stage))] });
+    const job = await service.ended((await service.start(HELLO, { provider: 'paid' })).id);
+    expect(job).toMatchObject({
+      status: 'Failed',
+      failureClass: 'unknown',
+      providerStatus: 'job_unhandled_exception',
+      result: {
+        output: {},
+        error: 'The run ended by a fault of the service.',
+        rejection: { retryRecommendation: 'do_not_retry' },
+        trace: { traceId: job.traceId },
+      },
+    });
+    expect(JSON.stringify(job)).not.toContain('sk-paid');
   });
 
   test('a running call is cancelled, and leaves no trace', async () => {
