@@ -215,7 +215,17 @@ function describeInstances(store: () => RecordStore): void {
         trace: { traceId: job.traceId },
       },
     });
-    expect(JSON.stringify(job)).not.toContain('sk-paid');
+    expect([...stage.traces.values()]).toMatchObject([
+      { id: job.traceId, resultSummary: { status: 'Failed', providerStatus: 'job_unhandled_exception' } },
+    ]);
+    expect(JSON.stringify([job, [...stage.traces]])).not.toContain('sk-paid');
+  });
+
+  test('a fault of the traces does not cost the result', async () => {
+    const writeTrace = () => Promise.reject(new TypeError('no such operation'));
+    const service = new ProvidersStage(store()).providers({ writeTrace });
+    const job = await service.ended((await service.start()).id);
+    expect(job.result).toMatchObject({ status: 'Failed', providerStatus: 'job_unhandled_exception' });
   });
 
   test('a running call is cancelled, and leaves no trace', async () => {
@@ -246,11 +256,15 @@ function describeInstances(store: () => RecordStore): void {
     for (let turn = 0; turn < 20 && (await after.get(id)).completedAt === null; turn += 1)
       await stage.pass(1_000);
     await after.engine.stop();
-    expect(await after.get(id)).toMatchObject({
+    const job = await after.get(id);
+    expect(job).toMatchObject({
       status: 'NotConfigured',
       providerStatus: 'provider_not_found',
       result: { provider: 'paid', rejection: { retryRecommendation: 'fix_configuration' } },
     });
     expect(model.calls).toBe(0);
+    expect([...stage.traces.values()]).toMatchObject([
+      { id: job.traceId, adapter: 'paid', request: { jobId: id, payloadHash: job.requestHash } },
+    ]);
   });
 }

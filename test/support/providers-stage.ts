@@ -20,6 +20,7 @@ import { RUN_LIMITS, type RunLimits } from '../../functions/providers/rules/run-
 import type { RunRequest } from '../../functions/providers/rules/run-request.ts';
 import type { ProviderTrace } from '../../functions/providers/rules/run-result.ts';
 import { localTargets, type ProviderTarget } from '../../functions/providers/rules/target.ts';
+import type { CapabilityParts } from '../../functions/providers/run-capability.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { Stage } from '../conformance/execution-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
@@ -67,6 +68,8 @@ export class PaidChat {
 export interface ProvidersOptions extends InstanceOptions {
   readonly providers?: readonly RegisteredProvider[];
   readonly limits?: Partial<RunLimits>;
+  /** Keeps the traces in the stage unless set. */
+  readonly writeTrace?: CapabilityParts['writeTrace'];
   /** The store of this instance alone, as one that dies. */
   readonly over?: RecordStore;
 }
@@ -84,7 +87,13 @@ export class ProvidersStage extends Stage {
     { principal: 'bob', space: `${this.space}-other`, productId: null, operations: ALL },
   ];
 
-  providers({ over, limits, providers = [], ...options }: ProvidersOptions = {}): ProvidersInstance {
+  providers({
+    over,
+    limits,
+    writeTrace,
+    providers = [],
+    ...options
+  }: ProvidersOptions = {}): ProvidersInstance {
     const all = [{ target: local, live: null }, { target: reranker, live: null }, ...providers];
     const { world } = this;
     const now = () => createRecordAccess<ProviderAccessOperation>({ grants: this.grants });
@@ -102,10 +111,7 @@ export class ProvidersStage extends Stage {
         store: () => Promise.resolve(over ?? this.store),
         limits: { ...RUN_LIMITS, ...limits },
         concurrentInAll: 8,
-        writeTrace: (_, trace) => {
-          if (!this.traces.has(trace.id)) this.traces.set(trace.id, trace);
-          return Promise.resolve();
-        },
+        writeTrace: writeTrace ?? ((_, trace) => this.#keepTrace(trace)),
       },
     });
     const jobs = [plugin];
@@ -114,6 +120,11 @@ export class ProvidersStage extends Stage {
         ? this.instance({ ...options, jobs })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs });
     return new ProvidersInstance(this, engine, { jobs: engine.jobs, plugin, access, provider });
+  }
+
+  #keepTrace(trace: ProviderTrace): Promise<void> {
+    if (!this.traces.has(trace.id)) this.traces.set(trace.id, trace);
+    return Promise.resolve();
   }
 }
 

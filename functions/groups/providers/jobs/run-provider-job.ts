@@ -3,7 +3,7 @@ import { type Json, sha256 } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { PROVIDER_GONE, type RunOutcome, UNHANDLED } from '../../../providers/rules/outcome.ts';
 import type { RunRequest } from '../../../providers/rules/run-request.ts';
-import { type EndedRun, endOf, resultOf } from '../../../providers/rules/run-result.ts';
+import { type EndedRun, endOf, resultOf, runTraceOf } from '../../../providers/rules/run-result.ts';
 import { goneTarget } from '../../../providers/rules/target.ts';
 import { runCapability } from '../../../providers/run-capability.ts';
 import type { RunMemory } from '../../../providers/run-memory.ts';
@@ -37,17 +37,21 @@ export async function runProviderJob(parts: ProviderJobsParts, context: JobConte
 async function endedRun(parts: ProviderJobsParts, context: JobContext): Promise<EndedRun> {
   const { provider: id, request } = context.payload as unknown as ProviderJobPayload;
   const provider = parts.provider(id);
-  const without = (outcome: RunOutcome): EndedRun => ({
-    target: provider?.target ?? goneTarget(id),
-    request,
-    outcome,
-    traceId: traceIdOf(context.runId),
-    correlationId: context.correlationId,
-    jobId: context.runId,
-    startedAt: Date.parse(context.createdAt),
-    durationMs: 0,
-    usage: null,
-  });
+  const without = async (outcome: RunOutcome): Promise<EndedRun> => {
+    const ended = {
+      target: provider?.target ?? goneTarget(id),
+      request,
+      outcome,
+      traceId: traceIdOf(context.runId),
+      correlationId: context.correlationId,
+      jobId: context.runId,
+      startedAt: Date.parse(context.createdAt),
+      durationMs: 0,
+      usage: null,
+    };
+    await leaveTrace(parts, context, ended);
+    return ended;
+  };
   if (provider === undefined) return without(PROVIDER_GONE);
   try {
     return await runCapability(parts.capabilities, provider, {
@@ -61,9 +65,22 @@ async function endedRun(parts: ProviderJobsParts, context: JobContext): Promise<
       memory: memoryOf(context),
     });
   } catch (error) {
-    // Another worker goes on, or the run was cancelled, or the store is away: none of this is a result.
-    if (context.signal.aborted || error instanceof ServiceError || error instanceof StoreError) throw error;
+    if (isInterruption(context, error)) throw error;
     return without(UNHANDLED);
+  }
+}
+
+/** Another worker goes on, or the run was cancelled, or the store is away: none of this is a result. */
+function isInterruption({ signal }: JobContext, error: unknown): boolean {
+  return signal.aborted || error instanceof ServiceError || error instanceof StoreError;
+}
+
+/** The fault that ends a run may be one of the traces: it must not cost the result. */
+async function leaveTrace(parts: ProviderJobsParts, context: JobContext, ended: EndedRun): Promise<void> {
+  try {
+    await parts.capabilities.writeTrace(context.job.space, runTraceOf(ended));
+  } catch (error) {
+    if (isInterruption(context, error)) throw error;
   }
 }
 
