@@ -197,7 +197,7 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
     expect(traces[0]).toMatchObject({
       operation: 'retrieval.search',
       request: { query: 'fox river', collections: ['notes'], searchMode: 'lexical' },
-      resultSummary: { status: 'succeeded', returnedCount: 3 },
+      resultSummary: { status: 'Succeeded', returnedCount: 3 },
     });
     expect(answer.results[0]?.diagnostics).toMatchObject({
       schemaVersion: 'svc.retrieval.diagnostics.v1',

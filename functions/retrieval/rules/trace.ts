@@ -1,5 +1,6 @@
 import type { RetrievalEvaluationCaseResult } from '../../../contracts/generated/models.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { TRACED_SUCCESS } from '../../traces/trace.ts';
 import type { CandidatePool } from './diagnostics.ts';
 import type { Retrieval } from './request.ts';
 import type { RerankOutcome } from './rerank-outcome.ts';
@@ -86,5 +87,5 @@ export function tracedRequest({
 /** What it says of the answer: everything but the texts of the records. */
 export function tracedSummary(retrieval: Retrieval, facts: RetrievalFacts): JsonObject {
   const { id: _, durationMs: __, profile: ___, ...summary } = retrievalTrace(retrieval, facts);
-  return { status: 'succeeded', ...summary };
+  return { status: TRACED_SUCCESS, ...summary };
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
 import type { Ingested } from '../../../rag/ingest.ts';
+import { TRACED_SUCCESS } from '../../../traces/trace.ts';
 import { writeTrace } from '../../../traces/write-trace.ts';
 import type { RagJobsParts } from './job-parts.ts';
 
@@ -48,7 +49,7 @@ export async function traceIngestion(
     options: { ...options },
   };
   const summary = {
-    status: 'succeeded',
+    status: TRACED_SUCCESS,
     planHash: plan.hash,
     manifestHash: manifest?.hash ?? null,
     manifestAction: manifest?.action ?? null,

@@ -119,7 +119,10 @@ describe('ingestRagText', () => {
     const { id } = (textResult?.trace ?? {}) as { readonly id?: string };
     const trace = await read(`/traces/${id}`);
     expect(trace.status).toBe(200);
-    expect(trace.json()).toMatchObject({ operation: 'rag.ingest_text', resultSummary: { chunkCount: 1 } });
+    expect(trace.json()).toMatchObject({
+      operation: 'rag.ingest_text',
+      resultSummary: { status: 'Succeeded', chunkCount: 1 },
+    });
     expect(trace.body).not.toContain('canonical data');
   });
 
