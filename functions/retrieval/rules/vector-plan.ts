@@ -1,7 +1,5 @@
 import type { CollectionPolicy } from '../../collections/rules/policy.ts';
 import { type VectorSlot, vectorSlots } from '../../collections/search/slots.ts';
-import type { EmbeddingPrefixes } from '../../embeddings/embedder.ts';
-import { preparedTexts } from '../../embeddings/rules/request.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { VectorField } from './vector-fields.ts';
 
@@ -36,12 +34,4 @@ export function planVectors(
       );
     return { field, slot };
   });
-}
-
-/** How many different vectors the fields need. */
-export function preparedVectors(fields: readonly VectorField[], prefixes: EmbeddingPrefixes): number {
-  const texts = fields.map(({ question }) =>
-    [question.purpose, preparedTexts(question, prefixes)[0]?.text].join('\u0000'),
-  );
-  return new Set(texts).size;
 }
