@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ProviderFailure } from '../failure.ts';
 import { isRefusedAddress } from './addresses.ts';
 import { retryAfterOf } from './answer.ts';
@@ -161,6 +161,25 @@ describe('a call of a provider', () => {
     expect([asked, server.received.length]).toEqual([3, 2]);
     await expect(call({ admit })).rejects.toThrow('spent');
     expect(server.received).toHaveLength(2);
+  });
+
+  test('sends nothing where its time was over before it was admitted', async () => {
+    await serve(json({}));
+    const http = vi.spyOn(world, 'http');
+    const ending = new AbortController();
+    const ended = await failure({
+      signal: ending.signal,
+      admit: () => Promise.resolve(ending.abort()),
+    });
+    const { clock } = world;
+    const end = clock.now() + TIMEOUT_MS;
+    const admit = () => {
+      clock.now = () => end;
+      return Promise.resolve();
+    };
+    const late = await failure({ admit });
+    expect([ended.failureClass, late.failureClass]).toEqual(['cancelled', 'timeout']);
+    expect(http).not.toHaveBeenCalled();
   });
 
   test('is tried again where the connection breaks, also in the middle of an answer', async () => {

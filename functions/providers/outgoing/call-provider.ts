@@ -3,7 +3,7 @@ import { delay, type RandomSource, type World } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 import { RefusedAddress } from './addresses.ts';
 import { readAnswer } from './answer.ts';
-import { untilAborted } from './until-aborted.ts';
+import { throwIfAborted, untilAborted } from './until-aborted.ts';
 
 const TRIES_MAX = 3;
 const FIRST_WAIT_MS = 500;
@@ -69,6 +69,9 @@ async function tryOnce(
   const controller = new AbortController();
   const { promise: timedOut, reject } = Promise.withResolvers<never>();
   const late = new ProviderFailure('timeout', 'client_timeout', 'The provider did not answer in time.');
+  // The admission may have taken the time, and a request that is sent costs money.
+  throwIfAborted(signal);
+  if (timeoutMs <= 0) throw late;
   const cancel = world.timers.after(Math.max(0, timeoutMs), () => reject(late));
   try {
     return await untilAborted(Promise.race([exchange(world, call, controller.signal), timedOut]), signal);

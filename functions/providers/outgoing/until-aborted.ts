@@ -6,11 +6,7 @@ import { ProviderFailure } from '../failure.ts';
  */
 export async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => {
-    const reason: unknown = signal.reason;
-    const isKnown = reason instanceof ProviderFailure;
-    reject(isKnown ? reason : new ProviderFailure('cancelled', 'cancelled', 'The call was cancelled.'));
-  };
+  const abort = () => reject(failureOf(signal));
   if (signal.aborted) abort();
   signal.addEventListener('abort', abort, { once: true });
   try {
@@ -18,4 +14,15 @@ export async function untilAborted<Value>(work: Promise<Value>, signal: AbortSig
   } finally {
     signal.removeEventListener('abort', abort);
   }
+}
+
+/** Throws that failure where the signal is aborted. */
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw failureOf(signal);
+}
+
+function failureOf(signal: AbortSignal): ProviderFailure {
+  const reason: unknown = signal.reason;
+  if (reason instanceof ProviderFailure) return reason;
+  return new ProviderFailure('cancelled', 'cancelled', 'The call was cancelled.');
 }
