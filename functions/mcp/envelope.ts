@@ -1,6 +1,7 @@
-import { parseStrictJson, type StrictJsonLimits } from '../http/strict-json.ts';
+import { parseStrictJson, type StrictJsonLimits, textOf } from '../http/strict-json.ts';
 import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { compactJson, membersOf } from '../kernel/json-slices.ts';
 import { ErrorCode, invalidMeta, McpError } from './errors.ts';
 
 export type RequestId = string | number;
@@ -10,6 +11,8 @@ export interface McpCall {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonMembers;
+  /** The arguments as the body spells them, as JSON without white space. Cut out where somebody asks. */
+  readonly argumentsText: () => string;
 }
 
 /** One message of a body: a request, a notification, or the refusal with the id as far as it could be read. */
@@ -37,7 +40,17 @@ export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMes
   if (typeof method !== 'string') return refusal(known, invalidRequest('the method is not a string'));
   if (!isJsonObject(params)) return refusal(known, invalidRequest('the params are not an object'));
   if (known === undefined) return { kind: 'notification' };
-  return { kind: 'call', call: { id: known, method, params } };
+  const argumentsText = (): string => argumentsOf(textOf(body));
+  return { kind: 'call', call: { id: known, method, params, argumentsText } };
+}
+
+function argumentsOf(message: string): string {
+  return memberOf(memberOf(compactJson(message), 'params'), 'arguments');
+}
+
+/** The text of a member that is an object; without one an empty object. */
+function memberOf(object: string, wanted: string): string {
+  return membersOf(object).find(({ name }) => name === wanted)?.value ?? '{}';
 }
 
 function refusal(id: RequestId | undefined, error: McpError): ReadMessage {

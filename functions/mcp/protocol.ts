@@ -61,6 +61,7 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
       caller: request.caller,
       correlationId: request.correlationId,
       signal: request.signal,
+      argumentsText: call.argumentsText,
       capabilities: meta.capabilities,
       notifyProgress: progressOf(meta, queue),
       matched: (operation) => {

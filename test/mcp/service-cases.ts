@@ -24,7 +24,9 @@ export const [WORDS, VECTORS, GRAPH] = ['articles', 'manuals', 'people'];
 
 const question = { query: 'hello', collections: [WORDS], searchMode: 'lexical', limit: 2 };
 const retrievalCase = { name: 'hello', request: question, expected: [{ id: 'a-0' }] };
-const item = { documentId: 'kettle', partitionKey: 'p', text: 'Fill the kettle.' };
+/** A number whose spelling is lost where a value is written anew. */
+const price: unknown = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON('1.50');
+const item = { documentId: 'kettle', partitionKey: 'p', text: 'Fill the kettle.', metadata: { price } };
 
 /** The envelope of a small graph. */
 export const people = {
@@ -84,14 +86,17 @@ export const taskCases: Readonly<Record<string, OperationCase>> = {
   startCollectionImportJob: {
     path: { collection: 'imported' },
     body: {
-      snapshot: { policy: { name: 'imported' }, records: [{ id: 'only', partitionKey: 'p' }] },
+      snapshot: {
+        policy: { name: 'imported' },
+        records: [{ id: 'only', partitionKey: 'p', content: { price } }],
+      },
       replaceExisting: true,
     },
     shows: '"id":"only"',
   },
   startRecordBatchUpsertJob: {
     path: { collection: WORDS },
-    body: { records: [{ id: 'b-1', partitionKey: 'p', type: 'article', metadata: {}, content: {} }] },
+    body: { records: [{ id: 'b-1', partitionKey: 'p', type: 'article', metadata: {}, content: { price } }] },
     shows: '"id":"b-1"',
   },
   startEmbeddingJob: { body: { texts: ['A report'], purpose: 'passage' }, shows: '"purpose":"passage"' },
@@ -117,7 +122,12 @@ export const taskCases: Readonly<Record<string, OperationCase>> = {
   },
   startGraphImportJob: {
     path: { collection: GRAPH },
-    body: { envelope: { scope: { graphId: 'people' }, nodes: [{ id: 'cleo', type: 'person' }] } },
+    body: {
+      envelope: {
+        scope: { graphId: 'people' },
+        nodes: [{ id: 'cleo', type: 'person', properties: { price } }],
+      },
+    },
     shows: '"nodeCount":1',
   },
   startGraphInspectionJob: {

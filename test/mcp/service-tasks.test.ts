@@ -10,7 +10,7 @@ import {
   withArticles,
   withoutTasks,
 } from './service-stage.ts';
-import { bodyOf, fieldsOf } from './support.ts';
+import { bodyOf, fieldsOf, TASKS, withCapabilities } from './support.ts';
 
 /** Tasks over runs and jobs of the real service. `other` is a second instance over the same database. */
 let service: McpService;
@@ -191,6 +191,23 @@ test('a job that fails is a completed task with an error of the tool', async () 
     status: 'completed',
     result: { isError: true, structuredContent: { status: 'failed' } },
   });
+});
+
+test('what a task writes keeps the spelling of its numbers, wherever the message has white space', async () => {
+  const content = '{"tiny":0.1000000000000000055511151231257827,"money":1.50,"2":"b","1":"a"}';
+  const written = `{"id":"spelled","partitionKey":"p","type":"article","metadata":{},"content":${content}}`;
+  const params = { name: START, arguments: 'here', _meta: withCapabilities(TASKS) };
+  const body = JSON.stringify(bodyOf('tools/call', params), null, 2);
+  const given = `{ "records" : [\n${written} ], "collection": "articles" }`;
+  const response = await service.send({
+    body: Buffer.from(body.replace('"here"', given)),
+    headers: { ...fieldsOf('tools/call', params), [IDENTITY]: 'writer' },
+  });
+  const { taskId } = response.json<{ result: { taskId: string } }>().result;
+  expect(await endOf(service, 'writer', taskId)).toMatchObject({ result: { isError: false } });
+  const path = '/collections/articles/records/p/spelled';
+  const stored = await service.call({ method: 'GET', path, headers: { [IDENTITY]: 'writer' } });
+  expect(stored.body).toContain(`"content":${content}`);
 });
 
 test('the same key gives the same task', async () => {

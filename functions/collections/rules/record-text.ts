@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import { compactJson, type JsonMember, membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
-import { compactJson, type JsonMember, membersOf, objectOf } from './json-slices.ts';
 import type { CollectionPolicy } from './policy.ts';
 import { checkPartitionKey, checkRecordId, type RecordKey, type RecordValue } from './record-key.ts';
 import { etagOf, type StoredStamp } from './record-write.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compactJson } from './json-slices.ts';
+import { compactJson } from '../../kernel/json-slices.ts';
 import { splitItems } from './request-items.ts';
 
 test('items keep their text: order of members, spelling of numbers, escapes', () => {

@@ -1,4 +1,4 @@
-import { itemsOf, membersOf, objectOf } from './json-slices.ts';
+import { itemsOf, membersOf, objectOf } from '../../kernel/json-slices.ts';
 
 /** The items of one array of a JSON text, each as it is written, and the text around them. */
 export interface RequestItems {

@@ -1,5 +1,5 @@
+import { type JsonMember, membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { bytesOf, floatsOf } from '../../store/nearest/float-bytes.ts';
-import { type JsonMember, membersOf, objectOf } from './json-slices.ts';
 import { float32Texts } from './snapshot/float32-text.ts';
 import type { RecordVector } from './vectors.ts';
 

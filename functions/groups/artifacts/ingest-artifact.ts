@@ -1,5 +1,4 @@
 import { collectionMissing, readCollection } from '../../collections/read-policy.ts';
-import { compactJson, membersOf } from '../../collections/rules/json-slices.ts';
 import { readRecord } from '../../collections/rules/record-text.ts';
 import type { ByteBody } from '../../http/byte-body.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
@@ -14,6 +13,7 @@ import {
 import { jobScope } from '../../jobs/job-scope.ts';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
+import { compactJson, membersOf } from '../../kernel/json-slices.ts';
 import type { ByteLease } from '../../objects/bytes-in-flight.ts';
 import { type ReceivedBytes, receiveBytes } from '../../objects/receive-bytes.ts';
 import { type ArtifactManifest, readManifest } from '../../objects/rules/artifact-manifest.ts';

@@ -3,6 +3,8 @@ import type { InProcessInput } from '../../http/in-process.ts';
 import type { ParameterValue } from '../../http/parameters.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import { membersOf, objectOf } from '../../kernel/json-slices.ts';
+import { JsonText } from '../../kernel/json-value-text.ts';
 
 /** Arguments of a tool as the input of its operation: parameters and members of the body stand side by side. */
 
@@ -18,11 +20,15 @@ export function offsetOf(given: JsonObject): number | null {
   throw invalidMember(`/${OFFSET_ARGUMENT}`, 'must be a whole number from 0');
 }
 
-/** `names` are the arguments that the tool has. Throws for others, and for parameters of a wrong type. */
+/**
+ * `names` are the arguments that the tool has. Throws for others, and for parameters of a wrong type. `textOfAll` are the
+ * arguments as the client spelled them.
+ */
 export function inputOf(
   entry: OperationEntry,
   names: ReadonlySet<string>,
   given: JsonObject,
+  textOfAll: () => string,
 ): InProcessInput {
   if (Object.keys(given).some((name) => !names.has(name))) throw unknownArgument();
   const [route] = entry.routes;
@@ -39,7 +45,14 @@ export function inputOf(
       if (value !== null) headers['idempotency-key'] = textOf(name, value);
     } else body[name] = value;
   }
-  return { params, query, headers, ...(entry.bodyLimitBytes === null ? {} : { body }) };
+  if (entry.bodyLimitBytes === null) return { params, query, headers };
+  const isKept = entry.keepsText === true;
+  return { params, query, headers, body: isKept ? spelled(textOfAll(), body) : body };
+}
+
+/** The members of the body in the spelling that the operation keeps. */
+function spelled(text: string, body: Readonly<Record<string, unknown>>): JsonText {
+  return new JsonText(objectOf(membersOf(text).filter(({ name }) => Object.hasOwn(body, name))));
 }
 
 function isOf(route: OperationRoute | undefined, place: 'path' | 'query', name: string): boolean {

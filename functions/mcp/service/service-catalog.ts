@@ -2,10 +2,18 @@ import { createHash } from 'node:crypto';
 import type { OperationEntry } from '../../../contracts/operation.ts';
 import { isFixedDocument } from '../../http/fixed-document.ts';
 import { PERMIT_BYTES } from '../../http/rate-limit.ts';
+import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
 import type { McpCaller } from '../caller.ts';
 import { taskCapability } from '../capabilities.ts';
-import type { McpCatalog, McpResource, McpTool, ResourceAnswer, ToolDefinition } from '../catalog.ts';
+import type {
+  McpCatalog,
+  McpContext,
+  McpResource,
+  McpTool,
+  ResourceAnswer,
+  ToolDefinition,
+} from '../catalog.ts';
 import { inputOf, offsetOf } from './arguments.ts';
 import { boundedResult } from './bounded-result.ts';
 import { callAs, mayCall, type ServiceOperations } from './call-operation.ts';
@@ -96,13 +104,15 @@ function toolOf(
   { entry, exposure, definition }: OfferedTool,
 ): McpTool {
   const names = new Set(Object.keys((definition.inputSchema['properties'] ?? {}) as object));
+  const inputFrom = (given: JsonObject, { argumentsText }: McpContext) =>
+    inputOf(entry, names, given, argumentsText);
   if (exposure === 'task')
     return {
       operation: entry.id,
       definition,
       needs: taskCapability,
       async call(given, context) {
-        const admitted = await callAs(parts, entry, inputOf(entry, names, given), context);
+        const admitted = await callAs(parts, entry, inputFrom(given, context), context);
         return { resultType: 'task', task: await tasks.of(admitted) };
       },
     };
@@ -111,7 +121,7 @@ function toolOf(
     definition,
     async call(given, context) {
       const offset = offsetOf(given);
-      const { answer, text } = await callAs(parts, entry, inputOf(entry, names, given), context);
+      const { answer, text } = await callAs(parts, entry, inputFrom(given, context), context);
       const result = boundedResult(text, offset, parts.lengthMax);
       return withNextPage(result, nextPageOf(entry, answer));
     },

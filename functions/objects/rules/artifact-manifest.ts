@@ -1,6 +1,6 @@
 import type { ArtifactRecordIngestManifest } from '../../../contracts/generated/models.ts';
-import { membersOf } from '../../collections/rules/json-slices.ts';
 import { checkCollectionName } from '../../collections/rules/policy.ts';
+import { membersOf } from '../../kernel/json-slices.ts';
 import { readMediaType } from './media-type.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
 import { type ObjectPlace, readPlace } from './object-name.ts';

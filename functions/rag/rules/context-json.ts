@@ -1,5 +1,5 @@
-import { membersOf } from '../../collections/rules/json-slices.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { membersOf } from '../../kernel/json-slices.ts';
 import type { ContextCitation } from './citations.ts';
 import type { ContextChunk } from './context-chunks.ts';
 import type { ContextMatch } from './context-match.ts';

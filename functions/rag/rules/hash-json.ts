@@ -1,5 +1,5 @@
-import { itemsOf, membersOf } from '../../collections/rules/json-slices.ts';
 import { snapshotString } from '../../collections/rules/snapshot/snapshot-json.ts';
+import { itemsOf, membersOf } from '../../kernel/json-slices.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 
 /** What a plan hash reads: values of the service, and JSON texts of the request, whose numbers keep their spelling. */

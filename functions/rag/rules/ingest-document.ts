@@ -1,6 +1,6 @@
-import { compactJson, itemsOf, membersOf, objectOf } from '../../collections/rules/json-slices.ts';
 import type { CollectionPolicy } from '../../collections/rules/policy.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
+import { compactJson, itemsOf, membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { type HashValue, hashJson, hashJsonOf } from './hash-json.ts';

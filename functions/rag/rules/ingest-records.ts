@@ -1,5 +1,5 @@
-import { membersOf, objectOf } from '../../collections/rules/json-slices.ts';
 import { float32Texts } from '../../collections/rules/snapshot/float32-text.ts';
+import { membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { chunkFacts, sourceFieldOf } from './chunk-facts.ts';
 import type { IngestDocument } from './ingest-document.ts';
 import { MANIFEST_TYPE } from './limits.ts';

@@ -1,4 +1,3 @@
-import { compactJson } from '../../../collections/rules/json-slices.ts';
 import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import type { RecordAccess } from '../../../identity/record-access.ts';
@@ -7,6 +6,7 @@ import type { JobPlugin } from '../../../jobs/job-plugin.ts';
 import { jobScope, type ProductTenant } from '../../../jobs/job-scope.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
+import { compactJson } from '../../../kernel/json-slices.ts';
 import { checkBatch, checkIngestRequest, type IngestRequest } from '../../../rag/rules/ingest-request.ts';
 import { stageText } from '../../records/library/staged-payload.ts';
 import { BATCH_HANDLER, TEXT_HANDLER } from './job-parts.ts';

@@ -1,4 +1,3 @@
-import { compactJson } from '../../../collections/rules/json-slices.ts';
 import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import type { ExecutionAccess } from '../../../identity/execution-access.ts';
@@ -8,6 +7,7 @@ import type { JobPlugin } from '../../../jobs/job-plugin.ts';
 import { jobScope, type ProductTenant } from '../../../jobs/job-scope.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
+import { compactJson } from '../../../kernel/json-slices.ts';
 import type { RunScope } from '../../../runs/run.ts';
 import { BATCH_HANDLER, IMPORT_HANDLER } from './record-job-parts.ts';
 import { stageText } from './staged-payload.ts';
