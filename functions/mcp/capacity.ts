@@ -26,6 +26,8 @@ export class RequestCapacity {
   readonly #address: string;
   #flight: Flight | null = null;
   #callerName: string;
+  /** What the body took beside the permit of the request. */
+  #bodyPermits = 0;
   /** The fields of the answer that tell how much is left. */
   readonly fields: HeaderField[] = [];
 
@@ -47,7 +49,10 @@ export class RequestCapacity {
 
   /** The request, whose body takes further permits while it arrives. */
   weighed(): RawRequest {
-    return weighedRequest(this.#request, this.#charge);
+    return weighedRequest(this.#request, (permits) => {
+      this.#bodyPermits += permits;
+      this.#charge(permits);
+    });
   }
 
   /** Begins to count the bytes of the caller. */
@@ -65,8 +70,12 @@ export class RequestCapacity {
   get ofCall(): McpCapacity {
     const { limits, large } = this.#shared;
     return {
-      permit: (rateClass) => limits.acquire(rateClass, this.#addressOf, this.#request.signal, () => {}),
+      permit: async (rateClass) => {
+        await limits.acquire(rateClass, this.#addressOf, this.#request.signal, () => {});
+        limits.charge(rateClass, this.#addressOf, this.#bodyPermits);
+      },
       charge: this.#charge,
+      chargeTo: (rateClass, permits) => limits.charge(rateClass, this.#addressOf, permits),
       hold: this.take,
       turnOf: (operation) => large.turnOf(this.#callerName, operation),
       spent: large.spent,

@@ -121,10 +121,15 @@ export interface McpContext {
 }
 
 export interface McpCapacity {
-  /** Takes a permit of the rate limit that requests to operations of the class count against. Throws `rate_limited`. */
+  /**
+   * Takes a permit of the rate limit that requests to operations of the class count against, and what the body of the message
+   * weighs. Throws `rate_limited`.
+   */
   readonly permit: (rateClass: string | null) => Promise<void>;
   /** Takes further permits of the endpoint for a large answer that costs nothing to make. */
   readonly charge: (permits: number) => void;
+  /** Takes further permits of the class for a call that costs more than others. */
+  readonly chargeTo: (rateClass: string | null, permits: number) => void;
   /** Counts bytes of an answer before they are held; throws where too many are under way. */
   readonly hold: (bytes: number) => void;
   /** A promise to wait for before an answer of the operation is read or written: large ones are made one by one. */

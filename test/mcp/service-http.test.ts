@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type InjectedRequest } from '../../functions/http/host-inject.ts';
 import { IDENTITY, type McpService, startMcpService } from './service-stage.ts';
-import { bodyOf, fieldsOf } from './support.ts';
+import { bodyOf, fieldsOf, TASKS, withCapabilities } from './support.ts';
 
 /** What HTTP decides before the protocol: the credential, the page, the sizes and the rate. */
 
@@ -191,6 +192,33 @@ describe('O11: a flood', () => {
       headers: { [IDENTITY]: 'reader' },
     });
     expect(rest.status).toBe(429);
+    await limited.close();
+  });
+
+  test.each([
+    ['refused starts, which are stored,', 'absent.handler', ''],
+    ['large starts', 'invoice.render', 'a'.repeat(300_000)],
+  ])('of %s ends as soon as over REST', async (_, handlerId, text) => {
+    const limited = await startMcpService({ settings: { 'Server:ExecutionRateLimit:PermitLimit': '40' } });
+    const given = { handlerId, scope: { productId: 'papers', tenantId: 'acme' }, payload: { text } };
+    const params = { name: 'svc_execution_start_run_v1', arguments: given, _meta: withCapabilities(TASKS) };
+    const startsUntilRefused = async (socketAddress: string, request: InjectedRequest) => {
+      for (let starts = 0; ; starts += 1) {
+        const { body } = await limited.call({ ...request, socketAddress });
+        if (body.includes('rate_limited')) return starts;
+      }
+    };
+    const headers = { [IDENTITY]: 'writer' };
+    const rest = { method: 'POST', path: '/execution/runs', body: given, headers };
+    const mcp = {
+      method: 'POST',
+      path: '/mcp',
+      body: bodyOf('tools/call', params),
+      headers: { ...fieldsOf('tools/call', params), ...headers },
+    };
+    const overRest = await startsUntilRefused('192.0.2.1', rest);
+    expect(overRest).toBeLessThan(10);
+    expect(await startsUntilRefused('192.0.2.2', mcp)).toBe(overRest);
     await limited.close();
   });
 

@@ -2,6 +2,7 @@ import type { OperationEntry } from '../../../contracts/operation.ts';
 import { type Answer, isByteIterable } from '../../http/answer.ts';
 import { fixedBytesOf } from '../../http/fixed-document.ts';
 import type { CallOperation, InProcessContext, InProcessInput } from '../../http/in-process.ts';
+import { chargeRefusal } from '../../http/weighed.ts';
 import type { Authorizer } from '../../identity/authorizer.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -61,6 +62,9 @@ export async function callAs(
     signal,
     ...(draining === undefined ? {} : { draining }),
     ...holdsOf(entry, capacity),
+  }).catch((error: unknown) => {
+    chargeRefusal(error, (permits) => capacity?.chargeTo(entry.rateClass, permits));
+    throw error;
   });
   const turn = capacity?.turnOf(entry.id) ?? null;
   if (turn !== null) await turn;
