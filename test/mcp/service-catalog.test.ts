@@ -185,6 +185,49 @@ describe('each tool answers what REST answers', () => {
   });
 });
 
+describe('each tool answers in parts that are one answer', () => {
+  let narrow: McpService;
+
+  beforeAll(async () => {
+    narrow = await startMcpService({
+      folder: service.folder,
+      settings: { 'Mcp:ResultCharactersMax': '1000' },
+    });
+  });
+
+  afterAll(() => narrow.close());
+
+  const traced: Readonly<Record<string, Members>> = {
+    retrieve: { includeTrace: true },
+    buildRagContext: { includeTrace: true },
+    buildRagPrompt: { context: { ...toolCases({ runId: '' })['buildRagContext']?.body, includeTrace: true } },
+  };
+  test.each(tools.map((each) => [each.operationId, each] as const))('%s', async (operationId, tool) => {
+    const given = caseOf(operationId);
+    const body = { ...given.body, ...traced[operationId] };
+    const answer = (await rest(operationId, { ...given, ...(given.body && { body }) })).json();
+    const partAt = async (answerOffset: unknown) => {
+      const sent = { ...argumentsOf({ ...given, body }), answerOffset };
+      const result = await callTool(narrow, 'writer', tool.definition.name, sent);
+      return (result['structuredContent'] as { part: Members }).part;
+    };
+    // A short answer has one part, and its hash, too, is the same in the next call.
+    const hashes = new Set([(await partAt(0))['hash']]);
+    let whole = '';
+    for (let at: unknown = 0; at !== null; ) {
+      const { text, hash, nextOffset } = await partAt(at);
+      whole += String(text);
+      hashes.add(hash);
+      at = nextOffset;
+    }
+    expect(withoutTraceIds(plain(JSON.parse(whole)))).toEqual(withoutTraceIds(plain(answer)));
+    expect(hashes.size).toBe(1);
+  });
+
+  const withoutTraceIds = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(value).replaceAll(/"trace-[0-9a-f]{32}"/g, '"a trace"'));
+});
+
 describe('each resource is what REST answers', () => {
   test.each(resources.map((each) => [each.operationId, each] as const))(
     '%s',

@@ -4,18 +4,25 @@ import { invalidMember } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import type { ToolResult } from '../catalog.ts';
 import { OFFSET_ARGUMENT } from './arguments.ts';
+import { type SteadyText, steadyText } from './own-values.ts';
 
 /** Says that the texts of a result are data of the tenant, and nothing that the service tells a model. */
 const DATA: JsonObject = { 'svc.runtime/content': 'data' };
 
 /**
  * The JSON text of an answer as a result: whole where it fits, else the part from `offset` on. The parts of an answer have
- * one hash, so that a caller sees whether the answer changed between two of them.
+ * one hash, so that a caller sees whether the answer changed between two of them. Each part is cut from an answer of its own, so
+ * those with one hash differ in nothing but whole values of their calls, such as the moment.
  */
-export function boundedResult(text: string, offset: number | null, lengthMax: number): ToolResult {
+export function boundedResult(
+  operationId: string,
+  text: string,
+  offset: number | null,
+  lengthMax: number,
+): ToolResult {
   if (offset === null && sentLength(text, lengthMax) <= lengthMax)
     return resultOf(parseJson(text) as Json, text);
-  const part = partOf(text, offset ?? 0, lengthMax);
+  const part = partOf(steadyText(operationId, text), offset ?? 0, lengthMax);
   return resultOf(part, JSON.stringify(part));
 }
 
@@ -34,14 +41,15 @@ export function resultOf(structuredContent: Json, text: string): ToolResult {
   };
 }
 
-function partOf(text: string, offset: number, lengthMax: number): JsonObject {
+function partOf(whole: SteadyText, offset: number, lengthMax: number): JsonObject {
+  const { text } = whole;
   if (offset > text.length)
     throw invalidMember(`/${OFFSET_ARGUMENT}`, `is behind the end of the answer, at ${text.length}`);
-  const begin = offset > 0 && isSecondHalf(text, offset) ? offset - 1 : offset;
-  const hash = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  const begin = placeOfCut(whole, offset).before;
+  const hash = hashOf(whole);
   // A text with many quotes grows when it is written into a message, so as much of it is taken as fits there.
   for (let count = lengthMax; ; ) {
-    const part = { part: { ...cutOf(text, begin, count), length: text.length, hash } };
+    const part = { part: { ...cutOf(whole, begin, count), length: text.length, hash } };
     const length = JSON.stringify(JSON.stringify(part)).length;
     if (length <= lengthMax || count === 1) return part;
     count = Math.max(1, Math.floor((Math.min(count, text.length - begin) * lengthMax) / length));
@@ -49,10 +57,32 @@ function partOf(text: string, offset: number, lengthMax: number): JsonObject {
 }
 
 /** About `count` characters from `begin` on, without a cut through one. */
-function cutOf(text: string, begin: number, count: number) {
-  const at = Math.min(text.length, begin + count);
-  const end = at < text.length && isSecondHalf(text, at) ? at + 1 : at;
+function cutOf(whole: SteadyText, begin: number, count: number) {
+  const { text } = whole;
+  const { before, behind } = placeOfCut(whole, Math.min(text.length, begin + count));
+  const end = before <= begin ? behind : before;
   return { text: text.slice(begin, end), offset: begin, nextOffset: end < text.length ? end : null };
+}
+
+/** The places nearest to `at` where a cut splits neither a character nor a value of the call, which another call has changed. */
+function placeOfCut(
+  { text, own }: SteadyText,
+  at: number,
+): { readonly before: number; readonly behind: number } {
+  const within = own.find(({ begin, end }) => begin < at && at < end);
+  if (within !== undefined) return { before: within.begin, behind: within.end };
+  return at > 0 && isSecondHalf(text, at) ? { before: at - 1, behind: at + 1 } : { before: at, behind: at };
+}
+
+/** Of the answer without the values of the call. */
+function hashOf({ text, own }: SteadyText): string {
+  const hash = createHash('sha256');
+  let at = 0;
+  for (const { begin, end } of own) {
+    hash.update(text.slice(at, begin)).update(' '.repeat(end - begin));
+    at = end;
+  }
+  return `sha256:${hash.update(text.slice(at)).digest('hex')}`;
 }
 
 /** Whether a cut before `at` would split a character in two. */

@@ -122,7 +122,7 @@ function toolOf(
     async call(given, context) {
       const offset = offsetOf(given);
       const { answer, text } = await callAs(parts, entry, inputFrom(given, context), context);
-      const result = boundedResult(text, offset, parts.lengthMax);
+      const result = boundedResult(entry.id, text, offset, parts.lengthMax);
       return withNextPage(result, nextPageOf(entry, answer));
     },
   };

@@ -1,0 +1,58 @@
+import type { OperationId } from '../../../contracts/generated/operations.ts';
+import { membersOf } from '../../kernel/json-slices.ts';
+
+/**
+ * The values that each call has of its own, although its answer is the same: by operation, the members that lead to them. The
+ * parts of an answer come from several calls, so their text must not depend on these.
+ */
+const ownValues: Partial<Record<OperationId, readonly string[]>> = {
+  inspectCollection: ['generatedAt'],
+  inspectGraphCollection: ['generatedAt'],
+  doctorGraphCollection: ['generatedAt', 'inspection.generatedAt'],
+  retrieve: ofTrace('trace'),
+  buildRagContext: ofTrace('trace.retrieval'),
+  buildRagPrompt: ofTrace('context.trace.retrieval'),
+};
+
+function ofTrace(place: string): readonly string[] {
+  return ['id', 'durationMs', 'rerankTraceId'].map((name) => `${place}.${name}`);
+}
+
+/** Wider than each of them; one that is longer all the same gives the parts another hash. */
+const WIDTH = 48;
+
+export interface SteadyText {
+  readonly text: string;
+  /** Where the values of the call stand: no cut goes through one. */
+  readonly own: readonly { readonly begin: number; readonly end: number }[];
+}
+
+/** The answer with spaces behind the values of the call, so that all else stands at the same place in the answer of each call. */
+export function steadyText(operationId: string, text: string): SteadyText {
+  const paths = (ownValues as Readonly<Record<string, readonly string[]>>)[operationId] ?? [];
+  if (paths.length === 0) return { text, own: [] };
+  const own: { begin: number; end: number }[] = [];
+  let steady = '';
+  const write = (value: string, within: readonly (readonly string[])[]): void => {
+    if (within.some((path) => path.length === 0)) {
+      const begin = steady.length;
+      steady += value.padEnd(WIDTH);
+      own.push({ begin, end: steady.length });
+    } else if (within.length === 0 || !value.startsWith('{')) steady += value;
+    else {
+      for (const [at, member] of membersOf(value).entries()) {
+        steady += `${at === 0 ? '{' : ','}${JSON.stringify(member.name)}:`;
+        write(
+          member.value,
+          within.flatMap(([first, ...rest]) => (first === member.name ? [rest] : [])),
+        );
+      }
+      steady += '}';
+    }
+  };
+  write(
+    text,
+    paths.map((path) => path.split('.')),
+  );
+  return { text: steady, own };
+}
