@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -259,6 +262,36 @@ describe('a task is authorized with each request', () => {
       expect(answer).toEqual(await service.ask(stranger, `tasks/${method}`, unknown));
     }
     expect(await endless(taskId)).toBe('working');
+  });
+
+  test('by the principal that the settings of each request prove', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-mcp-gateway-'));
+    const path = join(folder, 'gateway.mjs');
+    writeFileSync(path, `export default { authenticate: ({ header }) => header('x-assertion') ?? null };`);
+    const gateway = await startMcpService({
+      folder: service.folder,
+      settings: {
+        'Server:RecordAccess:AuthenticatorType': path,
+        'Server:RecordAccess:AuthenticationMode': 'gateway',
+        'Server:RecordAccess:IdentityPolicies:3:Principal': 'editor',
+        'Server:RecordAccess:IdentityPolicies:3:Space': 'acme',
+        'Server:RecordAccess:IdentityPolicies:3:ProductId': 'papers',
+        'Server:RecordAccess:IdentityPolicies:3:AllowedOperations:0': 'write',
+      },
+    });
+    // An editor of records, whose runs belong to another name.
+    const ask = async (method: string, params: object) => {
+      const sent = { _meta: withCapabilities(TASKS), ...params };
+      const headers = { ...fieldsOf(method, sent), 'X-Assertion': 'editor', [IDENTITY]: 'writer' };
+      const answer = await gateway.send({ body: bodyOf(method, sent), headers });
+      return answer.json<{ result?: Readonly<Record<string, unknown>>; error?: object }>();
+    };
+    const started = await ask('tools/call', { name: START, arguments: batch(record('edited')) });
+    const taskId = started.result?.['taskId'];
+    expect(started).toMatchObject({ result: { resultType: 'task' } });
+    expect(await ask('tasks/get', { taskId })).toMatchObject({ result: { taskId } });
+    await gateway.close();
+    rmSync(folder, { recursive: true });
   });
 
   test('an id cannot be made from the id of a run', async () => {

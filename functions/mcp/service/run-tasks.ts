@@ -28,13 +28,16 @@ export class RunTasks implements McpTasks {
   }
 
   /** The task of the run or job that an operation admitted for the caller. */
-  async of({ answer, known, text }: CallAnswer): Promise<McpTask> {
+  async of({ answer, known, text }: CallAnswer, caller: McpCaller): Promise<McpTask> {
     const location = answer.headers?.['Location'];
     if (location === undefined) throw new Error('an admission names no place');
     const { entry, params } = this.#router.match('GET', location);
     const [id = '', ...others] = Object.values(params);
     if (others.length > 0) throw new Error(`the place of ${entry.id} has several parameters`);
-    const taskId = await this.#ids.issue({ operationId: entry.id, id }, known);
+    // Other settings may prove the caller to the operation that reads the task, and that one judges the id. What is started is
+    // started, also for a caller that is nobody there.
+    const reader = (await callerTo(caller, entry)) ?? known;
+    const taskId = await this.#ids.issue({ operationId: entry.id, id }, reader);
     return this.#taskOf(taskId, location, text);
   }
 

@@ -113,7 +113,7 @@ function toolOf(
       needs: taskCapability,
       async call(given, context) {
         const admitted = await callAs(parts, entry, inputFrom(given, context), context);
-        return { resultType: 'task', task: await tasks.of(admitted) };
+        return { resultType: 'task', task: await tasks.of(admitted, context.caller) };
       },
     };
   return {
