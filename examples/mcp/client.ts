@@ -60,20 +60,35 @@ export class McpClient {
     while (task.status === 'working') {
       onProgress(task.statusMessage ?? task.status);
       await new Promise((resolve) => setTimeout(resolve, task.pollIntervalMs ?? 1_000));
-      task = (await this.#send('tasks/get', { taskId: task.taskId })) as unknown as Task;
+      task = await this.#look(task.taskId);
     }
     if (task.result === undefined) throw new Error(`the task ended as ${task.status}`);
     return task.result;
   }
 
+  /** Looks at a task; again where the server is busy, after the time that it names. */
+  async #look(taskId: string): Promise<Task> {
+    for (;;) {
+      const response = await this.#post('tasks/get', { taskId });
+      if (response.status !== 429 && response.status !== 503)
+        return (await resultOf('tasks/get', response)) as unknown as Task;
+      const seconds = Number(response.headers.get('Retry-After') ?? 1);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    }
+  }
+
   async #send(method: string, params: Members): Promise<Members> {
+    return resultOf(method, await this.#post(method, params));
+  }
+
+  #post(method: string, params: Members): Promise<Response> {
     const meta = {
       [`${prefix}protocolVersion`]: REVISION,
       [`${prefix}clientInfo`]: { name: 'example', version: '1.0.0' },
       [`${prefix}clientCapabilities`]: { extensions: { [`${prefix}tasks`]: {} } },
     };
     const named = params['name'] ?? params['taskId'];
-    const response = await fetch(this.#url, {
+    return fetch(this.#url, {
       method: 'POST',
       headers: {
         ...this.#headers,
@@ -90,13 +105,16 @@ export class McpClient {
         params: { ...params, _meta: meta },
       }),
     });
-    const answer = (await response.json()) as {
-      result?: Members;
-      error?: { message: string };
-      detail?: string;
-    };
-    if (answer.result === undefined)
-      throw new Error(`${method}: ${answer.error?.message ?? answer.detail ?? response.status}`);
-    return answer.result;
   }
+}
+
+async function resultOf(method: string, response: Response): Promise<Members> {
+  const answer = (await response.json()) as {
+    result?: Members;
+    error?: { message: string };
+    detail?: string;
+  };
+  if (answer.result === undefined)
+    throw new Error(`${method}: ${answer.error?.message ?? answer.detail ?? response.status}`);
+  return answer.result;
 }

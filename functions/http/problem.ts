@@ -43,7 +43,8 @@ const closing = new Set<ProblemCode>([
 export function problemOf(error: unknown, correlationId: string): Problem {
   const refusal = serviceErrorOf(error);
   const { status, title, retryable } = problems[refusal.code];
-  const { errors, retryAfterSeconds = retryAfterDefaultSeconds[refusal.code], ...more } = refusal.extensions;
+  const { errors, retryAfterSeconds: _seconds, ...more } = refusal.extensions;
+  const retryAfterSeconds = retryAfterOf(refusal);
   const document = {
     // First, so that a refusal cannot replace the members of every problem document.
     ...more,
@@ -74,6 +75,11 @@ export function problemOf(error: unknown, correlationId: string): Problem {
       close: closing.has(refusal.code) || error instanceof BrokenBodyError,
     },
   };
+}
+
+/** When the caller should come back; `undefined` where the refusal does not say. */
+export function retryAfterOf({ code, extensions }: ServiceError): number | undefined {
+  return extensions.retryAfterSeconds ?? retryAfterDefaultSeconds[code];
 }
 
 /** The size and the tag of the bytes, from which a client makes a range that exists. */

@@ -25,19 +25,27 @@ const statuses: Readonly<Record<number, number>> = {
   [ErrorCode.unsupportedVersion]: 400,
 };
 
+interface HttpFacts {
+  readonly status?: number;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
 /** A refusal as a JSON-RPC error. Its message is ours; `data` holds values of the request only where the revision asks for them. */
 export class McpError extends Error {
   readonly code: number;
   readonly data: JsonMembers | undefined;
   /** The HTTP status of the answer. */
   readonly status: number;
+  /** When the client should come back. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: number, message: string, data?: JsonMembers, status = statuses[code] ?? 200) {
+  constructor(code: number, message: string, data?: JsonMembers, http: HttpFacts = {}) {
     super(message);
     this.name = 'McpError';
     this.code = code;
     this.data = data;
-    this.status = status;
+    this.status = http.status ?? statuses[code] ?? 200;
+    this.retryAfterSeconds = http.retryAfterSeconds;
   }
 }
 
@@ -47,7 +55,7 @@ export function invalidParams(message: string, data?: JsonMembers): McpError {
 
 /** `_meta` of the request is incomplete: the only invalid parameters with the status 400. */
 export function invalidMeta(message: string): McpError {
-  return new McpError(ErrorCode.invalidParams, message, undefined, 400);
+  return new McpError(ErrorCode.invalidParams, message, undefined, { status: 400 });
 }
 
 export function headerMismatch(header: string): McpError {

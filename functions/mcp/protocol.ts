@@ -30,6 +30,7 @@ export type McpReply = {
   readonly method: string | null;
   /** What the log says of the answer. */
   readonly facts: ReplyFacts;
+  readonly retryAfterSeconds?: number | undefined;
 } & ({ readonly message: JsonMembers | null } | { readonly messages: AsyncIterable<JsonMembers> });
 
 export interface ReplyFacts {
@@ -94,7 +95,8 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
       .catch((error: unknown) => {
         facts.refusal = refusalFor(error);
         const refusal = mcpErrorOf(error, parts, request.correlationId);
-        return { status: refusal.status, message: errorMessage(call.id, refusal) };
+        const { status, retryAfterSeconds } = refusal;
+        return { status, retryAfterSeconds, message: errorMessage(call.id, refusal) };
       });
     await Promise.race([final, queue.begun]);
     if (!queue.hasBegun) return { method, facts, ...(await final) };

@@ -1,5 +1,5 @@
 import { problems } from '../../contracts/generated/errors.ts';
-import { serviceErrorOf } from '../http/problem.ts';
+import { retryAfterOf, serviceErrorOf } from '../http/problem.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import { ExpectedAbsence, refusalWords, type ServiceError } from '../kernel/errors.ts';
 import { describeFailure } from '../kernel/log.ts';
@@ -34,9 +34,15 @@ export function toolError(error: unknown, parts: McpParts, correlationId: string
 export function mcpErrorOf(error: unknown, parts: McpParts, correlationId: string): McpError {
   if (error instanceof McpError) return error;
   const refusal = refusalOf(error, parts, correlationId);
-  return new McpError(ErrorCode.internal, `Internal error: ${refusal.message}`, {
-    [PROBLEM]: problemMembers(refusal, correlationId),
-  });
+  const { status, title, retryable } = problems[refusal.code];
+  const data = { [PROBLEM]: problemMembers(refusal, correlationId) };
+  // The revision has no code for a server that is busy: HTTP says it, as over REST.
+  if (retryable && (status === 429 || status === 503))
+    return new McpError(ErrorCode.internal, `${title}: ${refusal.message}`, data, {
+      status,
+      retryAfterSeconds: retryAfterOf(refusal),
+    });
+  return new McpError(ErrorCode.internal, `Internal error: ${refusal.message}`, data);
 }
 
 function refusalOf(error: unknown, { log }: McpParts, correlationId: string): ServiceError {
@@ -52,8 +58,9 @@ function refusalOf(error: unknown, { log }: McpParts, correlationId: string): Se
   return refusal;
 }
 
-function problemMembers({ code, extensions }: ServiceError, correlationId: string): JsonObject {
-  const { retryAfterSeconds } = extensions;
+function problemMembers(refusal: ServiceError, correlationId: string): JsonObject {
+  const { code } = refusal;
+  const retryAfterSeconds = retryAfterOf(refusal);
   return {
     code,
     retryable: problems[code].retryable,

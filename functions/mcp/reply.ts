@@ -18,6 +18,7 @@ export function writeReply(reply: McpReply): RawResponse {
   }
   const headers: (readonly [string, string])[] = [['Cache-Control', 'no-store']];
   if (reply.message === null) return { status, headers, body: null, close: false };
+  if (reply.retryAfterSeconds !== undefined) headers.push(['Retry-After', String(reply.retryAfterSeconds)]);
   headers.push(['Content-Type', 'application/json']);
   return { status, headers, body: bodyOf(reply.message), close: false };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type InjectedRequest } from '../../functions/http/host-inject.ts';
-import { IDENTITY, type McpService, startMcpService } from './service-stage.ts';
+import { callTool, IDENTITY, type McpService, startMcpService } from './service-stage.ts';
 import { bodyOf, fieldsOf, TASKS, withCapabilities } from './support.ts';
 
 /** What HTTP decides before the protocol: the credential, the page, the sizes and the rate. */
@@ -219,6 +219,28 @@ describe('O11: a flood', () => {
     const overRest = await startsUntilRefused('192.0.2.1', rest);
     expect(overRest).toBeLessThan(10);
     expect(await startsUntilRefused('192.0.2.2', mcp)).toBe(overRest);
+    await limited.close();
+  });
+
+  test('of looks at a task is refused with 429, and with the time to come back', async () => {
+    const limited = await startMcpService({ settings: { 'Server:ExecutionRateLimit:PermitLimit': '2' } });
+    const given = { handlerId: 'invoice.render', scope: { productId: 'papers', tenantId: 'acme' } };
+    const { taskId } = await callTool(limited, 'writer', 'svc_execution_start_run_v1', given);
+    const params = { taskId, _meta: withCapabilities(TASKS) };
+    const headers = { ...fieldsOf('tasks/get', params), [IDENTITY]: 'writer' };
+    const look = () => limited.send({ body: bodyOf('tasks/get', params), headers });
+    expect((await look()).status).toBe(200);
+    const refused = await look();
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, expect.stringMatching(/^\d+$/)]);
+    const { error } = refused.json<{ error: { message: string; data: object } }>();
+    expect(error.message).toMatch(/^Rate limited: /);
+    expect(error.data).toMatchObject({
+      'svc.runtime/problem': {
+        code: 'rate_limited',
+        retryable: true,
+        retryAfterSeconds: Number(refused.headers['retry-after']),
+      },
+    });
     await limited.close();
   });
 
