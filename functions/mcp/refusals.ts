@@ -7,6 +7,7 @@ import type { ToolResult } from './catalog.ts';
 import { ErrorCode, McpError } from './errors.ts';
 import type { McpParts, Refusal } from './exchange.ts';
 import { PROBLEM } from './names.ts';
+import { ownWords } from './own-words.ts';
 
 /** The code and the severity with which the log of REST calls shows the same refusal. The status of the MCP answer does not matter. */
 export function refusalFor(error: unknown): Refusal {
@@ -19,12 +20,21 @@ export function refusalFor(error: unknown): Refusal {
   return { code, severity: problems[code].status >= 500 ? 'ERROR' : 'WARNING' };
 }
 
-/** A refusal of the service as the text of a tool error. An unexpected error is logged, and says only that there was one. */
-export function toolError(error: unknown, parts: McpParts, correlationId: string): ToolResult {
+/**
+ * A refusal of the service as the text of a tool error, without the texts of the arguments. An unexpected error is logged, and
+ * says only that there was one.
+ */
+export function toolError(
+  error: unknown,
+  given: JsonObject,
+  parts: McpParts,
+  correlationId: string,
+): ToolResult {
   const refusal = refusalOf(error, parts, correlationId);
+  const words = ownWords(refusalWords(refusal, 'The arguments'), given);
   return {
     resultType: 'complete',
-    content: [{ type: 'text', text: `${refusalWords(refusal, 'The arguments')} (${refusal.code})` }],
+    content: [{ type: 'text', text: `${words} (${refusal.code})` }],
     isError: true,
     _meta: { [PROBLEM]: problemMembers(refusal, correlationId) },
   };

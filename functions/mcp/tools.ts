@@ -38,7 +38,7 @@ export const callTool: AnswerMethod = async (exchange) => {
   } catch (error) {
     if (error instanceof McpError) throw error;
     exchange.refused(refusalFor(error));
-    return toolResult(toolError(error, parts, context.correlationId));
+    return toolResult(toolError(error, toolArguments, parts, context.correlationId));
   }
   if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);
   if (answer.resultType === 'complete') return toolResult(answer);

@@ -185,6 +185,25 @@ describe('O06: instructions in stored data', () => {
     ]);
     for (const answer of answers) expect(JSON.stringify(answer)).not.toMatch(/ignore.all/i);
   });
+
+  const quoting = `${hostile} "now" 'here' \\ `;
+  const scope = { productId: 'papers', tenantId: 'acme' };
+  test.each([
+    ['svc_records_query_v1', { collection: 'ignore-all-that-came-before' }, 'collection_not_found'],
+    ['svc_retrieval_retrieve_v1', { query: 'x', collections: ['ignore-all-rules'] }, 'collection_not_found'],
+    ['svc_execution_start_run_v1', { handlerId: hostile, scope }, 'handler_missing'],
+    ['svc_execution_start_run_v1', { handlerId: quoting, scope }, 'handler_missing'],
+    [
+      'svc_execution_start_run_v1',
+      { handlerId: 'invoice.render', pluginId: hostile, scope },
+      'plugin_mismatch',
+    ],
+  ])('in arguments of %s do not come back as words of its error', async (name, given, code) => {
+    const result = await callTool(service, 'writer', name, given);
+    expect(result).toMatchObject({ isError: true, _meta: { 'svc.runtime/problem': { code } } });
+    expect(JSON.stringify(result)).toContain('(as given)');
+    expect(JSON.stringify(result)).not.toMatch(/ignore.all/i);
+  });
 });
 
 function record(id: string, text: string) {
