@@ -220,4 +220,5 @@ interface McpTaskHead {
   /** How long the task is kept at least from its creation on, in milliseconds; `null` where no time ends it. */
   readonly ttlMs: number | null;
   readonly pollIntervalMs?: number;
+  readonly _meta?: JsonObject;
 }

@@ -16,7 +16,7 @@ export function toolResult({ content, structuredContent, isError, _meta }: ToolR
 
 /** What every answer about a task holds. */
 export function taskHead(task: McpTask): JsonMembers {
-  const { statusMessage, pollIntervalMs } = task;
+  const { statusMessage, pollIntervalMs, _meta } = task;
   return {
     taskId: task.taskId,
     status: task.status,
@@ -25,6 +25,7 @@ export function taskHead(task: McpTask): JsonMembers {
     lastUpdatedAt: formatUtc(task.lastUpdatedAt),
     ttlMs: task.ttlMs,
     ...(pollIntervalMs === undefined ? {} : { pollIntervalMs }),
+    ...(_meta === undefined ? {} : { _meta }),
   };
 }
 

@@ -7,7 +7,7 @@ import { OFFSET_ARGUMENT } from './arguments.ts';
 import { type SteadyText, steadyText } from './own-values.ts';
 
 /** Says that the texts of a result are data of the tenant, and nothing that the service tells a model. */
-const DATA: JsonObject = { 'svc.runtime/content': 'data' };
+export const DATA: JsonObject = { 'svc.runtime/content': 'data' };
 
 /**
  * The JSON text of an answer as a result: whole where it fits, else the part from `offset` on. The parts of an answer have

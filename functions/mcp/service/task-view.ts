@@ -2,7 +2,7 @@ import type { JsonMembers } from '../../identity/oidc/json-object.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { McpTask, ToolResult } from '../catalog.ts';
 import { ErrorCode } from '../errors.ts';
-import { resultOf, sentLength } from './bounded-result.ts';
+import { DATA, resultOf, sentLength } from './bounded-result.ts';
 
 /** How often a client should ask, in milliseconds. */
 const POLL_MS = 1_000;
@@ -101,10 +101,10 @@ function unreadable(taskId: string, now: number): McpTask {
   return { taskId, createdAt: now, lastUpdatedAt: now, ttlMs: null, status: 'failed', error };
 }
 
-/** The step that the handler names, as one line that hides nothing from a reader; else how far it is. */
-function messageOf({ currentStep, progress }: JsonMembers): { readonly statusMessage?: string } {
+/** The step that the handler names, marked as its text, as one line that hides nothing from a reader; else how far it is. */
+function messageOf({ currentStep, progress }: JsonMembers): Pick<McpTask, 'statusMessage' | '_meta'> {
   const step = typeof currentStep === 'string' ? plainLineOf(currentStep) : '';
-  if (step !== '') return { statusMessage: step };
+  if (step !== '') return { statusMessage: step, _meta: DATA };
   return typeof progress === 'number' ? { statusMessage: `${Math.floor(progress * 100)} %` } : {};
 }
 
