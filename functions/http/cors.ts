@@ -15,7 +15,7 @@ export interface Cors {
 }
 
 const exposed =
-  'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed, Link, Svc-Truncated, ETag, Content-Range, Accept-Ranges';
+  'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed, Link, Svc-Truncated, ETag, Content-Range, Accept-Ranges, WWW-Authenticate';
 
 export function createCors(settings: CorsSettings): Cors {
   const origins = new Set(settings.allowedOrigins);

@@ -103,6 +103,17 @@ describe('a page', () => {
     expect(preflight.headers['access-control-allow-headers']).toBe('mcp-method, mcp-protocol-version');
   });
 
+  test('of an allowed origin may read where tokens come from', async () => {
+    const Origin = 'https://app.example.com';
+    const { status, headers } = await service.send({
+      body: bodyOf('tools/list'),
+      headers: { ...fieldsOf('tools/list'), Origin },
+    });
+    expect([status, headers['access-control-allow-origin']]).toEqual([401, Origin]);
+    expect(headers['www-authenticate']).toContain('resource_metadata=');
+    expect(headers['access-control-expose-headers']?.split(', ')).toContain('WWW-Authenticate');
+  });
+
   test('cannot reach an endpoint of this machine by a foreign name', async () => {
     expect((await service.send(discover({ Host: 'rebound.example' }))).status).toBe(403);
     expect((await service.send(discover({ Host: 'localhost:5220' }))).status).toBe(200);
