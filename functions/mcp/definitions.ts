@@ -12,7 +12,7 @@ export function definitionFaults(definitions: readonly ToolDefinition[]): string
     const faults = [
       ...nameFaults(definition, names.slice(0, at)),
       ...schemaFaults(definition.inputSchema),
-      ...textsOf(definition).flatMap(textFaults),
+      ...faultsWithin(definition),
     ];
     if (definition.annotations === undefined) faults.push('has no annotations');
     return faults.map((fault) => `${definition.name.slice(0, 128)} ${fault}`);
@@ -27,6 +27,11 @@ function nameFaults({ name }: ToolDefinition, before: readonly string[]): string
 function schemaFaults(inputSchema: JsonObject): readonly string[] {
   if (inputSchema['type'] !== 'object') return ['takes arguments that are no object'];
   return parameterHeadersOf(inputSchema).faults.map((fault) => `has a fault: ${fault}`);
+}
+
+/** What is wrong with the texts of anything else that a model may read, such as a resource. */
+export function faultsWithin(value: unknown): string[] {
+  return textsOf(value).flatMap(textFaults);
 }
 
 function textsOf(value: unknown): string[] {
