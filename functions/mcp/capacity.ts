@@ -1,6 +1,6 @@
 import type { BytesInFlight, Flight } from '../http/bytes-in-flight.ts';
 import type { LargeAnswers } from '../http/large-answers.ts';
-import type { RawRequest } from '../http/message.ts';
+import type { RawRequest, RawResponse } from '../http/message.ts';
 import type { HeaderField } from '../http/rate-limit.ts';
 import type { RateLimits } from '../http/rate-limits.ts';
 import { sourceAddress } from '../http/source-address.ts';
@@ -62,6 +62,17 @@ export class RequestCapacity {
   }
 
   readonly take = (bytes: number): void => this.#flight?.take(bytes);
+
+  /**
+   * From now on the request holds its answer alone. The answer of a call is never refused: what the call did is done, and one
+   * that only read has counted its text before.
+   */
+  holdAnswer(method: string | null, { body }: RawResponse): void {
+    if (typeof body !== 'string' && !(body instanceof Uint8Array)) return;
+    this.#flight?.release();
+    if (method === 'tools/call') this.#flight?.count(body.length);
+    else this.take(body.length);
+  }
 
   release(): void {
     this.#flight?.release();

@@ -139,7 +139,9 @@ async function answer(
     ...(capacity === null ? {} : { capacity: capacity.ofCall }),
   });
   const { facts } = reply;
-  return { response: writeReply(reply), operation: `mcp ${reply.method ?? ''}`.trim(), facts };
+  const response = writeReply(reply);
+  capacity?.holdAnswer(reply.method, response);
+  return { response, operation: `mcp ${reply.method ?? ''}`.trim(), facts };
 }
 
 /** The operation of the service, where the message came to one, as calls over REST name it. */
