@@ -71,6 +71,11 @@ describe('the parts of one answer from several calls', () => {
     }
   });
 
+  test('are the whole where it has none of those values', () => {
+    for (const whole of ['{"trace":{}}', '{"trace":null}', '{}', '[]'])
+      expect(inParts(240, () => whole).map(({ text }) => text)).toEqual([whole]);
+  });
+
   test('have different hashes where anything else differs', () => {
     const parts = inParts(250, (call) => answerOf(call, call === 0 ? 'hello' : 'other'));
     expect(new Set(parts.map(({ hash }) => hash)).size).toBe(2);

@@ -40,8 +40,9 @@ export function steadyText(operationId: string, text: string): SteadyText {
       own.push({ begin, end: steady.length });
     } else if (within.length === 0 || !value.startsWith('{')) steady += value;
     else {
+      steady += '{';
       for (const [at, member] of membersOf(value).entries()) {
-        steady += `${at === 0 ? '{' : ','}${JSON.stringify(member.name)}:`;
+        steady += `${at === 0 ? '' : ','}${JSON.stringify(member.name)}:`;
         write(
           member.value,
           within.flatMap(([first, ...rest]) => (first === member.name ? [rest] : [])),
