@@ -131,12 +131,18 @@ describe('the tokens of a call are', () => {
     ['those of the texts', openAi, openAiAnswer({ prompt_tokens: 9, total_tokens: 10 }), 9],
     ['those of all', openAi, openAiAnswer({ total_tokens: 10 }), 10],
     ['the sum for all texts', vertex, vertexAnswer(4, 5), 9],
-    ...[undefined, null, -1, 1.5, '9', whole + 1].flatMap(
+    ...[undefined, null, 0, -1, 1.5, '9', whole + 1].flatMap(
       (count): [string, () => Embedder, unknown, null][] => [
         [`not known of ${count}`, openAi, openAiAnswer({ prompt_tokens: count, total_tokens: count }), null],
         [`not known of 4 and ${count}`, vertex, vertexAnswer(4, count), null],
       ],
     ),
+    [
+      'those of all where the others are not counted',
+      openAi,
+      openAiAnswer({ prompt_tokens: 0, total_tokens: 12 }),
+      12,
+    ],
     ['not known without usage', openAi, openAiAnswer(undefined), null],
     ['not known of a sum beyond all', vertex, vertexAnswer(whole, whole), null],
   ])('%s', async (_, open, answer, tokens) => {

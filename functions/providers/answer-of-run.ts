@@ -25,6 +25,7 @@ export interface AnsweringRun {
 }
 
 const RESPONSE = 'response';
+const ADMITTED = 'admitted';
 const CALLS = 'calls';
 /** A call whose answer was lost with a process is repeated once: each may be paid for. */
 const CALLS_MAX = 2;
@@ -37,9 +38,15 @@ export async function keptAnswer(memory: RunMemory | null): Promise<RunAnswer | 
   return ((await memory?.read(RESPONSE)) ?? null) as RunAnswer | null;
 }
 
-/** Whether an earlier execution of the run has called the provider: it was admitted, and the call is perhaps paid for. */
-export async function hasCalled(memory: RunMemory | null): Promise<boolean> {
-  return ((await memory?.read(CALLS)) ?? null) !== null;
+/** Whether an earlier execution of the run was admitted: the run has counted in its window, and does not count again. */
+export async function wasAdmitted(memory: RunMemory | null): Promise<boolean> {
+  for (const key of [ADMITTED, CALLS]) if (((await memory?.read(key)) ?? null) !== null) return true;
+  return false;
+}
+
+/** Keeps that the run is admitted. A call follows, or a refusal of the guard of the provider, which may pass. */
+export async function keepAdmitted(memory: RunMemory | null): Promise<void> {
+  await memory?.write(ADMITTED, true);
 }
 
 /** Asks the provider, and keeps its answer right after it came. Throws only what interrupts the run. */

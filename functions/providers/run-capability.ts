@@ -1,6 +1,6 @@
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
-import { answerOf, hasCalled, keptAnswer, type RunAnswer } from './answer-of-run.ts';
+import { answerOf, keepAdmitted, keptAnswer, type RunAnswer, wasAdmitted } from './answer-of-run.ts';
 import { ProviderFailure } from './failure.ts';
 import { keepQualification } from './qualifications.ts';
 import type { RegisteredProvider } from './registered.ts';
@@ -98,13 +98,16 @@ async function answered(
     await leave(null);
     return kept;
   }
+  let isKnown = false;
   try {
-    await enterRun(guard, { ...place, wasAdmitted: await hasCalled(memory) });
+    isKnown = await wasAdmitted(memory);
+    await enterRun(guard, { ...place, wasAdmitted: isKnown });
   } catch (error) {
     if (signal.aborted || !(error instanceof ProviderFailure)) throw error;
     return { outcome: outcomeOfFailure(error), usage: null };
   }
   try {
+    if (provider.live !== null && !isKnown) await keepAdmitted(memory);
     return await answerOf(parts.world, provider, { plan, space, signal, memory });
   } finally {
     // Another worker may have the run by now, and its place.

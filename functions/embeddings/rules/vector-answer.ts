@@ -25,9 +25,12 @@ export function readList(answer: unknown, name: string, length: number): readonl
   return list;
 }
 
-/** The tokens that an answer reports: the first of the values that is a count; `null` where none is. */
+/**
+ * The tokens that an answer reports: the first of the values that is a count above 0; `null` where none is. Each text has a token, so 0
+ * comes from a server that does not count.
+ */
 export function reportedTokens(...values: readonly unknown[]): number | null {
-  return values.find(isCount) ?? null;
+  return values.filter(isCount).find((count) => count > 0) ?? null;
 }
 
 /** A member of a JSON object; `undefined` where there is none. */
