@@ -14,7 +14,14 @@ const bounded: Readonly<Record<string, string>> = {
 
 // The checker gives up by the clock, and a busy machine has little time for it.
 const PATIENCE_MS = 100_000;
-vi.setConfig({ testTimeout: 2 * PATIENCE_MS });
+vi.setConfig({ testTimeout: 4 * PATIENCE_MS });
+
+/** What the checker says the second time where it first says anything but `safe`: a pause of the machine is a slow match to it. */
+function verdictOf(source: string, flags: string): string {
+  const verdict = () => checkSync(source, flags, { timeout: PATIENCE_MS }).status;
+  const first = verdict();
+  return first === 'safe' ? first : verdict();
+}
 
 describe('H01: every regular expression of the service needs no more than linear time', () => {
   test('they are found', () => {
@@ -25,7 +32,7 @@ describe('H01: every regular expression of the service needs no more than linear
   test.each(literals.filter(({ source }) => !Object.hasOwn(bounded, source)))(
     '$path: /$source/$flags',
     ({ source, flags }) => {
-      expect(checkSync(source, flags, { timeout: PATIENCE_MS }).status).toBe('safe');
+      expect(verdictOf(source, flags)).toBe('safe');
     },
   );
 
@@ -36,6 +43,6 @@ describe('H01: every regular expression of the service needs no more than linear
 
   test('a quadratic one would be noticed', () => {
     const [planted] = patternsOf('const slow = /^(a|a)*$/;');
-    expect(checkSync(planted?.source ?? '', planted?.flags ?? '').status).toBe('vulnerable');
+    expect(verdictOf(planted?.source ?? '', planted?.flags ?? '')).toBe('vulnerable');
   });
 });
