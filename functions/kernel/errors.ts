@@ -43,10 +43,19 @@ export function pointerTo(pointer: string, name: string): string {
   return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** The refusal in one line with the member that it is about. `whole` is the name of the outermost value. */
-export function refusalWords({ message, extensions }: ServiceError, whole = 'The request'): string {
+/**
+ * The refusal in one line with the member that it is about. `whole` is the name of the outermost value, `shown` writes the
+ * pointer to any other.
+ */
+export function refusalWords(
+  { message, extensions }: ServiceError,
+  whole = 'The request',
+  shown = (pointer: string): string => pointer,
+): string {
   const [first] = extensions.errors ?? [];
-  return first === undefined ? message : `${first.pointer === '' ? whole : first.pointer} ${first.detail}`;
+  return first === undefined
+    ? message
+    : `${first.pointer === '' ? whole : shown(first.pointer)} ${first.detail}`;
 }
 
 /** A member of the body that breaks a rule which its JSON Schema cannot say. */

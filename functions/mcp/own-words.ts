@@ -1,29 +1,90 @@
 import type { Json } from '../kernel/canonical-json.ts';
 
-/**
- * A refusal without the texts of the arguments that it quotes: an error is words of the service, and a name may be a sentence
- * that tells a model what to do.
- */
-export function ownWords(refusal: string, given: Json): string {
-  // Most refusals quote nothing.
-  if (!/['"]/.test(refusal)) return refusal;
-  let words = refusal;
-  const leaveOut = (text: string): void => {
-    if (!words.includes(text) && !escaped.test(text)) return;
-    for (const quoted of [`'${text}'`, `"${text}"`, JSON.stringify(text)])
-      words = words.replaceAll(quoted, '(as given)');
-  };
-  forEachText(given, (text) => {
-    leaveOut(text);
-    // Operations trim ids before they look for them.
-    const trimmed = text.trim();
-    if (trimmed !== text) leaveOut(trimmed);
-  });
-  return words;
+export const AS_GIVEN = '(as given)';
+
+/** More marks than a sentence of the service has: such a refusal loses all between the first and the last one. */
+const MARKS_MAX = 64;
+
+interface Quote {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
 }
 
-/** A character that JSON spells in another way. */
-const escaped = /["\\\p{Cc}\p{Cs}]/u;
+/**
+ * A refusal without the texts of the arguments that it quotes: an error is words of the service, and a name may be a sentence
+ * that tells a model what to do. The arguments may be large, so they are asked once for what the refusal quotes.
+ */
+export function ownWords(refusal: string, given: Json): string {
+  const marks = marksOf(refusal);
+  if (marks.length > MARKS_MAX)
+    return withoutQuotes(refusal, [{ from: marks[0] ?? 0, to: (marks.at(-1) ?? 0) + 1 }]);
+  const quotes = [...quotesBetween(refusal, marks), ...jsonQuotesAt(refusal, marks)];
+  // Most refusals quote nothing.
+  if (quotes.length === 0) return refusal;
+  const repeated = textsWithin(given, new Set(quotes.map(({ text }) => text)));
+  return withoutQuotes(
+    refusal,
+    quotes.filter(({ text }) => repeated.has(text)),
+  );
+}
+
+function marksOf(refusal: string): readonly number[] {
+  return Array.from(refusal.matchAll(/['"]/g), ({ index }) => index);
+}
+
+/** A text may itself hold marks, so each one may end each quote before it. */
+function quotesBetween(refusal: string, marks: readonly number[]): Quote[] {
+  return marks.flatMap((from, at) =>
+    marks
+      .slice(at + 1)
+      .filter((end) => refusal[end] === refusal[from] && end > from + 1)
+      .map((end) => ({ from, to: end + 1, text: refusal.slice(from + 1, end) })),
+  );
+}
+
+/** Texts that JSON spells in another way. */
+function jsonQuotesAt(refusal: string, marks: readonly number[]): Quote[] {
+  return marks.flatMap((from) => {
+    jsonText.lastIndex = from;
+    const [written] = jsonText.exec(refusal) ?? [];
+    return written === undefined
+      ? []
+      : [{ from, to: from + written.length, text: JSON.parse(written) as string }];
+  });
+}
+
+const jsonText = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+"/y;
+
+/** Those of the wanted texts that stand in the value, at any level, as a text or as the name of a member. */
+function textsWithin(value: Json, wanted: ReadonlySet<string>): ReadonlySet<string> {
+  const found = new Set<string>();
+  const lengths = new Set([...wanted].map(({ length }) => length));
+  const shortest = Math.min(...lengths);
+  const look = (text: string): void => {
+    // Only a text of a wanted length is worth its hash.
+    if (lengths.has(text.length) && wanted.has(text)) found.add(text);
+  };
+  forEachText(value, (text) => {
+    look(text);
+    if (text.length <= shortest) return;
+    // Operations trim ids before they look for them.
+    const trimmed = text.trim();
+    if (trimmed.length < text.length) look(trimmed);
+  });
+  return found;
+}
+
+/** Quotes that overlap go as one: whichever of them is the true one, nothing of it stays. */
+function withoutQuotes(refusal: string, quotes: readonly Pick<Quote, 'from' | 'to'>[]): string {
+  let words = '';
+  let end = 0;
+  for (const { from, to } of quotes.toSorted((one, other) => one.from - other.from)) {
+    if (from >= end) words += `${refusal.slice(end, from)}${AS_GIVEN}`;
+    end = Math.max(end, to);
+  }
+  return words + refusal.slice(end);
+}
 
 /** The texts at every level and the names of members. The recursion is as deep as the parser allowed. */
 function forEachText(value: Json, visit: (text: string) => void): void {

@@ -7,6 +7,7 @@ import type { ToolResult } from './catalog.ts';
 import { ErrorCode, McpError } from './errors.ts';
 import type { McpParts, Refusal } from './exchange.ts';
 import { PROBLEM } from './names.ts';
+import { ownPointer } from './own-pointer.ts';
 import { ownWords } from './own-words.ts';
 
 /** The code and the severity with which the log of REST calls shows the same refusal. The status of the MCP answer does not matter. */
@@ -20,21 +21,27 @@ export function refusalFor(error: unknown): Refusal {
   return { code, severity: problems[code].status >= 500 ? 'ERROR' : 'WARNING' };
 }
 
+/** The arguments of a call, and the schema of its tool. */
+export interface GivenArguments {
+  readonly given: JsonObject;
+  readonly inputSchema: JsonObject;
+}
+
 /**
  * A refusal of the service as the text of a tool error, without the texts of the arguments. An unexpected error is logged, and
  * says only that there was one.
  */
 export function toolError(
   error: unknown,
-  given: JsonObject,
+  { given, inputSchema }: GivenArguments,
   parts: McpParts,
   correlationId: string,
 ): ToolResult {
   const refusal = refusalOf(error, parts, correlationId);
-  const words = ownWords(refusalWords(refusal, 'The arguments'), given);
+  const refused = refusalWords(refusal, 'The arguments', (pointer) => ownPointer(pointer, inputSchema));
   return {
     resultType: 'complete',
-    content: [{ type: 'text', text: `${words} (${refusal.code})` }],
+    content: [{ type: 'text', text: `${ownWords(refused, given)} (${refusal.code})` }],
     isError: true,
     _meta: { [PROBLEM]: problemMembers(refusal, correlationId) },
   };

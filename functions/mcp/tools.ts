@@ -38,7 +38,8 @@ export const callTool: AnswerMethod = async (exchange) => {
   } catch (error) {
     if (error instanceof McpError) throw error;
     exchange.refused(refusalFor(error));
-    return toolResult(toolError(error, toolArguments, parts, context.correlationId));
+    const called = { given: toolArguments, inputSchema: tool.definition.inputSchema };
+    return toolResult(toolError(error, called, parts, context.correlationId));
   }
   if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);
   if (answer.resultType === 'complete') return toolResult(answer);
