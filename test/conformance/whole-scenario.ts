@@ -9,8 +9,8 @@ import { allCollections, ScenarioProcess } from './whole-stage.ts';
 import { STEPS } from './whole-steps.ts';
 
 /** The hashes of all answers and of the last answers of the steps. */
-const ANSWERS = 'fa85e9fd82cddee06f649f69731010f5ad127b0a3a9e6a5edd2f2f6b6f7de6d9';
-const ENDS = '86763cfdc53580dcf06c29d77525bfa91cd72f148e6a082f871d2b21399686dd';
+const ANSWERS = '718a3e8b2d1be62aa82df84bb2320f11dcea858b4befb917ef824849ef644f1b';
+const ENDS = '883b3ab417a8d0949fd571927f24bb0e743bc23fa466bed346d4db3febedeed4';
 
 /** Takes all steps over a database of its own. */
 export function describeWholeScenario(

@@ -149,24 +149,26 @@ function describeQuota({ store }: NotesConformance): void {
     test(`a full share refuses one owner, a full ceiling all, over ${counterShards} counters`, async () => {
       const stage = new NotesStage(store());
       const notes = stage.notes({ concurrencyMax: 0, options });
-      const query = (tenant: string) => ({ query: `?productId=p&tenantId=${tenant}` });
-      const ids: string[] = [];
-      for (let at = 0; at < 4; at += 1) ids.push((await notes.imported(1, query('t'))).id);
-      const full = await notes.import(1, { ...query('t'), key: 'k' });
+      // Nobody has a share for each product that it names.
+      const query = (product: number) => ({ query: `?productId=p${product}&tenantId=t` });
+      const jobs: { readonly as: string; readonly id: string }[] = [];
+      for (let at = 0; at < 4; at += 1) jobs.push({ as: 'ada', ...(await notes.imported(1, query(at))) });
+      const full = await notes.import(1, { ...query(5), key: 'k' });
       const problem = answered<{ admission: object }>(full, 429);
       expect(problem).toMatchObject({
         code: 'queue_full',
         admission: { status: 'rejected', operationId: 'importNotes' },
       });
-      for (let at = 0; at < 2; at += 1) ids.push((await notes.imported(1, query('u'))).id);
-      expect((await notes.import(1, query('v'))).status).toBe(429);
+      const bob = { as: 'bob' };
+      for (let at = 0; at < 2; at += 1) jobs.push({ ...bob, ...(await notes.imported(1, bob)) });
+      expect((await notes.import(1, bob)).status).toBe(429);
       // Runs have a ceiling of their own.
       await notes.execution.start({ handlerId: 'test.work' });
       expect(await refusedWith(notes.execution.start({ handlerId: 'test.work' }))).toBe('queue_full');
       expect(await faults(notes)).toEqual([]);
-      for (const id of ids) answered(await notes.call('DELETE', `/note-imports/${id}`));
+      for (const { id, as } of jobs) answered(await notes.call('DELETE', `/note-imports/${id}`, { as }));
       // The key was not taken.
-      expect((await notes.imported(2, { ...query('t'), key: 'k' })).admission.replayed).toBe(false);
+      expect((await notes.imported(2, { ...query(5), key: 'k' })).admission.replayed).toBe(false);
       expect(await faults(notes)).toEqual([]);
     });
   }

@@ -75,11 +75,12 @@ export function describeViews({ store }: NotesConformance): void {
   test('finished jobs are kept for each owner apart, and beside runs', async () => {
     const stage = new NotesStage(store());
     const notes = stage.notes({ concurrencyMax: 0 });
-    const kept: string[] = [];
-    for (const tenant of ['t', 'u']) {
+    const owners = ['ada', 'bob'].map((as) => ({ as, kept: [] as string[] }));
+    for (const { as, kept } of owners) {
       for (let at = 0; at < 3; at += 1) {
-        const { id } = await notes.imported(1, { query: `?productId=p&tenantId=${tenant}` });
-        answered(await notes.call('DELETE', `/note-imports/${id}`));
+        const query = `?productId=p${at}&tenantId=t`;
+        const { id } = await notes.imported(1, { as, query });
+        answered(await notes.call('DELETE', `/note-imports/${id}`, { as }));
         if (at > 0) kept.unshift(id);
       }
     }
@@ -91,7 +92,7 @@ export function describeViews({ store }: NotesConformance): void {
       stage.time.now,
     );
     expect(runs).toBe(2);
-    expect(await listed(notes, '')).toEqual(kept);
+    for (const { as, kept } of owners) expect(await listed(notes, '', as)).toEqual(kept);
     expect(await notes.execution.get(run.id)).toMatchObject({ status: 'cancelled' });
   });
 
@@ -107,12 +108,12 @@ export function describeViews({ store }: NotesConformance): void {
   });
 }
 
-async function page(notes: NotesInstance, query: string): Promise<NoteImportPage> {
-  return answered<NoteImportPage>(await notes.call('GET', `/note-imports${query}`));
+async function page(notes: NotesInstance, query: string, as = 'ada'): Promise<NoteImportPage> {
+  return answered<NoteImportPage>(await notes.call('GET', `/note-imports${query}`, { as }));
 }
 
 /** The ids of all pages. */
-async function listed(notes: NotesInstance, query: string): Promise<readonly string[]> {
+async function listed(notes: NotesInstance, query: string, as?: string): Promise<readonly string[]> {
   const found: string[] = [];
   const mark = query === '' ? '?' : '&';
   let token: string | null = null;
@@ -120,6 +121,7 @@ async function listed(notes: NotesInstance, query: string): Promise<readonly str
     const next: NoteImportPage = await page(
       notes,
       token === null ? query : `${query}${mark}continuationToken=${token}`,
+      as,
     );
     found.push(...next.items.map(({ id }) => id));
     token = next.continuationToken;
