@@ -18,7 +18,7 @@ const PATIENCE_MS = 180_000;
 /** Times that the disk is filled at random moments and freed again. */
 const CYCLES = Number(process.env['DISK_FULL_CYCLES'] ?? share(3, 12));
 /** After so many disks a flaw is taken for one that is not found. */
-const FLAW_DISKS = 12;
+const FLAW_DISKS = 60;
 const SEED = Number(process.env['KILL_LOOP_SEED'] ?? randomInt(2 ** 31));
 
 const FULL = { status: 503, code: 'storage_full', retryable: false, type: 'urn:svc:problem:storage_full' };

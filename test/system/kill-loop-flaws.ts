@@ -71,7 +71,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
       },
     ],
     // A kill has to meet the moment between the two.
-    kills: 100,
+    kills: 300,
     // The commits on a restored tenant are torn as well, and show as a tenant that is none of those that it may be.
     shows: /is held by undefined|is lost|neither old nor new/,
   },

@@ -17,7 +17,7 @@ const KILLS_FOR_ALL = 80;
 /** Many times what a quiet machine takes. */
 const PATIENCE_MS = 600_000;
 /** After so many kills a flaw is taken for one that is not found. */
-const FLAW_KILLS = 40;
+const FLAW_KILLS = 160;
 
 /** The bugs that are planted outside CI: of commits, of restores and of leases. */
 const USUAL_FLAWS = new Set(['early-answers', 'early-flip', 'unchecked-tokens']);
