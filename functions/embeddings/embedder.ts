@@ -16,7 +16,7 @@ export interface EmbedCall {
   /** Awaited before each request to a provider: it throws where the request may not be sent. */
   readonly admit?: (() => Promise<void>) | undefined;
   /**
-   * Told how many tokens the provider counted once it has answered, also where the answer is then refused; `null`: it does not say.
+   * Gets the number of tokens in the answer of the provider, also of an answer that is then refused; `null` where it has none.
    * A model of the service tells nothing.
    */
   readonly took?: ((tokens: number | null) => void) | undefined;

@@ -7,7 +7,7 @@ import { PROVIDER_GONE } from './rules/outcome.ts';
 import { RUN_LIMITS } from './rules/run-limits.ts';
 import { closeServer, completion, Instance, runOf, server } from './run-capability.fixture.ts';
 import { type CapabilityParts, runCapability } from './run-capability.ts';
-import { Memory } from './run-memory.fixture.ts';
+import { dyingBehindAnswers, Memory } from './run-memory.fixture.ts';
 import type { RunMemory } from './run-memory.ts';
 
 /** How often a run calls its provider where its executions do not come to their end. */
@@ -105,11 +105,7 @@ test('answers that are lost twice are not asked for a third time', async () => {
   const instance = new Instance();
   const provider = await instance.remote(completion('Hi'));
   const memory = new Memory();
-  const dying: RunMemory = {
-    read: memory.read,
-    write: (key, value) =>
-      key === 'response' ? Promise.reject(new Error('died')) : memory.write(key, value),
-  };
+  const dying = dyingBehindAnswers(memory);
   const run = runOf();
   for (let execution = 0; execution < 2; execution += 1)
     await expect(runCapability(instance.parts, provider, { ...run, memory: dying })).rejects.toThrow('died');

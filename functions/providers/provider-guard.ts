@@ -24,7 +24,7 @@ export interface GuardedCall {
 /** Counts one request before it is sent, with its own tokens where they are known. Throws a `ProviderFailure` where it may not be sent now. */
 export type Admit = (tokens?: number) => Promise<void>;
 
-/** Told of the tokens that the provider reports for the request that was admitted last. They replace those that were counted for it. */
+/** Gets the tokens that the provider reports for the last admitted request. They replace the estimate of the guard. */
 export type Used = (tokens: number) => void;
 
 /** Keeps the calls of one provider within limits that all instances of the service share. */

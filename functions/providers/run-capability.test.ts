@@ -21,8 +21,7 @@ import {
   server,
 } from './run-capability.fixture.ts';
 import { runCapability } from './run-capability.ts';
-import { Memory } from './run-memory.fixture.ts';
-import type { RunMemory } from './run-memory.ts';
+import { dyingBehindAnswers, Memory } from './run-memory.fixture.ts';
 
 afterEach(closeServer);
 
@@ -96,11 +95,7 @@ describe('a run over the network', () => {
     const instance = new Instance();
     const provider = await instance.remote(completion('Hi'));
     const memory = new Memory();
-    const dying: RunMemory = {
-      read: memory.read,
-      write: (key, value) =>
-        key === 'response' ? Promise.reject(new Error('died')) : memory.write(key, value),
-    };
+    const dying = dyingBehindAnswers(memory);
     const run = runOf();
     await expect(runCapability(instance.parts, provider, { ...run, memory: dying })).rejects.toThrow('died');
     expect(instance.traces).toEqual([]);

@@ -10,3 +10,12 @@ export class Memory implements RunMemory {
     return Promise.resolve();
   };
 }
+
+/** A process that dies between each answer and its checkpoint. */
+export function dyingBehindAnswers(memory: RunMemory): RunMemory {
+  return {
+    read: (key) => memory.read(key),
+    write: (key, value) =>
+      key === 'response' ? Promise.reject(new Error('died')) : memory.write(key, value),
+  };
+}

@@ -19,7 +19,8 @@ const COUNT = 3 * BATCH;
 const PATIENCE = { timeout: 120_000, interval: 50 };
 
 /** The functions of one deployment: they share Firestore and Cloud Tasks, and nothing else. */
-describe.skipIf(firestoreMissing !== undefined)('jobs of a group as functions in the local cloud', () => {
+const leftOut = firestoreMissing === undefined ? '' : ` (skipped: ${firestoreMissing})`;
+describe.skipIf(leftOut !== '')(`jobs of a group as functions in the local cloud${leftOut}`, () => {
   let tasks: TasksEmulator;
   let settings: Readonly<Record<string, string>>;
   let port: number;

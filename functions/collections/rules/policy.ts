@@ -89,7 +89,7 @@ function readVectorPolicy(request: VectorPolicyRequest, pointer: string): Vector
   if (!vectorNameForm.test(name)) {
     throw invalidMember(`${pointer}/name`, 'must hold letters, digits, _ and -');
   }
-  // Records have a member of this name, and no body may have this one: nobody could import their export.
+  // A record has its vector under this name, and the parser refuses bodies with `__proto__`: no import could read the export.
   if (name === '__proto__') throw invalidMember(`${pointer}/name`, 'must not be __proto__');
   if (path !== `/vectors/${name}/values`) {
     throw invalidMember(

@@ -17,7 +17,7 @@ export interface ModelBounds {
   readonly signal: AbortSignal;
   /** Awaited before each request: it throws where the request may not be sent. */
   readonly admit?: ((tokens?: number) => Promise<void>) | undefined;
-  /** Told what a request took once the provider has answered it, also where the answer is then refused. */
+  /** Gets the usage in the answer of the provider, also of an answer that is then refused. */
   readonly took?: ((usage: Usage) => void) | undefined;
 }
 

@@ -170,7 +170,7 @@ export function contentFieldOf(given: string | null | undefined, pointer: string
   if (field.trim() === '') throw invalidMember(pointer, 'must not be blank');
   if (/[/\\.]/.test(field)) throw invalidMember(pointer, 'must not hold any of / \\ .');
   if (!field.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
-  // Chunks have a member of this name, and no body may have this one: nobody could import their export.
+  // A chunk has its text under this name, and the parser refuses bodies with `__proto__`: no import could read the export.
   if (field === '__proto__') throw invalidMember(pointer, 'must not be __proto__');
   return field;
 }
