@@ -10,9 +10,9 @@ import { changed } from '../../functions/groups/canonical/preflight/preflight-st
 import type { RecordStore, ScanPage } from '../../functions/store/port.ts';
 import { LocalInstance } from '../histories/instance.ts';
 import { START } from '../support/canonical.ts';
+import { cases } from '../support/effort.ts';
 import { Chronicle } from './chronicle.ts';
 import { leftOut, type Provider, providers, type TestDatabase } from './databases.ts';
-import { rounds } from './effort.ts';
 import { makeEra } from './eras.ts';
 import { judge } from './judge.ts';
 import { Objects } from './objects.ts';
@@ -72,7 +72,7 @@ async function contentOf(copy: Copy, store: RecordStore): Promise<TenantSnapshot
 async function exportUnder(traffic: Traffic, store: RecordStore, empty: RecordStore): Promise<number> {
   const { chronicle } = traffic;
   let beside = 0;
-  for (let n = 0; n < rounds(4); n++) {
+  for (let n = 0; n < cases(4); n++) {
     const called = chronicle.tick();
     const before = chronicle.acknowledged;
     const copy = await copyOf(store, START + called, n % 2 === 0 ? 'archive' : 'snapshot');
@@ -108,7 +108,7 @@ describe.each(providers.map((provider) => ({ provider, name: `${provider.name}${
       const beside = await exportUnder(traffic, slowly(store, traffic, emulated), empty.store);
       await traffic.stop();
       expect(judge(chronicle)).toEqual([]);
-      expect(beside).toBeGreaterThan(rounds(4) * 5);
+      expect(beside).toBeGreaterThan(cases(4) * 5);
       await Promise.all([...instances, store, empty.store].map((each) => each.close()));
       await Promise.all([database.drop(), empty.database.drop()]);
     });

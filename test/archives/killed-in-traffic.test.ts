@@ -5,9 +5,9 @@ import { type Instance, LocalInstance } from '../histories/instance.ts';
 import { ProcessInstance } from '../histories/process-instance.ts';
 import { Random } from '../simulation/random.ts';
 import { START } from '../support/canonical.ts';
+import { cases, patienceMs, seedShift, stride } from '../support/effort.ts';
 import { Chronicle } from './chronicle.ts';
 import { leftOut, type Provider, providers, sweepLater, type TestDatabase } from './databases.ts';
-import { patienceMs, rounds, seed, stride } from './effort.ts';
 import { type Era, makeEra } from './eras.ts';
 import { judge } from './judge.ts';
 import { MortalRestorer, type Point, ProcessRestorer, type Restorer } from './restorer.ts';
@@ -34,10 +34,10 @@ const whole: Plan = { point: null, stays: false, commits: null };
 
 /** At chosen places, at the flip with more or less delay, anywhere, and not at all. */
 function plansFor(records: number): Plan[] {
-  const random = new Random(seed + 1);
+  const random = new Random(seedShift + 1);
   const chosen = [0, 201, records - 1].map(to);
-  const flips = Array.from({ length: rounds(2) }, (_, n) => past('loaded', n % 4));
-  const anywhere = Array.from({ length: rounds(2) }, () => past(null, random.below(40)));
+  const flips = Array.from({ length: cases(2) }, (_, n) => past('loaded', n % 4));
+  const anywhere = Array.from({ length: cases(2) }, () => past(null, random.below(40)));
   return [...chosen, to('loaded'), whole, ...flips, ...anywhere, whole];
 }
 

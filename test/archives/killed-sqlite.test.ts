@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { machine } from '../../functions/compose/machine.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
+import { patienceMs, stride } from '../support/effort.ts';
 import { sqlite, strayRows, type TestDatabase } from './databases.ts';
-import { patienceMs, stride } from './effort.ts';
 import { Stage } from './stage.ts';
 
 /** https://sqlite.org/fileformat2.html#the_write_ahead_log */

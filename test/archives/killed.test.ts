@@ -3,8 +3,8 @@ import type { ChunkSource } from '../../functions/groups/canonical/copies/snapsh
 import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import { changed } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import { patienceMs, stride } from '../support/effort.ts';
 import { leftOut, type Provider, providers, sweepLater, type TestDatabase } from './databases.ts';
-import { patienceMs, stride } from './effort.ts';
 import type { Era } from './eras.ts';
 import { type Mortal, openMortal } from './mortal.ts';
 import { Stage } from './stage.ts';

@@ -3,8 +3,8 @@ import { fixtureSource } from '../../contracts/generate/fixture.ts';
 import type { Json, Schema } from '../../contracts/generate/schema.ts';
 import { operations } from '../../contracts/generated/operations.ts';
 import { loadValidators } from '../../contracts/generated/validators/load.ts';
+import { forAll, patienceMs } from '../support/effort.ts';
 import { valid } from './arbitrary.ts';
-import { forAll, patienceMs } from './effort.ts';
 import { contractModels, SchemaSet } from './schema-set.ts';
 import { violations } from './violations.ts';
 

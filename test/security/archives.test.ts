@@ -37,8 +37,8 @@ import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts'
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { TenantClient } from '../support/canonical.ts';
+import { cases, seedOf } from '../support/effort.ts';
 import { inFolder, SAMPLE_TENANT, sampleDatabase } from '../support/operator-tool.ts';
-import { cases, seedOf } from './effort.ts';
 
 /**
  * Folders from an untrusted source, restored over a tenant that has changed since: a refused restore leaves it unchanged.

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
 import { patched } from '../conformance/canonical-outbox-tenant.ts';
+import { patienceMs } from '../support/effort.ts';
 import { costFaults, trialFaults, tryAll } from './characters.ts';
 import { type Call, type CharactersWorld, grow, startCharacters } from './characters-world.ts';
-import { patienceMs } from './effort.ts';
 import { allEntries } from './target.ts';
 
 /** The oracles of the characters find planted bugs. */

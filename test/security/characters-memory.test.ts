@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { patienceMs } from '../support/effort.ts';
 import {
   BODY_BYTES_MAX,
   type Filler,
@@ -8,7 +9,6 @@ import {
   tryBodies,
 } from './characters-memory.ts';
 import { type Call, type CharactersWorld, startCharacters } from './characters-world.ts';
-import { patienceMs } from './effort.ts';
 import { allEntries } from './target.ts';
 
 vi.setConfig({ testTimeout: patienceMs, hookTimeout: patienceMs });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { patienceMs } from '../support/effort.ts';
 import { costFaults, type Trial, trialFaults, tryAll } from './characters.ts';
 import { type CharactersWorld, grow, startCharacters } from './characters-world.ts';
-import { patienceMs } from './effort.ts';
 import { allEntries } from './target.ts';
 
 // The hook sends what all tests of the file judge.

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OidcIssuer, startOidcIssuer } from '../../emulator/oidc-issuer.ts';
 import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
+import { cases } from '../support/effort.ts';
 import { hosted } from '../support/hosted.ts';
-import { cases } from './effort.ts';
 
 /** Callers of the hosted worker that are not the queue. */
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { patienceMs } from '../support/effort.ts';
 import { hurried, type RunningService, startService } from '../support/service.ts';
-import { patienceMs } from './effort.ts';
 import { fuzzInvalid, fuzzValid } from './fuzz.ts';
 import { contractModels } from './schema-set.ts';
 import { allEntries, routesOf, type Target } from './target.ts';

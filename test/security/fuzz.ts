@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
-import { forAll } from './effort.ts';
+import { forAll } from '../support/effort.ts';
 import { BrokenPromise, judge } from './oracle.ts';
 import { RecordSpace } from './record-space.ts';
 import {

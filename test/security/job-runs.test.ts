@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { patienceMs } from '../support/effort.ts';
 import { type IssuedService, serviceAudience, startIssuedService } from '../support/issued-service.ts';
-import { patienceMs } from './effort.ts';
 import { executionGrantSettings } from './matrix-execution.ts';
 import { recordGrantSettings } from './matrix-records.ts';
 import { RecordSpace } from './record-space.ts';

@@ -3,7 +3,7 @@ import type { OperationRoute } from '../../contracts/operation.ts';
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import { RawBody } from '../../functions/http/message.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
-import { cases } from './effort.ts';
+import { cases } from '../support/effort.ts';
 import { fuzzInvalid, fuzzValid } from './fuzz.ts';
 import type { Target } from './target.ts';
 import { throwaway, throwawayEntry } from './throwaway.ts';

@@ -4,8 +4,8 @@ import { readPolicy } from '../../functions/collections/rules/policy.ts';
 import { readRecord, recordJson } from '../../functions/collections/rules/record-text.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { parseJson } from '../../functions/kernel/json-text.ts';
+import { forAll } from '../support/effort.ts';
 import { valid } from './arbitrary.ts';
-import { forAll } from './effort.ts';
 import { contractModels, SchemaSet } from './schema-set.ts';
 
 /** The service stores the text of a record as its writer sent it, so the model of the answer allows what the request may hold. */

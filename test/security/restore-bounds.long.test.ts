@@ -5,9 +5,9 @@ import { compose } from '../../functions/compose/compose.ts';
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { Chain } from '../../functions/http/message.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import { patienceMs } from '../support/effort.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { CopiedTenant } from './copied-tenant.ts';
-import { patienceMs } from './effort.ts';
 import { contentOf, emptySnapshot, resealed } from './seal.ts';
 
 vi.setConfig({ testTimeout: patienceMs });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
+import { patienceMs } from '../support/effort.ts';
 import { requestsNaming } from './characters-requests.ts';
 import { type Belongings, type CharactersWorld, furnishParty, startCharacters } from './characters-world.ts';
-import { patienceMs } from './effort.ts';
 import { recordGroups } from './matrix-records.ts';
 import { containerOf, OBJECT } from './object-belongings.ts';
 import { COLLECTION, PARTITION, POLICY, RECORD, recordOf } from './record-belongings.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { forAll, patienceMs } from '../support/effort.ts';
 import { hurried, type RunningService, startService } from '../support/service.ts';
-import { forAll, patienceMs } from './effort.ts';
 import { freshTenant } from './target.ts';
 
 vi.setConfig({ testTimeout: patienceMs });

@@ -4,6 +4,7 @@ import { OAuth2Client } from 'google-auth-library';
 import { decodeJwt } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { cases, forAll, patienceMs } from '../support/effort.ts';
 import { type Mutation, mutate, mutation, mutationKinds } from '../support/token-mutations.ts';
 import {
   audience,
@@ -14,7 +15,6 @@ import {
   type TokenReader,
   TokenWorld,
 } from '../support/tokens.ts';
-import { cases, forAll, patienceMs } from './effort.ts';
 
 /**
  * Of all the tokens that can be made of good ones without the key of the issuer, only the good ones themselves are

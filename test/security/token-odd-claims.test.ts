@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type ClaimRules, identityOf } from '../../functions/identity/oidc/claims.ts';
 import { readToken } from '../../functions/identity/oidc/token-guard.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { cases, forAll, patienceMs } from '../support/effort.ts';
 import { isGoodClaims, isGoodHeader, oddClaims, oddHeader } from '../support/odd-claims.ts';
 import {
   audience,
@@ -13,7 +14,6 @@ import {
   signingKey,
   TokenWorld,
 } from '../support/tokens.ts';
-import { cases, forAll, patienceMs } from './effort.ts';
 
 /** What the issuer itself signs is accepted only where it follows the rules, which are written down here a second time. */
 

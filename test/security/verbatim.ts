@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { type Json, referenceName } from '../../contracts/generate/schema.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
+import { seedOf } from '../support/effort.ts';
 import { type Answers, noAnswers, type Vocabulary } from './arbitrary.ts';
-import { seedOf } from './effort.ts';
 import { requestOf, validDrafts } from './requests.ts';
 import type { SchemaSet } from './schema-set.ts';
 import { emptySnapshot } from './seal.ts';

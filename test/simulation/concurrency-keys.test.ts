@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { share } from '../support/nightly.ts';
+import { share } from '../support/effort.ts';
 import { simulateConcurrencyKeys } from './execution-keys.ts';
 import { KEY_FLAWS } from './execution-keys-flaws.ts';
 

@@ -7,7 +7,7 @@ import type {
   CanonicalOutboxQueryResult,
 } from '../../contracts/generated/models.ts';
 import { Random } from '../simulation/random.ts';
-import { share } from '../support/nightly.ts';
+import { share } from '../support/effort.ts';
 import { SmallDisk, smallDiskMissing } from './disk-full-disk.ts';
 import { Filler, isFull, readiness } from './disk-full-filler.ts';
 import { DISK_FLAWS, plantedFlaw } from './kill-loop-flaws.ts';

@@ -9,7 +9,7 @@ import type {
   ExecutionRuntimeSurface,
   ExecutionTraceEvent,
 } from '../../contracts/generated/models.ts';
-import { share } from '../support/nightly.ts';
+import { share } from '../support/effort.ts';
 import { postgresMissing, postgresUrl } from '../support/postgres.ts';
 import { Servers } from './servers.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { share } from '../support/nightly.ts';
+import { share } from '../support/effort.ts';
 import { KillLoop, type KillLoopReport } from './kill-loop.ts';
 import { FLAWS, plantedFlaw } from './kill-loop-flaws.ts';
 
