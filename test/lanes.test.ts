@@ -2,14 +2,17 @@ import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { needs, reasonForRest, reportedFiles, testLanes } from './lanes.ts';
+import { importsFrom, needs, reasonForRest, reportedFiles, testLanes } from './lanes.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const lanes = testLanes(root);
 
 /** The reason for a file in a project of these texts. */
 const reason = (path: string, texts: Readonly<Record<string, string>>) =>
-  reasonForRest(path, (file) => texts[file]);
+  reasonForRest(
+    path,
+    importsFrom((file) => texts[file]),
+  );
 
 describe('the lanes', () => {
   test('have every test file once', () => {

@@ -22,17 +22,35 @@ export const needs: Readonly<Record<string, string>> = {
   'test/support/terraform.ts': 'Terraform',
 };
 
+/** What a file imports: the path from the root of a file of the project, else the name of a package. */
+export type Imports = (path: string) => readonly string[];
+
+/** Reads each file once: hundreds of tests import the same modules. */
+export function importsFrom(textOf: (path: string) => string | undefined): Imports {
+  const known = new Map<string, readonly string[]>();
+  return (path) => {
+    const imports = known.get(path) ?? readImports(path, textOf);
+    known.set(path, imports);
+    return imports;
+  };
+}
+
+function readImports(path: string, textOf: (path: string) => string | undefined): readonly string[] {
+  const text = path.endsWith('.ts') && !path.includes('/generated/') ? textOf(path) : undefined;
+  if (text === undefined) return [];
+  return importsOf(text).map(({ specifier }) =>
+    specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier,
+  );
+}
+
 /** Why a test file is in `rest`; `undefined` where it is in `plain`. */
-export function reasonForRest(
-  path: string,
-  textOf: (path: string) => string | undefined,
-): string | undefined {
+export function reasonForRest(path: string, importedBy: Imports): string | undefined {
   if (path.startsWith('test/system/')) return 'it runs whole processes';
   if (path.endsWith('.long.test.ts')) return 'its name says that it takes long';
   const seen = new Set<string>();
   const open = [path];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
-    for (const target of importedBy(file, textOf)) {
+    for (const target of importedBy(file)) {
       const need = needs[target];
       if (need !== undefined) return `it needs ${need}`;
       if (seen.has(target)) continue;
@@ -43,28 +61,16 @@ export function reasonForRest(
   return undefined;
 }
 
-function importedBy(path: string, textOf: (path: string) => string | undefined): string[] {
-  const text = path.endsWith('.ts') && !path.includes('/generated/') ? textOf(path) : undefined;
-  if (text === undefined) return [];
-  return importsOf(text).map(({ specifier }) =>
-    specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier,
-  );
-}
-
 /** Every test file of the project, by its lane. */
 export function testLanes(root: string): Readonly<Record<Lane, readonly string[]>> {
-  const texts = new Map<string, string | undefined>();
-  const textOf = (path: string) => {
-    if (!texts.has(path)) texts.set(path, read(join(root, path)));
-    return texts.get(path);
-  };
+  const importedBy = importsFrom((path) => read(join(root, path)));
   const files = globSync('**/*.test.ts', {
     cwd: root,
     exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path),
   })
     .map((path) => path.replaceAll('\\', '/'))
     .sort();
-  const isRest = (path: string) => reasonForRest(path, textOf) !== undefined;
+  const isRest = (path: string) => reasonForRest(path, importedBy) !== undefined;
   return { plain: files.filter((path) => !isRest(path)), rest: files.filter(isRest) };
 }
 
