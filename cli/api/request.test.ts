@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { OperationEntry, ParameterSpec } from '../../contracts/operation.ts';
 import { readQuery } from '../../functions/http/parameters.ts';
 import { decodeSegment, splitPath, splitTarget } from '../../functions/http/path.ts';
+import { codePoint } from '../../test/support/code-points.ts';
 import { exitCodes } from '../output.ts';
 import { type ApiOperation, apiOperations } from './catalog.ts';
 import { requestOf } from './request.ts';
@@ -70,10 +71,10 @@ test('parameters take their places', () => {
 
 test('what a path or a query may hold arrives as it was given', () => {
   const segment = fc
-    .string({ unit: 'binary', minLength: 1, maxLength: 40 })
+    .string({ unit: codePoint, minLength: 1, maxLength: 40 })
     .filter((text) => text.isWellFormed() && !['.', '..'].includes(text));
   fc.assert(
-    fc.property(segment, segment, fc.string({ unit: 'binary' }), (id, other, limit) => {
+    fc.property(segment, segment, fc.string({ unit: codePoint }), (id, other, limit) => {
       fc.pre(limit.isWellFormed());
       const { path } = requestOf(invented(), { params: [`id=${id}`, `other=${other}`, `limit=${limit}`] });
       expect(path).toMatch(/^[\x21-\x7e]+$/);

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../contracts/generated/limits.ts';
+import { codePoint } from '../../test/support/code-points.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { decodeSegment, splitPath, splitTarget } from './path.ts';
 
@@ -8,7 +9,7 @@ describe('decodeSegment', () => {
   test('what it accepts encodes back to the same segment, and holds nothing that a path could be led astray by', () => {
     const raw = fc.oneof(
       fc
-        .string({ unit: 'binary', maxLength: 12 })
+        .string({ unit: codePoint, maxLength: 12 })
         .filter((text) => text.isWellFormed())
         .map(encodeURIComponent),
       fc.stringMatching(/^(?:%[0-9A-Fa-f]{2}|[a-z.:%/]){0,12}$/),

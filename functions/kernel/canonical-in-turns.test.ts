@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { codePoint } from '../../test/support/code-points.ts';
 import { canonicalInTurns } from './canonical-in-turns.ts';
 import { CanonicalText, canonicalJson } from './canonical-json.ts';
 
@@ -32,7 +33,7 @@ const anything = fc.anything({
   values: [
     fc.constantFrom(-0, 1e21, 5e-324, 2 ** 53, Number.NaN, undefined, '\udc00', '\u2028'),
     fc.double(),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: codePoint }),
     fc.boolean(),
     fc.constant(null),
   ],

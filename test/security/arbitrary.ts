@@ -29,14 +29,28 @@ export function valid(
   vocabulary: Vocabulary = new Map(),
   answers: Answers = noAnswers,
 ): Values {
-  set.model(model);
+  const needed = reachable(set, model);
   const models = fc.letrec<Record<string, Json>>((tie) => {
     const builder = new Builder({ set, vocabulary, answers }, tie);
-    return Object.fromEntries([...set.models].map(([name, schema]) => [name, builder.model(schema)]));
+    return Object.fromEntries([...needed].map((name) => [name, builder.model(set.model(name))]));
   });
-  // Every model is made, so the requested one exists.
+  // Every reachable model is made, so the requested one exists.
   const values = models[model] as Values;
   return values.map((value) => JSON.parse(JSON.stringify(value)) as Json);
+}
+
+/** The model and those that it refers to: the contract has hundreds more, and each costs a millisecond to build. */
+function reachable(set: SchemaSet, model: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(model)) return found;
+  found.add(model);
+  const references: string[] = [];
+  JSON.stringify(set.model(model), (_, value: Schema | null) => {
+    const reference = typeof value === 'object' && value !== null ? referenceName(value) : undefined;
+    if (reference !== undefined) references.push(reference);
+    return value;
+  });
+  for (const reference of references) reachable(set, reference, found);
+  return found;
 }
 
 interface Known {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import type { Json, Schema } from '../../contracts/generate/schema.ts';
+import { codePoint } from '../support/code-points.ts';
 
 /** Texts that have broken programs before, as content: each is a legal string where no rule forbids it. */
 export const hostileTexts: readonly string[] = [
@@ -52,19 +53,29 @@ export const hostileTexts: readonly string[] = [
 ].flat();
 
 const plain = fc.stringMatching(/^[a-z0-9][a-z0-9._:-]{0,11}$/);
-const strange = fc.string({ unit: 'binary', maxLength: 12 });
+const strange = fc.string({ unit: codePoint, maxLength: 12 });
 
 /** Texts that a schema of strings allows. Lengths are counted in code points, as JSON Schema counts them. */
 export function texts(schema: Schema): fc.Arbitrary<string> {
   if (schema.format === 'date-time') return moments;
   if (schema.format !== undefined) throw new Error(`the format ${schema.format} is not known to the attacks`);
-  const { minLength: least = 0, maxLength: most = 1_000 } = schema;
+  const { minLength: least = 0, maxLength: most = 1_000, pattern } = schema;
+  const key = JSON.stringify([least, most, pattern]);
+  const values = knownTexts.get(key) ?? textsWithin(least, most, pattern);
+  knownTexts.set(key, values);
+  return values;
+}
+
+/** A contract has thousands of strings and a handful of bounds, and each arbitrary takes milliseconds to build. */
+const knownTexts = new Map<string, fc.Arbitrary<string>>();
+
+function textsWithin(least: number, most: number, pattern: string | undefined): fc.Arbitrary<string> {
   const fits = (text: string): boolean => {
     const { length } = Array.from(text);
     return length >= least && length <= most;
   };
-  if (schema.pattern !== undefined) {
-    return fc.stringMatching(new RegExp(schema.pattern, 'u')).filter(fits);
+  if (pattern !== undefined) {
+    return fc.stringMatching(new RegExp(pattern, 'u')).filter(fits);
   }
   const edges = ['a', '\u00e9', '\u{1f600}'].flatMap((unit) =>
     [least, least + 1, most].filter((length) => length <= 5_000).map((length) => unit.repeat(length)),

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { codePoint } from './code-points.ts';
 import { type Claims, mintRaw, type SigningKey, segment } from './tokens.ts';
 
 /** One change of a token. Positions count round the token, so that each of them means something. */
@@ -109,7 +110,7 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
   count: fc.integer({ min: 1, max: 12 }),
   text: fc.oneof(
     fc.constantFrom(...odd, ...Array.from(alphabet)),
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }),
+    fc.string({ unit: codePoint, minLength: 1, maxLength: 6 }),
   ),
   member: fc.constantFrom(...names),
   value: fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom('none', 'HS256', ['RS256'], 1e308)),

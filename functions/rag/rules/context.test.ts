@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { codePoint } from '../../../test/support/code-points.ts';
 import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
@@ -127,7 +128,7 @@ describe('groups', () => {
 
 const cases = fc.record({
   matches: fc.array(
-    fc.record({ text: fc.string({ unit: 'binary', maxLength: 40 }), kind: fc.constantFrom('a', 'b', 'c') }),
+    fc.record({ text: fc.string({ unit: codePoint, maxLength: 40 }), kind: fc.constantFrom('a', 'b', 'c') }),
     {
       maxLength: 12,
     },

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../contracts/generated/limits.ts';
+import { codePoint } from '../../../test/support/code-points.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { boundedContent, bytesOf } from './trace-json.ts';
 
@@ -87,10 +88,10 @@ describe('the content of a trace', () => {
     const tree = fc.letrec<{ value: Json }>((tie) => ({
       value: fc.oneof(
         { depthSize: 'large' },
-        fc.string({ unit: 'binary', maxLength: 3_000 }),
+        fc.string({ unit: codePoint, maxLength: 3_000 }),
         fc.double(),
         fc.array(tie('value'), { maxLength: 300 }),
-        fc.dictionary(fc.string({ unit: 'binary', maxLength: 300 }), tie('value')),
+        fc.dictionary(fc.string({ unit: codePoint, maxLength: 300 }), tie('value')),
       ),
     })).value;
     const many = fc
