@@ -2,11 +2,17 @@ import { defineConfig } from 'vitest/config';
 import { reportedFiles, testLanes } from './test/lanes.ts';
 import { compileCache } from './test/support/compile-cache.ts';
 import { plainPath } from './test/support/plain-path.ts';
+import { useTemporaryFolder } from './test/support/temporary-folder.ts';
 
 const lanes = testLanes(import.meta.dirname);
 // A run in several steps names the report of an earlier step, so that no file runs twice.
 const reported = reportedFiles(import.meta.dirname, process.env['REPORTED_TESTS']);
-const env = { METADATA_SERVER_DETECTION: 'none', REDOCLY_TELEMETRY: 'off', ...compileCache };
+const env = {
+  METADATA_SERVER_DETECTION: 'none',
+  REDOCLY_TELEMETRY: 'off',
+  ...compileCache,
+  ...useTemporaryFolder(),
+};
 
 /** `test/lanes.ts` decides which lane runs a file. */
 export default defineConfig({

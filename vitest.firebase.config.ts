@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { useTemporaryFolder } from './test/support/temporary-folder.ts';
 
 /** The tests inside `firebase emulators:exec` (scripts/emulators-exec.ts): the conformance suite on Firestore, and the rules. */
 export default defineConfig({
@@ -16,7 +17,7 @@ export default defineConfig({
       'test/firestore/rules.test.ts',
       'test/firestore/emulators-exec.ts',
     ],
-    env: { METADATA_SERVER_DETECTION: 'none' },
+    env: { METADATA_SERVER_DETECTION: 'none', ...useTemporaryFolder() },
     globalSetup: ['test/support/firestore-setup.ts'],
   },
 });
