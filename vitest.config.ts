@@ -20,7 +20,8 @@ export default defineConfig({
     pool: 'forks',
     // Vitest leaves one core to itself, which halves the speed on a machine with two.
     maxWorkers: '100%',
-    reporters: ['default', 'json'],
+    reporters: ['default', 'json', './scripts/test-totals/reporter.mjs'],
+    setupFiles: ['test/support/worker-cpu.ts'],
     outputFile: { json: 'dist/test-reports/latest.json' },
     // These end a test that hangs. A machine under load takes many times what a quiet one does.
     testTimeout: 180_000,

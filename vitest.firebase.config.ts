@@ -6,7 +6,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: '100%',
-    reporters: ['default', 'json'],
+    reporters: ['default', 'json', './scripts/test-totals/reporter.mjs'],
+    setupFiles: ['test/support/worker-cpu.ts'],
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 120_000 } },

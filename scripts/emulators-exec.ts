@@ -17,11 +17,12 @@ import { findRecentJava, javaNeeded, launcherJar } from './emulators/launcher.ts
 const root = resolve(import.meta.dirname, '..');
 const work = join(root, 'dist/firebase');
 const report = join(root, 'dist/test-reports/firebase.json');
+const times = join(root, 'dist/test-reports/firebase-times.json');
 const firebase = join(root, 'infra/node_modules/firebase-tools/lib/bin/firebase.js');
 const isCi = process.env['CI'] === 'true';
 
 async function main(): Promise<number> {
-  rmSync(report, { force: true });
+  for (const path of [report, times]) rmSync(path, { force: true });
   const java = findRecentJava();
   if (java === undefined) return skip(`no Java ${javaNeeded} or later was found`);
   let jar: string;

@@ -1,71 +1,17 @@
-// Reads vitest's JSON reports. Prints the slowest files, the time by folder, each failed or skipped test, and as the
-// last line `N passed, N failed, N skipped` for all reports together. Fails if a report is missing or empty. Plain
-// JavaScript: it runs on any Node, also after a failed set-up.
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { relative } from 'node:path';
-import { pathToFileURL } from 'node:url';
+// Reads vitest's JSON reports, and the times beside them that scripts/test-totals/reporter.mjs wrote. Prints where the time of
+// each lane went, the folders above their budget, each skipped test, each failed test with its message, and as the last line
+// `N passed, N failed, N skipped` for all reports together. Fails if a test failed, or a report is missing or empty.
+// With `--write-budgets` it writes the times of the lanes to test/budgets.json instead.
+// Plain JavaScript: it runs on any Node, also after a failed set-up.
+import { existsSync, readFileSync } from 'node:fs';
+import { aboveBudget, readBudgets, warnings, writeBudgets } from './test-totals/budgets.mjs';
+import { countTests, failureLines, mergeReports, shortened, skipLines } from './test-totals/results.mjs';
+import { laneLines, readTimes } from './test-totals/times.mjs';
 
-const SLOWEST = 20;
-/** A test whose process died before it had a result: vitest counts its file as passed where no other test failed. */
-const UNFINISHED = 'pending';
-
-/** @typedef {{ title: string, fullName: string, status: string }} Test */
-/** @typedef {{ name: string, status: string, startTime: number, endTime: number, assertionResults: Test[] }} File */
-
-/** The same file in two reports counts once: the later report replaces the earlier one. */
-export function mergeReports(/** @type {{ testResults: File[] }[]} */ reports) {
-  const files = new Map();
-  for (const report of reports) for (const file of report.testResults) files.set(file.name, file);
-  return /** @type {File[]} */ ([...files.values()]);
-}
-
-export function countTests(/** @type {File[]} */ files) {
-  const count = { passed: 0, failed: 0, skipped: 0 };
-  for (const file of files) {
-    // A file that cannot be loaded has no tests; it counts as one failure.
-    if (file.status === 'failed' && !file.assertionResults.some(({ status }) => status === 'failed'))
-      count.failed += 1;
-    for (const { status } of file.assertionResults) {
-      if (status === 'passed') count.passed += 1;
-      else if (status === 'failed' || status === UNFINISHED) count.failed += 1;
-      else count.skipped += 1;
-    }
-  }
-  return count;
-}
-
-/** Seconds by folder: `test/<folder>`, `functions/groups/<group>` and `functions/<room>`; elsewhere the first folder. */
-export function secondsByFolder(/** @type {File[]} */ files, /** @type {string} */ root) {
-  const seconds = new Map();
-  for (const file of files) {
-    const folder = folderOf(relative(root, file.name));
-    seconds.set(folder, (seconds.get(folder) ?? 0) + secondsOf(file));
-  }
-  return [...seconds].sort(([, left], [, right]) => right - left);
-}
-
-function folderOf(/** @type {string} */ path) {
-  const parts = path.replaceAll('\\', '/').split('/').slice(0, -1);
-  if (parts[0] === 'functions') return parts.slice(0, parts[1] === 'groups' ? 3 : 2).join('/');
-  return parts.slice(0, parts[0] === 'test' ? 2 : 1).join('/');
-}
-
-function secondsOf(/** @type {File} */ { startTime, endTime }) {
-  return Math.max(0, endTime - startTime) / 1_000;
-}
-
-function show(/** @type {number} */ seconds, /** @type {string} */ name) {
-  console.log(`${seconds.toFixed(1).padStart(8)} s  ${name}`);
-}
-
-function wordOf(/** @type {string} */ status) {
-  if (status === UNFINISHED) return 'without a result';
-  return status === 'failed' ? 'failed' : 'skipped';
-}
-
-function main(/** @type {string[]} */ paths) {
+/** Reads the reports that hold a test; the others are faults of the run. */
+function readReports(/** @type {string[]} */ paths) {
   const reports = [];
-  const faults = [];
+  const faults = paths.length === 0 ? ['no report was named'] : [];
   for (const path of paths) {
     const report = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
     if (report?.testResults?.some((file) => file.assertionResults.length > 0)) reports.push(report);
@@ -74,24 +20,40 @@ function main(/** @type {string[]} */ paths) {
         `${path}: there is no report, or it has no tests; set-up or a check failed before the tests`,
       );
   }
-  if (paths.length === 0) faults.push('no report was named');
-  const files = mergeReports(reports);
+  return { reports, faults };
+}
+
+function print(/** @type {string[]} */ lines) {
+  for (const line of lines) console.log(line);
+}
+
+function main(/** @type {string[]} */ paths) {
   const root = process.cwd();
-  console.log(`\nThe ${SLOWEST} slowest test files:`);
-  for (const file of files.toSorted((left, right) => secondsOf(right) - secondsOf(left)).slice(0, SLOWEST))
-    show(secondsOf(file), relative(root, file.name));
-  console.log('\nTime by folder, of all its files one after the other:');
-  for (const [folder, seconds] of secondsByFolder(files, root)) show(seconds, folder);
-  for (const file of files) {
-    for (const { status, fullName } of file.assertionResults)
-      if (status !== 'passed') console.error(`${wordOf(status)}: ${fullName}`);
-    if (file.status === 'failed') console.error(`failed: ${relative(root, file.name)}`);
-  }
-  for (const fault of faults) console.error(fault);
+  const { reports, faults } = readReports(paths);
+  const budgets = readBudgets(root);
+  const lanes = paths.flatMap((path) => readTimes(path) ?? []);
+  for (const path of paths) if (readTimes(path) === undefined) console.log(`${path}: without times`);
+  for (const lane of lanes) print([...laneLines(lane), ...warnings(lane, budgets)]);
+  if (process.env['SVC_TEST_NIGHTLY'] === 'true')
+    for (const lane of lanes)
+      for (const { name } of aboveBudget(lane, budgets))
+        faults.push(`${lane.lane}: ${name} is above its budget`);
+  for (const { lane, errors } of lanes)
+    for (const error of errors)
+      faults.push([`${lane}: an error outside all tests`, ...shortened(error)].join('\n'));
+  const files = mergeReports(reports);
+  const errorsOf = (/** @type {string} */ name) =>
+    lanes.flatMap((lane) => lane.files.filter((file) => file.name === name).flatMap(({ errors }) => errors));
+  print(['', ...skipLines(files), ...failureLines(files, errorsOf, root), ...faults]);
   const { passed, failed, skipped } = countTests(files);
   console.log(`${passed} passed, ${failed + faults.length} failed, ${skipped} skipped`);
   if (failed + faults.length > 0) process.exitCode = 1;
 }
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href)
-  main(process.argv.slice(2));
+const [option, ...paths] = process.argv.slice(2);
+if (option === '--write-budgets')
+  writeBudgets(
+    process.cwd(),
+    paths.flatMap((path) => readTimes(path) ?? []),
+  );
+else main(process.argv.slice(2));
