@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { reportedFiles, testLanes } from './test/lanes.ts';
+import { lanesOf, reportedFiles, testLanes } from './test/lanes.ts';
 import { compileCache } from './test/support/compile-cache.ts';
 import { plainPath } from './test/support/plain-path.ts';
 import { useTemporaryFolder } from './test/support/temporary-folder.ts';
@@ -13,8 +13,16 @@ const env = {
   ...compileCache,
   ...useTemporaryFolder(),
 };
+const globalSetup = ['firestore', 'postgres', 'mysql'].map((name) => `test/support/${name}-setup.ts`);
 
 /** `test/lanes.ts` decides which lane runs a file. */
+const projects = {
+  // A test that starts Java, a database, Chromium or Python fails here on every machine.
+  plain: { include: [...lanes.plain], env: { ...env, PATH: plainPath(process.env['PATH'] ?? '') } },
+  rest: { include: lanes.rest.filter((path) => !reported.has(path)), env, globalSetup },
+  nightly: { include: [...lanes.nightly], env, globalSetup },
+};
+
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -27,29 +35,6 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 120_000 } },
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'plain',
-          include: [...lanes.plain],
-          // A test that starts Java, a database, Chromium or Python fails here on every machine.
-          env: { ...env, PATH: plainPath(process.env['PATH'] ?? '') },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'rest',
-          include: lanes.rest.filter((path) => !reported.has(path)),
-          env,
-          globalSetup: [
-            'test/support/firestore-setup.ts',
-            'test/support/postgres-setup.ts',
-            'test/support/mysql-setup.ts',
-          ],
-        },
-      },
-    ],
+    projects: lanesOf(process.env).map((name) => ({ extends: true, test: { name, ...projects[name] } })),
   },
 });

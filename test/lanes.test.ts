@@ -1,8 +1,8 @@
-import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { importsFrom, needs, reasonForRest, reportedFiles, testLanes } from './lanes.ts';
+import { importsFrom, lanesOf, needs, reasonForRest, reportedFiles, testLanes } from './lanes.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const lanes = testLanes(root);
@@ -23,9 +23,32 @@ describe('the lanes', () => {
         exclude: (path) => path.endsWith('node_modules'),
       },
     );
-    expect([...lanes.plain, ...lanes.rest].sort()).toEqual(files.sort());
+    expect([...lanes.plain, ...lanes.rest, ...lanes.nightly].sort()).toEqual(files.sort());
     expect(lanes.plain.length).toBeGreaterThan(100);
     expect(lanes.rest.length).toBeGreaterThan(50);
+  });
+
+  test('give a file to the nightly lane by its name alone, wherever it is', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-lanes-'));
+    mkdirSync(join(folder, 'test/system'), { recursive: true });
+    const paths = [
+      'test/a.test.ts',
+      'test/a.long.test.ts',
+      'test/a.nightly.test.ts',
+      'test/system/b.nightly.test.ts',
+    ];
+    for (const path of paths) writeFileSync(join(folder, path), '');
+    const [plain, rest, ...nightly] = paths;
+    expect(testLanes(folder)).toEqual({ plain: [plain], rest: [rest], nightly });
+    rmSync(folder, { recursive: true });
+  });
+
+  test('are three in a nightly run alone', () => {
+    expect(lanesOf({ SVC_TEST_NIGHTLY: 'true' })).toEqual(['plain', 'rest', 'nightly']);
+    expect([lanesOf({}), lanesOf({ SVC_TEST_NIGHTLY: 'false' })]).toEqual([
+      ['plain', 'rest'],
+      ['plain', 'rest'],
+    ]);
   });
 
   test('leave out the files of the report that an earlier step of the run has made', () => {

@@ -4,8 +4,14 @@ import { importsOf } from './structure.ts';
 
 /**
  * `plain` needs nothing but Node and a shell. `rest` needs a database, an emulator, a browser or Python, or it takes long.
+ * `nightly` takes too long for each change; only `npm run test:nightly` runs it, beside both others with more effort.
  */
-export type Lane = 'plain' | 'rest';
+export type Lane = 'plain' | 'rest' | 'nightly';
+
+/** The lanes that a run of Vitest has. */
+export function lanesOf(env: NodeJS.ProcessEnv): readonly Lane[] {
+  return env['SVC_TEST_NIGHTLY'] === 'true' ? ['plain', 'rest', 'nightly'] : ['plain', 'rest'];
+}
 
 /** What a test needs beside Node, by the module or package that gives it. A file that imports one of these, however far away, is in `rest`. */
 export const needs: Readonly<Record<string, string>> = {
@@ -70,8 +76,13 @@ export function testLanes(root: string): Readonly<Record<Lane, readonly string[]
   })
     .map((path) => path.replaceAll('\\', '/'))
     .sort();
-  const isRest = (path: string) => reasonForRest(path, importedBy) !== undefined;
-  return { plain: files.filter((path) => !isRest(path)), rest: files.filter(isRest) };
+  const laneOf = (path: string): Lane => {
+    if (path.endsWith('.nightly.test.ts')) return 'nightly';
+    return reasonForRest(path, importedBy) === undefined ? 'plain' : 'rest';
+  };
+  const lanes: Record<Lane, string[]> = { plain: [], rest: [], nightly: [] };
+  for (const path of files) lanes[laneOf(path)].push(path);
+  return lanes;
 }
 
 /** The test files in a report of vitest, from the root; none where there is no report. */
