@@ -97,13 +97,15 @@ describe('a round', () => {
   test('has its failed tests, and those whose process died', () => {
     const found = failuresOf(report({ a: 'passed', b: 'failed: it broke', c: 'pending', d: 'todo' }), root);
     expect(found).toEqual([
-      { title: 'a.test.ts > b', message: 'it broke' },
-      { title: 'a.test.ts > c', message: 'no result' },
+      { path: 'a.test.ts', name: 'b', title: 'a.test.ts > b', message: 'it broke' },
+      { path: 'a.test.ts', name: 'c', title: 'a.test.ts > c', message: 'no result' },
     ]);
   });
 
   test('has files that could not be loaded, and failures outside of the tests', () => {
-    expect(failuresOf(report({}), root)).toEqual([{ title: 'a.test.ts', message: 'not loaded' }]);
+    expect(failuresOf(report({}), root)).toEqual([
+      { path: 'a.test.ts', title: 'a.test.ts', message: 'not loaded' },
+    ]);
     expect(failuresOf(report({ a: 'passed' }, { fault: 'a rejection' }), root)).toEqual([
       { title: 'outside of the tests', message: 'a rejection' },
     ]);

@@ -25,6 +25,10 @@ export interface Round {
 }
 
 export interface Failure {
+  /** From the root; `undefined` for a failure outside of the tests. */
+  readonly path?: string;
+  /** The name of the test; `undefined` where its file could not be loaded. */
+  readonly name?: string;
   readonly title: string;
   readonly message: string;
 }
@@ -55,9 +59,9 @@ export function failuresOf({ testResults, fault }: Report, root: string): Failur
       // Vitest leaves a test `pending` when its process dies.
       if (test.status !== 'failed' && test.status !== 'pending') return [];
       const text = test.failureMessages?.join('\n') || (test.status === 'pending' ? 'no result' : message);
-      return [{ title: `${path} > ${test.fullName}`, message: text }];
+      return [{ path, name: test.fullName, title: `${path} > ${test.fullName}`, message: text }];
     });
-    return failed.length > 0 || status !== 'failed' ? failed : [{ title: path, message }];
+    return failed.length > 0 || status !== 'failed' ? failed : [{ path, title: path, message }];
   });
   return fault !== undefined && failures.length === 0
     ? [{ title: 'outside of the tests', message: fault }]
