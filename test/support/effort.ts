@@ -8,6 +8,9 @@ export const isNightly = process.env['SVC_TEST_NIGHTLY'] === 'true';
 /** Added to every seed: 0 in the plain and the rest lane. The same number repeats the cases of a nightly run. */
 export const seedShift = Number(process.env['SVC_TEST_SEED'] ?? '0');
 
+/** Stands beside the message of a failed search: with it the lane draws the same cases again. */
+export const repeatLine = `repeat with ${isNightly ? 'SVC_TEST_NIGHTLY=true ' : ''}SVC_TEST_SEED=${seedShift}`;
+
 /** How many times as much a nightly run tries, where a search does not say its own number. */
 const NIGHTLY_FACTOR = 5;
 const factor = isNightly ? NIGHTLY_FACTOR : 1;

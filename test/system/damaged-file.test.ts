@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { Random } from '../simulation/random.ts';
+import { repeatLine, seedOf } from '../support/effort.ts';
 import { Filler } from './disk-full-filler.ts';
 import { commitFaults, same } from './kill-loop-audit.ts';
 import { codeOf } from './kill-loop-commits.ts';
@@ -16,7 +16,7 @@ const PAGE = 4096;
 const TENANT = 't';
 /** Damages of each kind. */
 const TIMES = Number(process.env['DAMAGED_FILES'] ?? (process.env['CI'] === undefined ? 2 : 6));
-const SEED = Number(process.env['KILL_LOOP_SEED'] ?? randomInt(2 ** 31));
+const SEED = seedOf('damaged file');
 const PATIENCE_MS = 180_000;
 
 let folder = '';
@@ -86,7 +86,7 @@ function isRefused(reply: Reply | undefined): boolean {
 
 describe('a damaged database file', { timeout: PATIENCE_MS }, () => {
   const times = Array.from({ length: TIMES }, (_, n) => n + 1);
-  beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(`KILL_LOOP_SEED=${SEED}`)));
+  beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(repeatLine)));
 
   it.each(times)('that is cut off is refused at the start, and why (%i)', async (n) => {
     const random = new Random(SEED + n);

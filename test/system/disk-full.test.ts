@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type {
@@ -7,7 +6,7 @@ import type {
   CanonicalOutboxQueryResult,
 } from '../../contracts/generated/models.ts';
 import { Random } from '../simulation/random.ts';
-import { share } from '../support/effort.ts';
+import { repeatLine, seedOf, share } from '../support/effort.ts';
 import { SmallDisk, smallDiskMissing } from './disk-full-disk.ts';
 import { Filler, isFull, readiness } from './disk-full-filler.ts';
 import { DISK_FLAWS, plantedFlaw } from './kill-loop-flaws.ts';
@@ -19,7 +18,7 @@ const PATIENCE_MS = 180_000;
 const CYCLES = Number(process.env['DISK_FULL_CYCLES'] ?? share(3, 12));
 /** After so many disks a flaw is taken for one that is not found. */
 const FLAW_DISKS = 60;
-const SEED = Number(process.env['KILL_LOOP_SEED'] ?? randomInt(2 ** 31));
+const SEED = seedOf('full disk');
 
 const FULL = { status: 503, code: 'storage_full', retryable: false, type: 'urn:svc:problem:storage_full' };
 
@@ -193,7 +192,7 @@ describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, { timeo
       const filler = new Filler(server, `cycle-${cycle}`);
       const empty = await filler.export();
       await fillAtRandom(disk, server, filler, random);
-      expect({ seed: SEED, faults: await filler.faults() }).toEqual({ seed: SEED, faults: [] });
+      expect(await filler.faults(), repeatLine).toEqual([]);
       disk.free();
       // Room for the next cycle.
       expect((await filler.post('/restore', { snapshot: empty }))?.status).toBe(204);
@@ -291,6 +290,6 @@ describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, { timeo
       await fillAtRandom(disk, server, filler, random).catch((error: unknown) => found.push(String(error)));
       found.push(...(await filler.faults().catch((error: unknown) => [String(error)])));
     }
-    expect(found.join('\n'), `${about}, with the seed ${SEED}`).toMatch(shows);
+    expect(found.join('\n'), `${about}; ${repeatLine}`).toMatch(shows);
   });
 });

@@ -1,5 +1,4 @@
-import { randomInt } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFailed } from 'vitest';
 import type {
   ExecutionRun,
   ExecutionRuntimeSurface,
@@ -9,6 +8,7 @@ import type { FaultSwitches } from '../../emulator/tasks/faults.ts';
 import { clientOf } from '../../emulator/tasks/stage.fixture.ts';
 import { createWorker, deliveryListener, type RunContext } from '../../sdk/typescript/src/worker/index.ts';
 import { Random } from '../simulation/random.ts';
+import { repeatLine, seedOf } from '../support/effort.ts';
 import { firestoreHost, firestoreMissing, firestoreProject } from '../support/firestore.ts';
 import { CloudDeployment, Ledger } from './cloud-chaos.ts';
 
@@ -72,14 +72,8 @@ const left = firestoreMissing === undefined ? '' : `, left out: ${firestoreMissi
 
 describe('the queue in the cloud loses, repeats and mixes up a third, and processes die', () => {
   it.skipIf(left !== '')(`every run ends once${left}`, { timeout: PATIENCE_MS }, async () => {
-    const seed = Number(process.env['CHAOS_SEED'] ?? randomInt(1_000_000));
-    try {
-      await check(seed);
-    } catch (error) {
-      throw new Error(`with CHAOS_SEED=${seed}: ${error instanceof Error ? error.message : ''}`, {
-        cause: error,
-      });
-    }
+    onTestFailed(() => console.error(repeatLine));
+    await check(seedOf('chaos of the cloud') >>> 0);
   });
 });
 

@@ -44,7 +44,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
       {
         file: queue,
         from: `      connection.run('COMMIT');`,
-        to: `      if (Math.random() < 0.2) connection.run('COMMIT');`,
+        to: `      if ((globalThis.plantedTurns = (globalThis.plantedTurns ?? 0) + 1) % 5 === 0) connection.run('COMMIT');`,
       },
       {
         file: 'functions/store/sqlite/connection.ts',
@@ -109,7 +109,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
         file: 'functions/groups/canonical/commit/commit.ts',
         from: `return { writes, result: { answeredFromReceipt: false, result } };`,
         to: `return {
-    writes: Math.random() < 0.1 ? writes.slice(1) : writes,
+    writes: (globalThis.plantedTurns = (globalThis.plantedTurns ?? 0) + 1) % 10 === 0 ? writes.slice(1) : writes,
     result: { answeredFromReceipt: false, result },
   };`,
       },

@@ -1,14 +1,16 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import type {
   CanonicalDocument,
   CanonicalDocumentRevisionList,
   CanonicalOutboxQueryResult,
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
+import { Random } from '../simulation/random.ts';
+import { repeatLine, seedOf } from '../support/effort.ts';
 import { HttpTenant } from '../support/http.ts';
 import { type ServerProcess, startServer } from '../support/server-process.ts';
 
@@ -27,13 +29,15 @@ describe('the embedded server, killed under load', () => {
     ['grouped commits', 'true'],
     ['one transaction each', 'false'],
   ])('loses no acknowledged commit and tears none: %s', async (_, grouping) => {
+    onTestFailed(() => console.error(repeatLine));
     const tenantId = `kill-${randomUUID()}`;
+    const random = new Random(seedOf(`kills, grouping ${grouping}`));
     const settings = [`CanonicalStore:Grouping=${grouping}`];
     const acknowledged = new Map<string, CanonicalTransactionResult>();
     const attempted = new Map<string, object>();
     for (let round = 0; round < KILLS; round++) {
       const server = await startServer({ SVC_DATA_DIR: folder }, settings);
-      await loadUntilKilled(server, tenantId, attempted, acknowledged, randomInt(20, 120));
+      await loadUntilKilled(server, tenantId, attempted, acknowledged, random);
     }
     expect(acknowledged.size).toBeGreaterThan(KILLS * 20);
     const server = await startServer({ SVC_DATA_DIR: folder }, settings);
@@ -42,21 +46,22 @@ describe('the embedded server, killed under load', () => {
   });
 });
 
-/** Writers commit without a pause; once `enough` commits of this round are acknowledged, the process is killed. */
+/** Writers commit without a pause; once enough commits of this round are acknowledged, the process is killed. */
 async function loadUntilKilled(
   server: ServerProcess,
   tenantId: string,
   attempted: Map<string, object>,
   acknowledged: Map<string, CanonicalTransactionResult>,
-  enough: number,
+  random: Random,
 ): Promise<void> {
   const tenant = new HttpTenant(server.address, tenantId);
+  const enough = 20 + random.below(100);
   let count = 0;
   let killed: Promise<void> | undefined;
-  const writer = async () => {
+  const writer = async (own: Random) => {
     while (killed === undefined) {
       const key = randomUUID();
-      const body = request(tenantId, key);
+      const body = request(tenantId, key, own.below(DOCUMENTS));
       attempted.set(key, body);
       const answer = await tenant
         .post<CanonicalTransactionResult>('/transactions', body)
@@ -67,12 +72,12 @@ async function loadUntilKilled(
       if (++count >= enough) killed ??= server.kill();
     }
   };
-  await Promise.all(Array.from({ length: WRITERS }, writer));
+  await Promise.all(Array.from({ length: WRITERS }, () => writer(new Random(random.below(2 ** 31)))));
   await killed;
 }
 
-function request(tenantId: string, key: string): object {
-  const id = `d${randomInt(DOCUMENTS)}`;
+function request(tenantId: string, key: string, n: number): object {
+  const id = `d${n}`;
   const document = { tenantId, documentType: 'load', id, schemaVersion: '1', data: { key } };
   return {
     idempotencyKey: key,

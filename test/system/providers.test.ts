@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -35,7 +36,7 @@ const post = (service: RunningService, path: string, body: object) =>
 async function serves(service: RunningService): Promise<void> {
   const document = { tenantId: 'acme', documentType: 'claim', id: '1', schemaVersion: '1', data: { n: 1 } };
   const mutations = [{ operation: 'upsert', document: { ...document, indexes: { status: 'open' } } }];
-  const key = `k-${Math.random()}`;
+  const key = `k-${randomUUID()}`;
   const committed = await post(service, '/transactions', { idempotencyKey: key, mutations });
   expect(committed.status).toBe(200);
   const found = await post(service, '/documents/query', { indexes: { status: 'open' } });
