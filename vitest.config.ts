@@ -3,6 +3,7 @@ import { lanesOf, reportedFiles, testLanes } from './test/lanes.ts';
 import { compileCache } from './test/support/compile-cache.ts';
 import { plainPath } from './test/support/plain-path.ts';
 import { useTemporaryFolder } from './test/support/temporary-folder.ts';
+import { seededProperties } from './test/support/seeded-properties.ts';
 
 const lanes = testLanes(import.meta.dirname);
 // A run in several steps names the report of an earlier step, so that no file runs twice.
@@ -24,6 +25,7 @@ const projects = {
 };
 
 export default defineConfig({
+  plugins: [seededProperties],
   test: {
     pool: 'forks',
     // Vitest leaves one core to itself, which halves the speed on a machine with two.

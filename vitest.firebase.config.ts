@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import { useTemporaryFolder } from './test/support/temporary-folder.ts';
+import { seededProperties } from './test/support/seeded-properties.ts';
 
 /** The tests inside `firebase emulators:exec` (scripts/emulators-exec.ts): the conformance suite on Firestore, and the rules. */
 export default defineConfig({
+  plugins: [seededProperties],
   test: {
     pool: 'forks',
     maxWorkers: '100%',

@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import stryker from './stryker.config.json' with { type: 'json' };
+import { seededProperties } from './test/support/seeded-properties.ts';
 
 /** The first test that fails settles a mutant, so the quickest go first: those beside the code, then those that make keys. */
 class QuickestFirst extends BaseSequencer {
@@ -16,6 +17,7 @@ function cost({ moduleId }: TestSpecification): number {
 
 /** The tests that judge mutants: quick, and without an emulator, a child process or a port. */
 export default defineConfig({
+  plugins: [seededProperties],
   test: {
     include: [
       'functions/groups/canonical/**/*.test.ts',
