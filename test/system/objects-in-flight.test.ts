@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import type { NodeHost } from '../../functions/http/host-node.ts';
@@ -20,6 +20,8 @@ const OBJECT_BYTES = 16 * MEBIBYTE;
 /** The default of `Objects:BytesInFlightMax`. */
 const IN_FLIGHT_MAX = 128 * MEBIBYTE;
 const LARGEST = 64 * MEBIBYTE;
+/** Ends a test that hangs: a gibibyte goes in and out, much of it more than once. */
+vi.setConfig({ testTimeout: 900_000 });
 
 /** The counter of the service, with the most that it has counted, and a signal for bytes that it counts no longer. */
 class WatchedBytes extends BytesInFlight {
@@ -57,7 +59,8 @@ class WatchedBytes extends BytesInFlight {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-in-flight-'));
-const watched = new WatchedBytes(IN_FLIGHT_MAX, LARGEST, machine.clock);
+// The clock stands: on a busy machine calls would count as slow, and give way.
+const watched = new WatchedBytes(IN_FLIGHT_MAX, LARGEST, { now: () => 0 });
 let store: RecordStore;
 let host: NodeHost;
 
@@ -85,14 +88,9 @@ class Callers {
     for (;;) {
       // Taken before the call: what refuses it is held then, and released later.
       const { released } = watched;
-      const call = callBytes(`${host.url}/objects/files/${at}`, body, { 'X-Principal': principal });
-      // On a machine under load an answer may linger, and is then cut off for a space that holds less.
-      const answer = await call.catch((error: unknown) => {
-        if (body !== null) throw error;
-        return null;
+      const { status, retryAfter, content } = await callBytes(`${host.url}/objects/files/${at}`, body, {
+        'X-Principal': principal,
       });
-      if (answer === null) continue;
-      const { status, retryAfter, content } = answer;
       if (status === 200) return content;
       expect([status, retryAfter]).toEqual([503, '1']);
       expect(JSON.parse(content.toString())).toMatchObject({ code: 'unavailable' });
@@ -134,7 +132,7 @@ test('64 objects of 16 MiB go in and out at once within the bound; callers beyon
     expect(peak).toBeGreaterThan(IN_FLIGHT_MAX / 2);
     expect(refused).toBeGreaterThan(0);
   }
-}, 240_000);
+});
 
 test('callers that declare the largest object and send little of it take nothing from another', async () => {
   const slow = await Promise.all(
@@ -157,4 +155,4 @@ test('callers that declare the largest object and send little of it take nothing
     call.destroy();
     await closed;
   }
-}, 60_000);
+});
