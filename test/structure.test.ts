@@ -6,6 +6,7 @@ import type { OperationEntry } from '../contracts/operation.ts';
 import {
   banFaults,
   bans,
+  chanceFaults,
   importCycles,
   importFaults,
   importsOf,
@@ -238,6 +239,38 @@ describe('what only the composition and the providers may touch', () => {
     expect(banFaults('functions/config/machine.ts', 'process.env')).toEqual([]);
     expect(banFaults('functions/compose/compose.ts', 'process.env')).toHaveLength(1);
   });
+});
+
+describe('what a test draws', () => {
+  const tests = globSync(
+    [
+      'test/**/*.ts',
+      '{functions,cli,dispatcher,emulator,sdk,contracts,scripts,examples}/**/*.{test,fixture}.ts',
+    ],
+    {
+      cwd: root,
+      exclude: (path) => /(^|\/)node_modules$/.test(path),
+    },
+  )
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter(
+      (path) =>
+        !/^test\/(bench|structure|dispatcher\/structure)\b|^sdk\/typescript\/test\/structure/.test(path),
+    );
+
+  test('comes from a seed', () => {
+    expect(tests).toContain('test/system/kill.test.ts');
+    expect(tests).toContain('functions/http/path.test.ts');
+    expect(tests.flatMap((path) => chanceFaults(path, textOf(path)))).toEqual([]);
+  });
+
+  test.each(['if (Math.random() < 0.1) kill();', `import { randomInt } from 'node:crypto';`])(
+    'is found where it comes from chance: %s',
+    (text) => {
+      expect(chanceFaults('test/x.test.ts', text)).toHaveLength(1);
+      expect(chanceFaults('test/x.test.ts', `// ${text}`)).toEqual([]);
+    },
+  );
 });
 
 test('http names no group, no class and no path parameter of the contract', () => {

@@ -262,6 +262,15 @@ export const bans: readonly Ban[] = [
   { what: 'fetch', pattern: /(?<![.\w])fetch\s*\(/, instead: 'world.http', allowed: machine },
 ];
 
+/**
+ * A test that draws what it tries takes it from a seed (`test/support/effort.ts`), so that each run tries the same. An id that only
+ * has to be new, such as that of a tenant, may be random.
+ */
+export function chanceFaults(path: string, text: string): string[] {
+  const drawn = /\bMath\.random\b|\brandomInt\b/.exec(withoutComments(text));
+  return drawn === null ? [] : [`${path} draws by ${drawn[0]}; use Random with seedOf`];
+}
+
 export function banFaults(path: string, text: string): string[] {
   const code = withoutComments(text);
   return bans
