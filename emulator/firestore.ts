@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, readdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,15 +32,27 @@ export class EmulatorNotFound extends Error {
 const mainClass = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore';
 const jarInSdk = join('platform', 'cloud-firestore-emulator', 'cloud-firestore-emulator.jar');
 const startTimeoutMs = 60_000;
+const STARTS_MAX = 3;
 const stopTimeoutMs = 5_000;
 
 export async function startFirestoreEmulator(options: EmulatorOptions = {}): Promise<RunningEmulator> {
   const running = process.env['FIRESTORE_EMULATOR_HOST'];
   if (running !== undefined && running !== '')
     return { host: running, ended: new Promise(() => {}), stop: () => Promise.resolve() };
+  if (options.port !== undefined) return startOn(options.port, options);
+  // Another process may have taken a free port before the emulator binds it.
+  for (let starts = 1; ; starts += 1) {
+    try {
+      return await startOn((await freePorts(1))[0] ?? 0, options);
+    } catch (error) {
+      if (starts === STARTS_MAX || !/already in use|Failed to bind/i.test(String(error))) throw error;
+    }
+  }
+}
+
+async function startOn(port: number, options: EmulatorOptions): Promise<RunningEmulator> {
   const jar = await findJar();
   const java = await findJava();
-  const port = options.port ?? (await freePort());
   const host = `127.0.0.1:${port}`;
   const child = startTied([
     java,
@@ -202,14 +214,11 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** A loopback port that is free at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
+/** Different loopback ports that are free at this moment. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return ports;
 }

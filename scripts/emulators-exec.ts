@@ -11,7 +11,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { EmulatorNotFound, findJar, freePort } from '../emulator/firestore.ts';
+import { EmulatorNotFound, findJar, freePorts } from '../emulator/firestore.ts';
 import { findRecentJava, javaNeeded, launcherJar } from './emulators/launcher.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -88,8 +88,7 @@ async function prepare(jar: string): Promise<void> {
   };
   for (const path of [config.firestore.rules, config.firestore.indexes])
     cpSync(join(root, path), join(work, path));
-  const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
-  const [port, websocketPort, hub, logging] = ports;
+  const [port, websocketPort, hub, logging] = await freePorts(4);
   const emulators = {
     ...config.emulators,
     firestore: { ...config.emulators.firestore, port, websocketPort },

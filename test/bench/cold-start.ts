@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, startFirestoreEmulator } from '../../emulator/firestore.ts';
+import { freePorts, startFirestoreEmulator } from '../../emulator/firestore.ts';
 import { buildServer } from '../../scripts/build/server.ts';
 import { type BuildReport, buildFunctions } from '../../scripts/build.ts';
 import { installLocked } from '../support/installed-functions.ts';
@@ -152,7 +152,7 @@ async function measure(starts: Starts): Promise<ReadonlyMap<string, readonly Cos
 }
 
 async function firstAnswer({ command, cwd, env, call }: Start, n: number): Promise<Cost> {
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const { PATH, HOME } = process.env;
   const own = {
     PATH,

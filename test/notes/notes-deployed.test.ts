@@ -1,5 +1,3 @@
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
 import { compose } from '../../functions/compose/compose.ts';
@@ -10,6 +8,7 @@ import { loadConfiguration } from '../../functions/config/load.ts';
 import { type InjectedRequest, inject } from '../../functions/http/host-inject.ts';
 import { serveNode } from '../../functions/http/host-node.ts';
 import { firestoreHost, firestoreMissing, firestoreProject } from '../support/firestore.ts';
+import { type Relay, startRelay } from '../support/relay.ts';
 import type { NoteImportJob } from './contracts/generated/models.ts';
 import { notesGroup } from './group/composed.ts';
 import { BATCH, type ImportParts } from './group/import-notes.ts';
@@ -23,7 +22,10 @@ const leftOut = firestoreMissing === undefined ? '' : ` (skipped: ${firestoreMis
 describe.skipIf(leftOut !== '')(`jobs of a group as functions in the local cloud${leftOut}`, () => {
   let tasks: TasksEmulator;
   let settings: Readonly<Record<string, string>>;
-  let port: number;
+  /** The address of the workers, which stays while one follows another. Its requests wait for a worker. */
+  let relay: Relay;
+  const workers: ({ readonly address: string } | undefined)[] = [undefined];
+  let working = Promise.withResolvers<void>();
   const stops: (() => Promise<void>)[] = [];
 
   beforeAll(async () => {
@@ -36,7 +38,7 @@ describe.skipIf(leftOut !== '')(`jobs of a group as functions in the local cloud
       ],
       stopGraceMs: 0,
     });
-    port = await freePort();
+    relay = await startRelay(workers, { before: () => working.promise });
     settings = {
       'CanonicalStore:Provider': 'firestore',
       'Firestore:ProjectId': firestoreProject(),
@@ -47,13 +49,14 @@ describe.skipIf(leftOut !== '')(`jobs of a group as functions in the local cloud
       'ExecutionRuntime:Google:LocationId': 'local',
       'ExecutionRuntime:Google:QueueId': 'svc-runs',
       'ExecutionRuntime:Google:EmulatorHost': `${tasks.host}:${tasks.port}`,
-      'ExecutionRuntime:Google:WorkerUrl': `http://127.0.0.1:${port}/tasks/execution`,
+      'ExecutionRuntime:Google:WorkerUrl': `${relay.address}/tasks/execution`,
       'Server:LogLevel': 'error',
       'Server:DrainSeconds': '0',
     };
   });
   afterAll(async () => {
     for (const stop of stops.toReversed()) await stop();
+    await relay.close();
     await tasks.stop();
   });
 
@@ -76,11 +79,14 @@ describe.skipIf(leftOut !== '')(`jobs of a group as functions in the local cloud
   async function startWorker(hooks: Pick<ImportParts, 'beforeBatch'> = {}) {
     const service = composed('worker', hooks);
     const chain = await service.functionChain('worker');
-    const host = await serveNode(chain, { host: '127.0.0.1', port, world: machine, drainMs: 0 });
+    const host = await serveNode(chain, { host: '127.0.0.1', port: 0, world: machine, drainMs: 0 });
+    workers[0] = { address: host.url };
+    working.resolve();
     let stopped = false;
     const stop = async () => {
       if (stopped) return;
       stopped = true;
+      working = Promise.withResolvers();
       await host.stop();
       // Its engine renews no lease from now on, as that of a process that is gone.
       await service.close();
@@ -122,12 +128,3 @@ describe.skipIf(leftOut !== '')(`jobs of a group as functions in the local cloud
     }
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}

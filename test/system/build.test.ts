@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../emulator/firestore.ts';
 import { catalogGroups } from '../../functions/compose/catalog-groups.ts';
 import { functionNames } from '../../functions/compose/functions.ts';
 import description from '../../package.json' with { type: 'json' };
@@ -26,23 +25,25 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** As the platform starts it: the framework's command in the deployed folder, which lies outside of this project. */
-async function serve(
-  target: string,
-  env: Readonly<Record<string, string>> = {},
-  words: readonly string[] = [],
-) {
-  const port = await freePort();
+function start(target: string, env: Readonly<Record<string, string>> = {}, words: readonly string[] = []) {
   const development = {
     SVC_ENVIRONMENT: 'Development',
     SVC_CANONICAL_STORE_PROVIDER: 'sqlite',
     SVC_DATA_DIR: folder,
   };
   const command = join('node_modules', framework, 'build/src/main.js');
-  const program = new Program([...words, command, '--target', target], {
+  return new Program([...words, command, '--target', target], {
     cwd: report.outdir,
-    env: { PORT: String(port), ...development, ...env },
+    env: { PORT: '0', ...development, ...env },
   });
-  return { program, port, url: `http://127.0.0.1:${port}` };
+}
+
+/** Starts it and waits until it listens. */
+async function serve(...given: Parameters<typeof start>) {
+  const [target, env, words = []] = given;
+  const program = start(target, env, ['--import', join(root, 'test/support/says-port.ts'), ...words]);
+  const [, port = ''] = await program.says(/^port (\d+)$/m);
+  return { program, port: Number(port), url: `http://127.0.0.1:${port}` };
 }
 
 describe('the bundle', () => {
@@ -161,7 +162,6 @@ describe('each function from an empty folder', () => {
     const [method, path, status] = firstRequests[target] ?? ['GET', '/', 200];
     const { program, url } = await serve(target, cloud);
     await using _ = program;
-    await program.says(/URL: /);
     const answer = await fetch(`${url}${path}`, { method });
     expect(await answer.text()).not.toContain('Internal Server Error');
     expect(answer.status).toBe(status);
@@ -173,7 +173,6 @@ describe('the bundle behind functions-framework', () => {
     const withoutResolvers = 'data:text/javascript,delete Promise.withResolvers';
     const { program, url } = await serve('server', {}, ['--import', withoutResolvers]);
     await using _ = program;
-    await program.says(/URL: /);
     await fetch(`${url}/health`).catch(() => undefined);
     await program.exit;
     expect(program.stdout).toMatch(/"failure":"TypeError[^"]* \(functions\/http\/exchange\.ts:\d+:\d+\)/);
@@ -182,7 +181,6 @@ describe('the bundle behind functions-framework', () => {
   test('serves the function that it is told to', async () => {
     const { program, url } = await serve('server');
     await using _ = program;
-    await program.says(/URL: /);
     const health = await fetch(`${url}/health`);
     expect(await health.json()).toMatchObject({ status: 'ok', version: description.version });
     expect((await fetch(`${url}/canonical/tenants/t/outbox/query`, { method: 'POST' })).status).toBe(404);
@@ -191,7 +189,6 @@ describe('the bundle behind functions-framework', () => {
   test('serves the pages of /docs from its own folder', async () => {
     const { program, url } = await serve('server');
     await using _ = program;
-    await program.says(/URL: /);
     const page = await (await fetch(`${url}/docs`)).text();
     const [, path = ''] = /<script src="(\/docs\/reference-[^"]+)"/.exec(page) ?? [];
     expect((await (await fetch(`${url}${path}`)).arrayBuffer()).byteLength).toBeGreaterThan(1_000_000);
@@ -201,7 +198,6 @@ describe('the bundle behind functions-framework', () => {
   test('lets a request under way finish when the platform stops it', async () => {
     const { program, port } = await serve('canonical');
     await using _ = program;
-    await program.says(/URL: /);
     const held = await halfSentCommit(port, 't');
     program.signal('SIGTERM');
     await refusesConnections(port);
@@ -214,7 +210,6 @@ describe('the bundle behind functions-framework', () => {
       ExecutionRuntime__ExternalHandlers__0__HandlerId: 'test.handler',
     });
     await using _ = program;
-    await program.says(/URL: /);
     const post = (path: string, body: object) =>
       fetch(`${url}/execution/${path}`, {
         method: 'POST',
@@ -232,15 +227,13 @@ describe('the bundle behind functions-framework', () => {
   });
 
   test('does not start open to everybody', async () => {
-    const { program } = await serve('canonical', { SVC_ENVIRONMENT: 'Production' });
-    await using _ = program;
+    await using program = start('canonical', { SVC_ENVIRONMENT: 'Production' });
     expect((await program.exit).code).toBe(1);
     expect(program.stderr).toContain('does not start without a policy');
   });
 
   test('does not start as what it is not', async () => {
-    const { program } = await serve('nothing');
-    await using _ = program;
+    await using program = start('nothing');
     expect((await program.exit).code).toBe(1);
     expect(program.stderr).toContain(
       'FUNCTION_TARGET must be server or canonical or execution or collections or records',

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { freePort } from '../../emulator/firestore.ts';
 import { serviceCollections } from '../../functions/compose/collections.ts';
 import { firestoreIndexes } from '../../functions/store/firestore/indexes.ts';
 import { exampleDeployment, exampleOutput } from '../support/google-cloud/deployment.ts';
@@ -122,7 +121,8 @@ describe('svc doctor --cloud', () => {
       const { code, stdout } = await doctor(
         ...deployed,
         '--google-apis',
-        `http://127.0.0.1:${await freePort()}`,
+        // A port of the system that no service uses.
+        'http://127.0.0.1:2',
       );
       expect(code).toBe(1);
       expect(stdout).toMatch(/^failed +cloud-network +.*does not answer \(ECONNREFUSED\)/m);
