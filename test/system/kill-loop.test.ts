@@ -13,10 +13,13 @@ const KILLS = Number(process.env['KILL_LOOP_KILLS'] ?? share(inCi ? 80 : 24, 240
 const SEED = seedOf('kill loop');
 /** With fewer kills, what is rare may well not have happened. */
 const KILLS_FOR_ALL = 80;
-/** Many times what a quiet machine takes. */
-const PATIENCE_MS = 600_000;
-/** After so many kills a flaw is taken for one that is not found. */
+/** A campaign goes on until what it must reach has happened. What one kill in 40 reaches is missed by 600 once in 10^6 runs. */
+const KILLS_MAX = 600;
+/** Ends a test that hangs: counts of kills decide, and no time. */
+const PATIENCE_MS = 3_600_000;
+/** A search for a flaw ends with its first find. What every second campaign finds is missed by 20 once in 10^6 runs. */
 const FLAW_KILLS = 160;
+const FLAW_CAMPAIGNS = 20;
 
 /** The bugs that are planted outside CI: of commits, of restores and of leases. */
 const USUAL_FLAWS = new Set(['early-answers', 'early-flip', 'unchecked-tokens']);
@@ -28,6 +31,8 @@ const RARE = [
 ].flatMap((names) => names.split(', '));
 const CUT = ['commit', 'lease', 'restore'];
 const CUT_RARELY = ['waiting lease', 'old token', 'replay', 'probe', 'read'];
+/** Counted at the end of a campaign alone. */
+const AT_END = 'abandoned space';
 
 let folder = '';
 beforeAll(async () => {
@@ -43,17 +48,21 @@ describe('the embedded server, killed again and again under all canonical operat
     const seed = SEED + n;
     const kills = Math.ceil(KILLS / 2);
     const settings = [`CanonicalStore:Grouping=${grouping}`];
-    const report = await new KillLoop({ folder: join(folder, grouping), kills, seed, settings }).run();
+    const reached = (report: KillLoopReport) => missing(report, kills).every((kind) => kind === AT_END);
+    const options = { folder: join(folder, grouping), kills, killsMax: KILLS_MAX, seed, settings, reached };
+    const report = await new KillLoop(options).run();
     expect(report.faults, repeatLine).toEqual([]);
     expect(report.kills).toBeGreaterThanOrEqual(kills);
-    expectReach(report);
+    expect(missing(report, kills)).toEqual([]);
   });
 });
 
-function expectReach({ kills, answered, cut }: KillLoopReport): void {
+/** The calls that should have been answered, or cut off by a kill, and were not. */
+function missing({ answered, cut }: KillLoopReport, kills: number): string[] {
   const all = kills >= KILLS_FOR_ALL / 2;
-  expect([...answered.keys()]).toEqual(expect.arrayContaining(all ? [...ALWAYS, ...RARE] : ALWAYS));
-  expect([...cut.keys()]).toEqual(expect.arrayContaining(all ? [...CUT, ...CUT_RARELY] : CUT));
+  const unanswered = [...ALWAYS, ...(all ? RARE : [])].filter((kind) => !answered.has(kind));
+  const uncut = [...CUT, ...(all ? CUT_RARELY : [])].filter((kind) => !cut.has(kind));
+  return [...unanswered, ...uncut.map((kind) => `cut ${kind}`)];
 }
 
 describe('a planted bug is found', () => {
@@ -63,8 +72,14 @@ describe('a planted bug is found', () => {
     { timeout: PATIENCE_MS },
     async (name, { about, settings = [], kills = FLAW_KILLS, shows }) => {
       const nodeArgs = plantedFlaw(name);
-      const options = { folder: join(folder, name), kills, seed: SEED, settings, nodeArgs };
-      const { faults } = await new KillLoop(options).run();
+      const faults: string[] = [];
+      for (let n = 0; n < FLAW_CAMPAIGNS && faults.length === 0; n++) {
+        const options = { folder: join(folder, `${name}-${n}`), kills, seed: SEED + n, settings, nodeArgs };
+        const report = await new KillLoop(options).run();
+        faults.push(...report.faults);
+        if (faults.length > 0)
+          console.log(`${name}: found by campaign ${n + 1}, after ${report.kills} kills`);
+      }
       expect(faults.join('\n'), `${about}; ${repeatLine}`).toMatch(shows);
     },
   );

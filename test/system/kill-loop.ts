@@ -13,6 +13,9 @@ import { LoopServer, type LoopServerOptions, tenantPath } from './kill-loop-serv
 export interface KillLoopOptions extends LoopServerOptions {
   readonly kills: number;
   readonly seed: number;
+  /** Whether what is rare has happened: the campaign goes on until then, up to `killsMax`. */
+  readonly reached?: (report: KillLoopReport) => boolean;
+  readonly killsMax?: number;
 }
 
 export interface KillLoopReport {
@@ -69,7 +72,7 @@ export class KillLoop {
     try {
       await this.#server.start();
       await this.#copies.prepare();
-      for (let round = 1; this.#kills < this.#options.kills && this.#faults.length === 0; round++) {
+      for (let round = 1; this.#goesOn() && this.#faults.length === 0; round++) {
         await this.#round();
         await this.#check();
         if (round % ROUNDS_PER_TENANT === 0) await this.#freeze(round);
@@ -81,8 +84,17 @@ export class KillLoop {
     } finally {
       await this.#server.kill();
     }
+    return this.#report();
+  }
+
+  #report(): KillLoopReport {
     const faults = [...new Set(this.#faults)].slice(0, FAULTS_MAX);
     return { faults, kills: this.#kills, answered: this.#answered, cut: this.#cut };
+  }
+
+  #goesOn(): boolean {
+    const { kills, killsMax = kills, reached = () => true } = this.#options;
+    return this.#kills < kills || (this.#kills < killsMax && !reached(this.#report()));
   }
 
   /** Load until a random moment, then the kill and a new start, which may be killed as well. */
