@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { machine } from '../../functions/compose/machine.ts';
 import {
   callTool,
   createCollection,
@@ -362,20 +363,25 @@ describe('O08: without the capability', () => {
   });
 });
 
-test('a call that only waits is answered when the server begins to stop', { timeout: 10_000 }, async () => {
+test('a call that only waits is answered when the server begins to stop', async () => {
+  // No wait of this service ends by time: only the stop can end the call.
+  const after = (ms: number, callback: () => void) =>
+    ms < 1_000 ? machine.timers.after(ms, callback) : () => undefined;
+  const waiting = await startMcpService({ world: { ...machine, timers: { after } } });
   const headers = { [IDENTITY]: 'writer' };
   const body = { handlerId: 'invoice.render', scope, idempotencyKey: 'waits' };
-  const run = await service.call({ method: 'POST', path: '/execution/runs', headers, body });
+  const run = await waiting.call({ method: 'POST', path: '/execution/runs', headers, body });
   const params = {
     name: 'svc_execution_get_run_v1',
     arguments: { runId: run.json<{ id: string }>().id, waitSeconds: 20 },
   };
-  const { status, body: text } = await service.send({
+  const { status, body: text } = await waiting.send({
     body: bodyOf('tools/call', params),
     headers: { ...fieldsOf('tools/call', params), ...headers },
     draining: AbortSignal.abort(),
   });
   expect([status, text]).toEqual([200, expect.stringContaining('"status":"queued"')]);
+  await waiting.close();
 });
 
 test('a run starts with nothing in header fields but the method and the name of the tool', async () => {

@@ -251,7 +251,7 @@ async function pollForWaiter(watcher: Awaited<ReturnType<typeof openSession>>): 
         );
         return rows.length;
       },
-      { timeout: 4_000, interval: 5 },
+      { interval: 5 },
     )
     .toBeGreaterThan(0);
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type {
   CanonicalOutboxLeaseList,
   CanonicalOutboxQueryResult,
@@ -129,8 +129,7 @@ describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, { timeo
 
     disk.free();
     // The check of records keeps its answer for five seconds.
-    const ready = async () => expect(await readiness(server)).toMatchObject({ ready: true });
-    await vi.waitFor(ready, { timeout: 30_000, interval: 250 });
+    await expect.poll(() => readiness(server), { interval: 250 }).toMatchObject({ ready: true });
     for (const attempt of filler.log.attempts.values()) {
       if (attempt.fate === 'refused')
         expect((await filler.send(attempt))?.body).toMatchObject({ replayed: false });

@@ -67,17 +67,25 @@ describe.each(withBody)('$id', (operation) => {
   });
 });
 
+/** Looks at each character. */
+function walk(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
 describe.each(withModel)('the model of $id', (operation) => {
   const { members, inPlace } = shapeOf(operation);
 
-  test('H02: strings of 10^6 characters are judged in under 50 ms', async () => {
+  test('H02: strings of 10^6 characters are judged in at most twenty times what it takes to walk through one', async () => {
     const load = loadValidators[operation.group];
     const validate = (await load()).requestValidators[operation.id];
+    const walked = shortestCpuMs(5, () => walk('\u00e9'.repeat(1_000_000)));
     for (const character of ['a', '0', ' ', '-', '\u00e9', '2026-01-01T00:00:00']) {
       const long = character.repeat(1_000_000 / character.length);
       for (const member of members) {
         const body = inPlace({ [member]: long });
-        expect(shortestCpuMs(3, () => validate?.(body))).toBeLessThan(50);
+        expect(shortestCpuMs(3, () => validate?.(body))).toBeLessThan(20 * walked);
       }
     }
   });

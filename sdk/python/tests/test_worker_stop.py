@@ -104,7 +104,7 @@ def test_completes_nothing_that_it_gave_up(client: Client, handler: str) -> None
         return [context.run["attempt"], kept and kept["content"]]
 
     run_id = start(client, handler)
-    worker, told = worker_of(client, {handler: work}, lease_seconds=2)
+    worker, told = worker_of(client, {handler: work}, lease_seconds=60)
     worker.start()
     wait(begun)
     assert worker.stop(0) is False
