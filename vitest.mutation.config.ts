@@ -1,42 +1,46 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import stryker from './stryker.config.json' with { type: 'json' };
-import { seededProperties } from './test/support/seeded-properties.ts';
+import { rooms } from './test/mutation/rooms.ts';
 
-/** The first test that fails settles a mutant, so the quickest go first: those beside the code, then those that make keys. */
-class QuickestFirst extends BaseSequencer {
-  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return Promise.resolve(files.toSorted((a, b) => cost(a) - cost(b)));
+const name = process.env['MUTATION_ROOM'] ?? '';
+const { files = [], tests = [] } = rooms[name] ?? {};
+
+const isFar = ({ moduleId }: TestSpecification) => Number(moduleId.includes('/test/'));
+
+/** The first test that fails settles a mutant, so the tests beside the code go first. */
+class BesideTheCodeFirst extends BaseSequencer {
+  override sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
+    return Promise.resolve(specifications.toSorted((a, b) => isFar(a) - isFar(b)));
   }
 }
 
-function cost({ moduleId }: TestSpecification): number {
-  if (moduleId.includes('/test/')) return 2;
-  return /oracle|json-object/.test(moduleId) ? 1 : 0;
-}
+const replacement = `${import.meta.dirname}/test/mutation/few-draws.ts`;
 
-/** The tests that judge mutants: quick, and without an emulator, a child process or a port. */
+/** Every file but the replacement itself gets the replacement for fast-check. */
+const fewDraws = {
+  name: 'few-draws',
+  enforce: 'pre' as const,
+  resolveId: (source: string, importer?: string) =>
+    source === 'fast-check' && importer !== replacement ? replacement : null,
+};
+
+/** The tests that judge the mutants of one room. */
 export default defineConfig({
-  plugins: [seededProperties],
+  plugins: [fewDraws],
   test: {
-    include: [
-      'functions/groups/canonical/**/*.test.ts',
-      'functions/http/path*.test.ts',
-      'functions/identity/**/*.test.ts',
-      'functions/kernel/**/*.test.ts',
-      'test/conformance/memory.test.ts',
-      'test/security/{tokens,token-claims,token-keys}.test.ts',
-    ],
+    include: [...tests],
     exclude: ['**/node_modules/**', 'dist/**'],
-    sequence: { sequencer: QuickestFirst },
-    // A mutant that never answers is told by this, test by test.
-    testTimeout: 8_000,
+    sequence: { sequencer: BesideTheCodeFirst },
+    maxWorkers: 1,
+    // One worker loads the modules of a mutant's tests once, not once for each test file.
+    isolate: false,
+    testTimeout: 60_000,
     env: { METADATA_SERVER_DETECTION: 'none' },
     coverage: {
-      include: stryker.mutate.filter((pattern) => !pattern.startsWith('!')),
-      exclude: ['**/*.test.ts'],
-      reporter: ['json-summary', 'text'],
-      reportsDirectory: 'dist/mutation/coverage',
+      include: files.filter((pattern) => !pattern.startsWith('!')),
+      exclude: ['**/*.{test,fixture}.ts', '**/generated/**'],
+      reporter: ['json-summary'],
+      reportsDirectory: `dist/mutation/${name}/coverage`,
     },
   },
 });
