@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';
 import { executionInstance, ownScope } from '../../test/support/execution.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import type { LogEvent } from '../kernel/log.ts';
 import { admitJob, findJob, isJobKeyUsed, type JobRequest } from './admit-job.ts';
-import type { JobPlugin } from './job-plugin.ts';
+import type { JobFacts, JobPlugin } from './job-plugin.ts';
 
 const plugin: JobPlugin = {
   pluginId: 'test.jobs',
@@ -88,5 +89,87 @@ test('a job is found by its key and its request, and another request under the k
   expect(await findJob(jobs, plugin, request)).toMatchObject({ run: { id: run.id }, replayed: true });
   await expect(findJob(jobs, plugin, { ...request, payload: null })).rejects.toMatchObject({
     code: 'idempotency_conflict',
+  });
+});
+
+test('a job keeps what its request says, and its answer says where to read it', async () => {
+  const { jobs } = stage();
+  const tags = { of: 'the caller' };
+  const full = { ...request, subject: 'a', requested: 2, correlationId: 'c', tags };
+  const { run, replayed, headers } = await admitJob(jobs, plugin, full);
+  expect([replayed, headers]).toEqual([false, { Location: `/test-jobs/${run.id}` }]);
+  const job = { family: 'test-jobs', statusPath: '/test-jobs', space: 's', caller: request.caller };
+  expect(run.job).toEqual({ ...job, subject: 'a', requested: 2 });
+  expect(run).toMatchObject({ correlationId: 'c', operationId: 'startTestJob' });
+  expect(run.tags).toEqual({
+    ...tags,
+    'svc.job': 'test-jobs',
+    'svc.admission.operation-id': 'startTestJob',
+  });
+  const repeat = await findJob(jobs, plugin, full);
+  expect(repeat?.headers).toEqual({ Location: `/test-jobs/${run.id}`, 'Idempotency-Replayed': 'true' });
+});
+
+test('the rules of the handler judge a job before it is admitted', async () => {
+  const { jobs } = stage();
+  const asked: JobFacts[] = [];
+  const refuse = (facts: JobFacts) => {
+    asked.push(facts);
+    throw new ServiceError('permission_denied', 'not this caller');
+  };
+  const handlers = plugin.handlers.flatMap((each) => [
+    { ...each, handlerId: 'another' },
+    { ...each, judge: refuse },
+  ]);
+  await expect(admitJob(jobs, { ...plugin, handlers }, request)).rejects.toMatchObject({
+    code: 'permission_denied',
+  });
+  const { handlerId, caller, scope, space } = request;
+  expect(asked).toEqual([{ handlerId, caller, scope, space, subject: null }]);
+  await expect(admitJob(jobs, { ...plugin, handlers: [] }, request)).rejects.toThrow(
+    'plugin test.jobs has no handler test.job',
+  );
+});
+
+test('a payload may have as many bytes as the request allows, and no more', async () => {
+  const { jobs } = stage();
+  const payloadBytesMax = JSON.stringify(request.payload).length;
+  await expect(
+    admitJob(jobs, plugin, { ...request, payloadBytesMax: payloadBytesMax - 1 }),
+  ).rejects.toMatchObject({
+    code: 'limit_exceeded',
+    extensions: {
+      errors: [
+        { pointer: '', detail: `must be at most ${payloadBytesMax - 1} bytes as the payload of a job` },
+      ],
+    },
+  });
+  expect((await admitJob(jobs, plugin, { ...request, payloadBytesMax })).replayed).toBe(false);
+});
+
+describe('a staged payload', () => {
+  const discarded: string[] = [];
+  const discard = (name: string) => () => {
+    discarded.push(name);
+    return Promise.resolve();
+  };
+
+  test('is what the run has, with its tags, and a repeated request is not staged', async () => {
+    const { jobs } = stage();
+    const tags = { place: 'elsewhere' };
+    const first = await admitJob(jobs, plugin, {
+      ...request,
+      tags: { of: 'the caller' },
+      stage: () => Promise.resolve({ ...staged(discard('first')), tags }),
+    });
+    expect(first.run).toMatchObject({ tags: { ...tags, of: 'the caller' } });
+    const again = await admitJob(jobs, plugin, { ...request, tags: { of: 'the caller' }, stage: broken });
+    expect([again.run.id, again.replayed, discarded]).toEqual([first.run.id, true, []]);
+  });
+
+  test('without room is refused', async () => {
+    const { jobs } = stage();
+    const full = { ...request, stage: () => Promise.resolve(null) };
+    await expect(admitJob(jobs, plugin, full)).rejects.toMatchObject({ code: 'queue_full' });
   });
 });

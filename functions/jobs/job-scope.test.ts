@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ServiceError } from '../kernel/errors.ts';
-import { jobScope } from './job-scope.ts';
+import type { ServiceError } from '../kernel/errors.ts';
+import { jobScope, type ProductTenant } from './job-scope.ts';
 
 const granted = { productId: 'p', tenantId: 't' };
 
@@ -11,8 +11,18 @@ test('a job has the product and tenant of the query, else those that the access 
   expect(jobScope({}, null, null)).toBeNull();
 });
 
-test('a query that names only one of the two is refused', () => {
-  for (const query of [{ productId: 'p' }, { tenantId: 't' }]) {
-    expect(() => jobScope(query, granted, null)).toThrow(ServiceError);
-  }
+test('a refusal names the member: one of the two that is absent, or one that is no identifier', () => {
+  const refused = (query: ProductTenant) => {
+    try {
+      return jobScope(query, granted, null);
+    } catch (error) {
+      return (error as ServiceError).extensions.errors;
+    }
+  };
+  const together = 'must be given together with the other of productId and tenantId';
+  expect(refused({ productId: 'p' })).toEqual([{ pointer: '/tenantId', detail: together }]);
+  expect(refused({ tenantId: 't' })).toEqual([{ pointer: '/productId', detail: together }]);
+  const blank = 'must not be blank';
+  expect(refused({ productId: ' ', tenantId: 't' })).toEqual([{ pointer: '/productId', detail: blank }]);
+  expect(refused({ productId: 'p', tenantId: ' ' })).toEqual([{ pointer: '/tenantId', detail: blank }]);
 });

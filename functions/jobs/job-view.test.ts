@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRun } from '../runs/rules/start.ts';
 import { NULL_VALUE, type Run, type RunStatus } from '../runs/run.ts';
-import { jobView } from './job-view.ts';
+import { jobView, withoutDetails } from './job-view.ts';
 
 const AT = Date.UTC(2026, 0, 2);
 
@@ -58,6 +58,7 @@ test('the receipt names the path of the job views', () => {
     statusUri: '/note-imports/1',
     replayed: true,
   });
+  expect(jobView(jobRun()).admission.replayed).toBe(false);
 });
 
 test('counts are those that the handler reported, else all of the request once it succeeded', () => {
@@ -76,6 +77,15 @@ test('counts are those that the handler reported, else all of the request once i
 
 test('a job lasts from its start to its end', () => {
   const over = jobRun({ status: 'succeeded', startedAt: AT + 5, completedAt: AT + 25 });
-  expect(jobView(over)).toMatchObject({ durationMs: 20, completedAt: '2026-01-02T00:00:00.025Z' });
+  expect(jobView(over)).toMatchObject({
+    startedAt: '2026-01-02T00:00:00.005Z',
+    durationMs: 20,
+    completedAt: '2026-01-02T00:00:00.025Z',
+  });
   expect(jobView(jobRun())).toMatchObject({ startedAt: null, completedAt: null, durationMs: null });
+});
+
+test('a caller who may not read gets all of a run but what it has found', () => {
+  const found = jobRun({ statusDetails: { found: 1 } });
+  expect(withoutDetails(found)).toEqual({ ...found, statusDetails: null });
 });
