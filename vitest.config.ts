@@ -1,13 +1,15 @@
-import { defineConfig } from 'vitest/config';
-import { lanesOf, reportedFiles, testLanes } from './test/lanes.ts';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { type Lane, lanesOf, reportedFiles, testLanes } from './test/lanes.ts';
 import { compileCache } from './test/support/compile-cache.ts';
 import { plainPath } from './test/support/plain-path.ts';
-import { useTemporaryFolder } from './test/support/temporary-folder.ts';
 import { seededProperties } from './test/support/seeded-properties.ts';
+import { useTemporaryFolder } from './test/support/temporary-folder.ts';
 
 const lanes = testLanes(import.meta.dirname);
 // A run in several steps names the report of an earlier step, so that no file runs twice.
 const reported = reportedFiles(import.meta.dirname, process.env['REPORTED_TESTS']);
+// That step runs the conformance suite on Firestore, by the same files that test the other databases here.
+const testedFirestore = lanes.ofStores.some((path) => reported.has(path));
 const env = {
   METADATA_SERVER_DETECTION: 'none',
   REDOCLY_TELEMETRY: 'off',
@@ -17,10 +19,19 @@ const env = {
 const globalSetup = ['firestore', 'postgres', 'mysql'].map((name) => `test/support/${name}-setup.ts`);
 
 /** `test/lanes.ts` decides which lane runs a file. */
-const projects = {
-  // A test that starts Java, a database, Chromium or Python fails here on every machine.
-  plain: { include: [...lanes.plain], env: { ...env, PATH: plainPath(process.env['PATH'] ?? '') } },
-  rest: { include: lanes.rest.filter((path) => !reported.has(path)), env, globalSetup },
+const projects: Readonly<Record<Lane, TestProjectInlineConfiguration['test']>> = {
+  plain: {
+    include: [...lanes.plain],
+    provide: { stores: ['memory', 'sqlite'] },
+    // A test that starts Java, a database, Chromium or Python fails here on every machine.
+    env: { ...env, PATH: plainPath(process.env['PATH'] ?? '') },
+  },
+  rest: {
+    include: lanes.rest.filter((path) => !reported.has(path) || lanes.ofStores.includes(path)),
+    provide: { stores: ['postgresql', 'mysql', ...(testedFirestore ? [] : ['firestore' as const])] },
+    env,
+    globalSetup,
+  },
   nightly: { include: [...lanes.nightly], env, globalSetup },
 };
 

@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
-import { useTemporaryFolder } from './test/support/temporary-folder.ts';
+import { testLanes } from './test/lanes.ts';
 import { seededProperties } from './test/support/seeded-properties.ts';
+import { useTemporaryFolder } from './test/support/temporary-folder.ts';
 
 /** The tests inside `firebase emulators:exec` (scripts/emulators-exec.ts): the conformance suite on Firestore, and the rules. */
 export default defineConfig({
@@ -14,12 +15,11 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 120_000 } },
     include: [
-      'test/conformance/firestore.test.ts',
-      'test/conformance/canonical-firestore.test.ts',
-      'test/conformance/execution-firestore.test.ts',
+      ...testLanes(import.meta.dirname).ofStores,
       'test/firestore/rules.test.ts',
       'test/firestore/emulators-exec.ts',
     ],
+    provide: { stores: ['firestore'] },
     env: { METADATA_SERVER_DETECTION: 'none', ...useTemporaryFolder() },
     globalSetup: ['test/support/firestore-setup.ts'],
   },

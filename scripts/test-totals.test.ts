@@ -62,10 +62,10 @@ function totalsOf(name: string, env?: Readonly<Record<string, string>>) {
 }
 
 describe('the totals of several reports', () => {
-  test('are added up, and a file in both counts once', () => {
+  test('are added up, also of a file that each lane runs with other stores', () => {
     const both = file('test/b.test.ts', ['passed', 'skipped']);
     const { status, last, lines } = totals([file('test/a.test.ts', ['passed']), both], [both]);
-    expect([status, last]).toEqual([0, '2 passed, 0 failed, 1 skipped']);
+    expect([status, last]).toEqual([0, '3 passed, 0 failed, 2 skipped']);
     expect(lines).toContain('skipped: test/b.test.ts 1');
   });
 

@@ -28,6 +28,9 @@ export const needs: Readonly<Record<string, string>> = {
   'test/support/terraform.ts': 'Terraform',
 };
 
+/** Opens the stores of a lane on demand: a test that needs no more than them is in both lanes. */
+const storesOfLane = 'test/conformance/stores/lane.ts';
+
 /** What a file imports: the path from the root of a file of the project, else the name of a package. */
 export type Imports = (path: string) => readonly string[];
 
@@ -67,8 +70,13 @@ export function reasonForRest(path: string, importedBy: Imports): string | undef
   return undefined;
 }
 
+export interface TestLanes extends Readonly<Record<Lane, readonly string[]>> {
+  /** The files that test the stores of their lane. */
+  readonly ofStores: readonly string[];
+}
+
 /** Every test file of the project, by its lane. */
-export function testLanes(root: string): Readonly<Record<Lane, readonly string[]>> {
+export function testLanes(root: string): TestLanes {
   const importedBy = importsFrom((path) => read(join(root, path)));
   const files = globSync('**/*.test.ts', {
     cwd: root,
@@ -76,13 +84,15 @@ export function testLanes(root: string): Readonly<Record<Lane, readonly string[]
   })
     .map((path) => path.replaceAll('\\', '/'))
     .sort();
-  const laneOf = (path: string): Lane => {
-    if (path.endsWith('.nightly.test.ts')) return 'nightly';
-    return reasonForRest(path, importedBy) === undefined ? 'plain' : 'rest';
+  const isNightly = (path: string) => path.endsWith('.nightly.test.ts');
+  const everyChange = files.filter((path) => !isNightly(path));
+  const importedByPlain: Imports = (path) => (path === storesOfLane ? [] : importedBy(path));
+  return {
+    plain: everyChange.filter((path) => reasonForRest(path, importedByPlain) === undefined),
+    rest: everyChange.filter((path) => reasonForRest(path, importedBy) !== undefined),
+    nightly: files.filter(isNightly),
+    ofStores: everyChange.filter((path) => importedBy(path).includes(storesOfLane)),
   };
-  const lanes: Record<Lane, string[]> = { plain: [], rest: [], nightly: [] };
-  for (const path of files) lanes[laneOf(path)].push(path);
-  return lanes;
 }
 
 /** The test files in a report of vitest, from the root; none where there is no report. */

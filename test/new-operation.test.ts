@@ -152,7 +152,7 @@ describe('an operation of a new group, with a job', () => {
     ]);
     expect(files.get('functions/compose/groups/parcels.ts')).toContain('parcelsHandlers');
     expect(files.get('functions/groups/parcels/handlers.ts')).toContain('importParcels(dependencies)');
-    expect(files.get('test/conformance/parcels-memory.test.ts')).toContain('describeParcels(');
+    expect(files.get('test/conformance/parcels.test.ts')).toContain('describeParcels(tested)');
     expect(files.get('test/conformance/parcels.ts')).toContain('describeImportParcels(conformance)');
   });
 

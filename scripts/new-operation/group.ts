@@ -58,14 +58,15 @@ export const group: GroupModule = {
 };
 `,
     [`test/conformance/${group}.ts`]: suite(group),
-    [`test/conformance/${group}-memory.test.ts`]: suiteInMemory(group),
-    [`test/conformance/${group}-sqlite.test.ts`]: suiteOnSqlite(group),
+    [`test/conformance/${group}.test.ts`]: suiteOnEachStore(group),
   };
 }
 
 function suite(group: string): string {
   return `import { afterAll, beforeAll, describe } from 'vitest';
+import { collections } from '../../functions/groups/${group}/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 export interface Conformance {
   /** The store under test, open from before the first test to after the last. */
@@ -73,11 +74,11 @@ export interface Conformance {
 }
 
 /** The tests of the group, against any provider. Each test owns its tenant. */
-export function describe${pascal(group)}(name: string, open: () => Promise<RecordStore>): void {
-  describe(\`${group} on \${name}\`, () => {
+export function describe${pascal(group)}(tested: TestedStore): void {
+  describe(\`${group} on \${tested.title}\`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, collections);
     });
     afterAll(async () => {
       await store.close();
@@ -88,36 +89,12 @@ export function describe${pascal(group)}(name: string, open: () => Promise<Recor
 `;
 }
 
-function suiteInMemory(group: string): string {
-  return `import { MemoryDatabase } from '../simulation/memory-database.ts';
-import { MemoryStore } from '../simulation/memory-store.ts';
-import { describe${pascal(group)} } from './${group}.ts';
+function suiteOnEachStore(group: string): string {
+  const name = `describe${pascal(group)}`;
+  return `import { ${name} } from './${group}.ts';
+import { stores } from './stores/lane.ts';
 
-/** A round trip takes a turn of the event loop, as one to a database does. */
-const before = () =>
-  new Promise<void>((resolve) => {
-    setImmediate(resolve);
-  });
-
-describe${pascal(group)}('memory', () => Promise.resolve(new MemoryStore(new MemoryDatabase(), { before })));
-`;
-}
-
-function suiteOnSqlite(group: string): string {
-  return `import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll } from 'vitest';
-import { machine } from '../../functions/compose/machine.ts';
-import { collections } from '../../functions/groups/${group}/records.ts';
-import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
-import { describe${pascal(group)} } from './${group}.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'svc-${group}-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const place = { path: join(folder, '${group}.sqlite'), grouping: true, collections };
-describe${pascal(group)}('sqlite', () => openSqliteStore({ ...place, ...machine }));
+for (const tested of stores) ${name}(tested);
 `;
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
+import { collections } from '../../functions/groups/canonical/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeCommit } from './canonical-commit.ts';
 import { describeCommitSizes } from './canonical-commit-sizes.ts';
@@ -15,6 +16,7 @@ import { describePreconditions } from './canonical-preconditions.ts';
 import { describePreflight } from './canonical-preflight.ts';
 import { describeQueries } from './canonical-query.ts';
 import { describeReadCanonicalFence } from './canonical-read-canonical-fence.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 export interface Conformance {
   /** The store under test, open from before the first test to after the last. */
@@ -24,20 +26,16 @@ export interface Conformance {
 }
 
 /** Part A of the specification, row by row, against any provider. Each test owns a tenant. */
-export function describeCanonical(
-  name: string,
-  open: () => Promise<RecordStore>,
-  options: { readonly rivals: number; readonly skip?: string },
-): void {
-  describe.skipIf(options.skip !== undefined)(`canonical store on ${name}${options.skip ?? ''}`, () => {
+export function describeCanonical(tested: TestedStore, { rivals }: { readonly rivals: number }): void {
+  describe(`canonical store on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, collections);
     });
     afterAll(async () => {
       await store.close();
     });
-    const conformance: Conformance = { store: () => store, rivals: options.rivals };
+    const conformance: Conformance = { store: () => store, rivals };
     describeCommit(conformance);
     describeCommitSizes(conformance);
     describePreconditions(conformance);

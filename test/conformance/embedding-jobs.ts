@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import { declaredCollections } from '../../functions/compose/collections.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeEmbeddingLife } from './embedding-jobs-life.ts';
 import { describeEmbeddingRefusals } from './embedding-jobs-refusals.ts';
 import { describeEmbeddingTurns } from './embedding-jobs-turns.ts';
 import { describeEmbeddingRetention } from './embedding-retention.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 export interface EmbeddingJobsConformance {
   readonly store: () => RecordStore;
@@ -12,22 +14,18 @@ export interface EmbeddingJobsConformance {
 }
 
 /** What callers of embedding jobs can rely on, against any provider. */
-export function describeEmbeddingJobs(
-  name: string,
-  open: () => Promise<RecordStore>,
-  { skip, delivers = false }: { readonly skip?: string | undefined; readonly delivers?: boolean } = {},
-): void {
-  describe.skipIf(skip !== undefined)(`embedding jobs on ${name}${skip ?? ''}`, () => {
+export function describeEmbeddingJobs(tested: TestedStore): void {
+  describe(`embedding jobs on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, declaredCollections);
       // `quiet` does not see that a handler loads its code.
       await import('../../functions/groups/embeddings/jobs/run-embedding-job.ts');
     });
     afterAll(() => store.close());
     const conformance: EmbeddingJobsConformance = {
       store: () => store,
-      local: delivers ? () => undefined : (...given) => test(...given),
+      local: tested.delivers ? () => undefined : (...given) => test(...given),
     };
     describeEmbeddingLife(conformance);
     describeEmbeddingRefusals(conformance);

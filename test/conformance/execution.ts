@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import { executionCollections } from '../../functions/runs/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeArtifacts } from './execution-artifacts.ts';
 import { describeCeiling } from './execution-ceiling.ts';
@@ -24,6 +25,7 @@ import { describeUpgrade } from './execution-upgrade.ts';
 import { describeVisible } from './execution-visible.ts';
 import { describeWaits } from './execution-waits.ts';
 import { describeWorkers } from './execution-worker.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 export interface ExecutionConformance {
   /** The store under test, open from before the first test to after the last. Each test owns a scope in it. */
@@ -38,23 +40,19 @@ export interface ExecutionConformance {
 }
 
 /** Part B of the specification, row by row, against any provider. Each test owns a scope of runs. */
-export function describeExecution(
-  name: string,
-  open: () => Promise<RecordStore>,
-  options: { readonly rivals: number; readonly skip?: string; readonly delivers?: boolean },
-): void {
-  describe.skipIf(options.skip !== undefined)(`execution runtime on ${name}${options.skip ?? ''}`, () => {
+export function describeExecution(tested: TestedStore, { rivals }: { readonly rivals: number }): void {
+  describe(`execution runtime on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, executionCollections);
     });
     afterAll(async () => {
       await store.close();
     });
     const conformance: ExecutionConformance = {
       store: () => store,
-      rivals: options.rivals,
-      alone: options.delivers === true ? () => undefined : (...given) => test(...given),
+      rivals,
+      alone: tested.delivers ? () => undefined : (...given) => test(...given),
     };
     // Admission and what is read:
     describeRuntime(conformance);

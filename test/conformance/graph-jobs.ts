@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GraphJob, SvcGraphTraversalResult } from '../../contracts/generated/models.ts';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
+import { declaredCollections } from '../../functions/compose/collections.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { changedMoments } from '../support/changed-moments.ts';
 import { type RecordsInstance, RecordsStage } from '../support/records-stage.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 const node = (id: string, more: object = {}) => ({ id, type: 'x', ...more });
 const edge = (id: string, sourceId: string, targetId: string) => ({ id, sourceId, targetId, predicate: 'p' });
@@ -19,15 +21,11 @@ export function ringOf(label: string, count: number) {
 }
 
 /** Graphs as callers of the operations meet them, on one store. */
-export function describeGraphJobs(
-  provider: string,
-  open: () => Promise<RecordStore>,
-  { skip = '' }: { readonly skip?: string | undefined } = {},
-): void {
-  describe.skipIf(skip !== '')(`graph jobs on ${provider}${skip}`, () => {
+export function describeGraphJobs(tested: TestedStore): void {
+  describe(`graph jobs on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, declaredCollections);
       // A turn count does not see that a handler loads its code.
       await import('../../functions/groups/graph/jobs/run-graph-job.ts');
     });

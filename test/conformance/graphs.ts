@@ -16,7 +16,8 @@ import {
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeGraphCounts } from './graphs-counts.ts';
 import { edge, node, put, walk } from './graphs-fixtures.ts';
-import { leftOut, RecordsStage } from './records-stage.ts';
+import { RecordsStage, recordCollections } from './records-stage.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 const OPTIONS = { createCollectionIfMissing: true, replaceExisting: false, allowNonGraphPolicy: false };
 
@@ -93,16 +94,11 @@ export async function agreesOn(
 }
 
 /** Graphs over collections, on one store. `runs` is how many random graphs are walked. */
-export function describeGraphs(
-  provider: string,
-  open: () => Promise<RecordStore>,
-  runs: number,
-  missing?: string,
-): void {
-  describe.skipIf(missing !== undefined)(`graphs on ${provider}${leftOut(missing)}`, () => {
+export function describeGraphs(tested: TestedStore, runs: number): void {
+  describe(`graphs on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, recordCollections);
     });
     afterAll(() => store.close());
     const begin = () => new RecordsStage(store);

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FailureClass, ProviderFailure } from '../../functions/providers/failure.ts';
+import { PROVIDER_GUARDS } from '../../functions/providers/guard-record.ts';
 import { type ProviderGuard, providerGuard } from '../../functions/providers/provider-guard.ts';
 import { FAILURES_EACH, FAILURES_MAX, REST_MS } from '../../functions/providers/rules/circuit.ts';
 import type { GuardLimits } from '../../functions/providers/rules/guard.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import type { TestedStore } from './stores/tested-store.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 12);
 const unlimited: GuardLimits = { callsPerMinute: null, tokensPerDayMax: null, spaceSharePercent: 100 };
@@ -63,21 +65,12 @@ export async function madeAtOnce(stores: readonly RecordStore[], rivals: number)
   return (await Promise.all(calls)).filter((outcome) => outcome === 'made').length;
 }
 
-export interface GuardsConformance {
-  /** How many calls a race has. */
-  readonly rivals: number;
-  readonly skip?: string;
-}
-
-/** The guard of providers against any store. `open` is called once for each instance, over one database. */
-export function describeProviderGuards(
-  name: string,
-  open: () => Promise<RecordStore>,
-  { rivals, skip }: GuardsConformance,
-): void {
-  describe.skipIf(skip !== undefined)(`provider guards on ${name}${skip ?? ''}`, () => {
+/** The guard of providers against any store. Two instances share a database. */
+export function describeProviderGuards(tested: TestedStore, { rivals }: { readonly rivals: number }): void {
+  describe(`provider guards on ${tested.title}`, () => {
     let stores: readonly RecordStore[] = [];
     beforeAll(async () => {
+      const open = await tested.create([PROVIDER_GUARDS]);
       stores = [await open(), await open()];
     });
     afterAll(async () => {

@@ -7,27 +7,24 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import { HELLO, PaidChat, ProvidersStage } from '../support/providers-stage.ts';
 import { refusedWith } from './execution-stage.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 /** What a database has to declare for these tests. */
 export const jobCollections = [...declaredCollections, PROVIDER_RUNS, PROVIDER_QUALIFICATIONS];
 
 /** What callers of provider jobs can rely on, against any provider of storage. */
-export function describeProviderJobs(
-  name: string,
-  open: () => Promise<RecordStore>,
-  { skip, delivers = false }: { readonly skip?: string | undefined; readonly delivers?: boolean } = {},
-): void {
-  describe.skipIf(skip !== undefined)(`provider jobs on ${name}${skip ?? ''}`, () => {
+export function describeProviderJobs(tested: TestedStore): void {
+  describe(`provider jobs on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, jobCollections);
       // `quiet` does not see that a handler loads its code.
       await import('../../functions/groups/providers/jobs/run-provider-job.ts');
     });
     afterAll(() => store.close());
     describeLife(() => store);
     describeRefusals(() => store);
-    if (!delivers) describeInstances(() => store);
+    if (!tested.delivers) describeInstances(() => store);
   });
 }
 

@@ -15,9 +15,10 @@ import {
   type RunGuardParts,
 } from '../../functions/providers/run-guard.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import type { TestedStore } from './stores/tested-store.ts';
 
 /** What a database has to declare for these tests. */
-export const providerCollections = [PROVIDER_RUNS, PROVIDER_QUALIFICATIONS];
+const providerCollections = [PROVIDER_RUNS, PROVIDER_QUALIFICATIONS];
 
 const NOW = Date.UTC(2026, 0, 2, 12);
 const unlimited: RunGuardLimits = { runsPerWindow: null, windowMs: 60_000, concurrentRuns: 100 };
@@ -77,21 +78,12 @@ async function begin(parts: Instance | undefined, space: string, id: string, now
   }
 }
 
-export interface ProviderRunsConformance {
-  /** How many runs a race has. */
-  readonly rivals: number;
-  readonly skip?: string;
-}
-
-/** The places of runs, and what is kept of qualifications, against any store. `open` is called once for each instance, over one database. */
-export function describeProviderRuns(
-  name: string,
-  open: () => Promise<RecordStore>,
-  { rivals, skip }: ProviderRunsConformance,
-): void {
-  describe.skipIf(skip !== undefined)(`provider runs on ${name}${skip ?? ''}`, () => {
+/** The places of runs, and what is kept of qualifications, against any store. Two instances share a database. */
+export function describeProviderRuns(tested: TestedStore, { rivals }: { readonly rivals: number }): void {
+  describe(`provider runs on ${tested.title}`, () => {
     let stores: readonly RecordStore[] = [];
     beforeAll(async () => {
+      const open = await tested.create(providerCollections);
       stores = [await open(), await open()];
     });
     afterAll(async () => {

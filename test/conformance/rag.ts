@@ -14,7 +14,8 @@ import { writePlan } from '../../functions/rag/write-plan.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { recordId } from '../../functions/store/record-id.ts';
 import { finish } from '../support/finish.ts';
-import { leftOut, RecordsStage } from './records-stage.ts';
+import { RecordsStage, recordCollections } from './records-stage.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 const VECTORS = [{ name: 'v', path: '/vectors/v/values', dimensions: 8 }];
 const words = (from: number, count: number) =>
@@ -58,11 +59,11 @@ class RagStage extends RecordsStage {
 }
 
 /** Ingestions over collections, on one store. */
-export function describeRag(provider: string, open: () => Promise<RecordStore>, missing?: string): void {
-  describe.skipIf(missing !== undefined)(`ingestions on ${provider}${leftOut(missing)}`, () => {
+export function describeRag(tested: TestedStore): void {
+  describe(`ingestions on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, recordCollections);
     });
     afterAll(() => store.close());
     const begin = () => new RagStage(store).begin();

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import { declaredCollections } from '../../functions/compose/collections.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeJobAccess } from './records-jobs-access.ts';
 import { describeBatches } from './records-jobs-batches.ts';
 import { describeCollectionJobs } from './records-jobs-collections.ts';
 import { describeImports } from './records-jobs-imports.ts';
 import { describeStaging } from './records-jobs-staging.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 export interface RecordJobsConformance {
   readonly store: () => RecordStore;
@@ -13,15 +15,11 @@ export interface RecordJobsConformance {
 }
 
 /** What callers of the jobs of collections and records can rely on, against any provider. */
-export function describeRecordJobs(
-  name: string,
-  open: () => Promise<RecordStore>,
-  { skip, delivers = false }: { readonly skip?: string | undefined; readonly delivers?: boolean } = {},
-): void {
-  describe.skipIf(skip !== undefined)(`jobs of collections and records on ${name}${skip ?? ''}`, () => {
+export function describeRecordJobs(tested: TestedStore): void {
+  describe(`jobs of collections and records on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, declaredCollections);
       // `quiet` does not see that a handler loads its code.
       await Promise.all([
         import('../../functions/groups/records/library/run-record-job.ts'),
@@ -31,7 +29,7 @@ export function describeRecordJobs(
     afterAll(() => store.close());
     const conformance: RecordJobsConformance = {
       store: () => store,
-      local: delivers ? () => undefined : (...given) => test(...given),
+      local: tested.delivers ? () => undefined : (...given) => test(...given),
     };
     describeCollectionJobs(conformance);
     describeBatches(conformance);

@@ -5,6 +5,8 @@ import { readCollection } from '../../functions/collections/read-policy.ts';
 import { policyKey, spaceScope } from '../../functions/collections/store-collections.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { NAME, ReindexStage, sweepInLives } from './records-reindex.ts';
+import { recordCollections } from './records-stage.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 interface Effort {
   /** Records of the collection that is killed at some commits of its sweep. */
@@ -13,19 +15,14 @@ interface Effort {
   readonly few: number;
   /** How many commits are killed one by one. */
   readonly kills: number;
-  readonly skip?: string;
 }
 
 /** The sweep that prepares the records of an earlier release for searches. */
-export function describeReindex(
-  provider: string,
-  open: () => Promise<RecordStore>,
-  { many, few, kills, skip }: Effort,
-): void {
-  describe.skipIf(skip !== undefined)(`records that are indexed anew on ${provider}${skip ?? ''}`, () => {
+export function describeReindex(tested: TestedStore, { many, few, kills }: Effort): void {
+  describe(`records that are indexed anew on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, recordCollections);
     });
     afterAll(() => store.close());
 

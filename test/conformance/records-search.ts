@@ -8,7 +8,8 @@ import { lexicalAgreement, vectorAgreement } from './records-search-cases.ts';
 import { describeSearchMoments } from './records-search-moments.ts';
 import { describeSearchScenario } from './records-search-scenario.ts';
 import { allOf, NAME, writeAll } from './records-search-stage.ts';
-import { type RecordsConformance, RecordsStage } from './records-stage.ts';
+import { type RecordsConformance, RecordsStage, recordCollections } from './records-stage.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 /** Searches of one collection of random cases. */
 const SEARCHES = 8;
@@ -82,20 +83,16 @@ function describeSearches({ store, runs }: RecordsConformance): void {
 }
 
 /** Searches of records against any provider. Each test owns a space. */
-export function describeRecordSearches(
-  name: string,
-  open: () => Promise<RecordStore>,
-  { skip, ...options }: Omit<RecordsConformance, 'store'> & { readonly skip?: string },
-): void {
-  describe.skipIf(skip !== undefined)(`searches of records on ${name}${skip ?? ''}`, () => {
+export function describeRecordSearches(tested: TestedStore, effort: Omit<RecordsConformance, 'store'>): void {
+  describe(`searches of records on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, recordCollections);
     });
     afterAll(async () => {
       await store.close();
     });
-    const conformance: RecordsConformance = { store: () => store, ...options };
+    const conformance: RecordsConformance = { store: () => store, ...effort };
     describeSearches(conformance);
     describeSearchBounds(conformance);
     describeSearchScenario(conformance);

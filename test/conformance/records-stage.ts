@@ -58,8 +58,3 @@ export class RecordsStage {
     return upsertRecord(this.parts, this.space, name, text, null);
   }
 }
-
-/** What the name of a suite says where the machine lacks its database. */
-export function leftOut(missing: string | undefined): string {
-  return missing === undefined ? '' : `, left out: ${missing}`;
-}

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import { declaredCollections } from '../../functions/compose/collections.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeRetrievalJobsLife } from './retrieval-jobs-life.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 export interface RetrievalJobsConformance {
   readonly store: () => RecordStore;
@@ -9,22 +11,18 @@ export interface RetrievalJobsConformance {
 }
 
 /** What callers of jobs that evaluate can rely on, against any provider. */
-export function describeRetrievalJobs(
-  name: string,
-  open: () => Promise<RecordStore>,
-  { skip, delivers = false }: { readonly skip?: string | undefined; readonly delivers?: boolean } = {},
-): void {
-  describe.skipIf(skip !== undefined)(`jobs that evaluate on ${name}${skip ?? ''}`, () => {
+export function describeRetrievalJobs(tested: TestedStore): void {
+  describe(`jobs that evaluate on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, declaredCollections);
       // `quiet` does not see that a handler loads its code.
       await import('../../functions/groups/retrieval/jobs/run-retrieval-job.ts');
     });
     afterAll(() => store.close());
     describeRetrievalJobsLife({
       store: () => store,
-      local: delivers ? () => undefined : (...given) => test(...given),
+      local: tested.delivers ? () => undefined : (...given) => test(...given),
     });
   });
 }

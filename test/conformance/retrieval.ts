@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeRetrievalAnswers } from './retrieval-answers.ts';
 import { describeRetrievalLife } from './retrieval-life.ts';
+import { retrievalCollections } from './retrieval-stage.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 
 export interface RetrievalConformance {
   /** The store under test, open from before the first test to after the last. */
@@ -9,11 +11,11 @@ export interface RetrievalConformance {
 }
 
 /** Retrievals and evaluations over a store: the same answers on every one. */
-export function describeRetrieval(name: string, open: () => Promise<RecordStore>, skip?: string): void {
-  describe.skipIf(skip !== undefined)(`retrieval on ${name}${skip ?? ''}`, () => {
+export function describeRetrieval(tested: TestedStore): void {
+  describe(`retrieval on ${tested.title}`, () => {
     let opened: RecordStore | undefined;
     beforeAll(async () => {
-      opened = await open();
+      opened = await openStore(tested, retrievalCollections);
     });
     afterAll(() => opened?.close());
     const own: RetrievalConformance = {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import type { OpenedStore, StoreSuite } from './store.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import type { StoreSuite } from './store.ts';
 import { compareWithModel, turns } from './store-find-model.ts';
 import { nearestChecks } from './store-find-nearest.ts';
 import { termLifeChecks, termPlaceChecks } from './store-find-terms.ts';
@@ -10,10 +11,10 @@ export const findChecks = { ...termLifeChecks, ...termPlaceChecks, ...nearestChe
 
 export function describeFind(suite: StoreSuite): void {
   describe('find', () => {
-    let other: OpenedStore | undefined;
+    let other: RecordStore | undefined;
     const stores = () => {
       if (other === undefined) throw new Error('the other store is not open');
-      return [suite.store(), other.store] as const;
+      return [suite.store(), other] as const;
     };
     beforeAll(async () => {
       other = await suite.another();

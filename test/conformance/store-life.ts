@@ -10,29 +10,29 @@ export function describeLife(suite: StoreSuite): void {
     });
 
     test('close waits for what is under way', async () => {
-      const opened = await suite.open();
+      const other = await suite.another();
       const scope = randomScope();
       const key = keyOf('a');
       const write = { put: fullRecord('a') };
       const request = { keys: [{ key }] };
-      const underWay = opened.store.transact(scope, request, () => ({ writes: [write], result: 'written' }));
-      await opened.close();
+      const underWay = other.transact(scope, request, () => ({ writes: [write], result: 'written' }));
+      await other.close();
       await expect(underWay).resolves.toBe('written');
     });
 
     test('callers on two opened stores do not disturb each other', async () => {
-      const opened = await suite.open();
+      const other = await suite.another();
       try {
         const scope = randomScope();
         const request = { keys: [{ key: keyOf('a') }] };
         const decide = () => ({ writes: [{ put: fullRecord('a') }], result: null });
         await Promise.all([
-          opened.store.transact(scope, request, decide),
+          other.transact(scope, request, decide),
           suite.store().transact(scope, request, decide),
         ]);
-        expect(await read(opened.store, scope, keyOf('a'))).toBeDefined();
+        expect(await read(other, scope, keyOf('a'))).toBeDefined();
       } finally {
-        await opened.close();
+        await other.close();
       }
     });
   });

@@ -4,6 +4,7 @@ import { describeClaim } from './store-claim.ts';
 import { describeCount } from './store-count.ts';
 import { describeDue } from './store-due.ts';
 import { describeFind } from './store-find.ts';
+import { declared } from './store-fixtures.ts';
 import { describeGroups } from './store-groups.ts';
 import { describeLife } from './store-life.ts';
 import { describeList } from './store-list.ts';
@@ -13,17 +14,9 @@ import { describeSnapshot } from './store-snapshot.ts';
 import { describeSwap } from './store-swap.ts';
 import { describeTransact } from './store-transact.ts';
 import { describeUnguarded } from './store-transact-unguarded.ts';
-
-export interface OpenedStore {
-  readonly store: RecordStore;
-  /** Opens another store over the same database. */
-  readonly another?: () => Promise<OpenedStore>;
-  close(): Promise<void>;
-}
+import type { TestedStore } from './stores/tested-store.ts';
 
 export interface StoreSuiteOptions {
-  /** Leaves the whole suite out, and says why in its title. */
-  readonly skip?: { readonly reason: string };
   /** `small` for providers whose calls take milliseconds rather than microseconds. */
   readonly scale?: 'full' | 'small';
   /** Why reads of several keys may be of two moments where no commit proves them. Leaves the test of that out, and is in its title. */
@@ -33,9 +26,8 @@ export interface StoreSuiteOptions {
 /** What the parts of the suite share: one opened store, and how much to ask of it. */
 export interface StoreSuite {
   store(): RecordStore;
-  readonly open: () => Promise<OpenedStore>;
   /** Opens another store over the same database. */
-  readonly another: () => Promise<OpenedStore>;
+  another(): Promise<RecordStore>;
   readonly scale: SuiteScale;
   readonly tornReads: string | undefined;
 }
@@ -76,31 +68,21 @@ const scales: Readonly<Record<'full' | 'small', SuiteScale>> = {
 };
 
 /** Everything that the doc comments of `RecordStore` promise, asked of one provider. Each test has its own scope. */
-export function describeRecordStore(
-  name: string,
-  open: () => Promise<OpenedStore>,
-  options: StoreSuiteOptions = {},
-): void {
-  const title = options.skip === undefined ? name : `${name} (skipped: ${options.skip.reason})`;
-  describe.skipIf(options.skip !== undefined)(`RecordStore: ${title}`, () => {
-    let opened: OpenedStore | undefined;
+export function describeRecordStore(tested: TestedStore, options: StoreSuiteOptions): void {
+  describe(`RecordStore: ${tested.title}`, () => {
+    let open: () => Promise<RecordStore>;
+    let store: RecordStore;
+    beforeAll(async () => {
+      open = await tested.create(declared);
+      store = await open();
+    });
+    afterAll(() => store.close());
     const suite: StoreSuite = {
-      store: () => {
-        if (opened === undefined) throw new Error('the store is not open');
-        return opened.store;
-      },
-      open,
-      another: () => {
-        if (opened?.another === undefined) throw new Error('no other store can be opened');
-        return opened.another();
-      },
+      store: () => store,
+      another: () => open(),
       scale: scales[options.scale ?? 'full'],
       tornReads: options.tornReads,
     };
-    beforeAll(async () => {
-      opened = await open();
-    });
-    afterAll(() => opened?.close());
     describeTransact(suite);
     describeUnguarded(suite);
     describeQuery(suite);

@@ -8,24 +8,21 @@ import { pruneTraces } from '../../functions/traces/prune-traces.ts';
 import { getTrace, listTraces } from '../../functions/traces/read-traces.ts';
 import { removeOldTraces } from '../../functions/traces/retention.ts';
 import { type PruneRequest, readPrune } from '../../functions/traces/rules/prune-request.ts';
-import { TRACE_RETENTION } from '../../functions/traces/store-collections.ts';
+import { TRACE_RETENTION, traceCollections } from '../../functions/traces/store-collections.ts';
 import { summarizeTraces } from '../../functions/traces/summarize-traces.ts';
 import { newTraceId, writeTrace } from '../../functions/traces/write-trace.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 import { agreesWithModel } from './traces-model.ts';
 import { TracesStage } from './traces-stage.ts';
 
 const all: { readonly operation: string | null; readonly limit: number } = { operation: null, limit: 5_000 };
 
 /** Traces against any provider. Each test owns a space. */
-export function describeTraces(
-  name: string,
-  open: () => Promise<RecordStore>,
-  { skip, steps }: { readonly skip?: string; readonly steps: number },
-): void {
-  describe.skipIf(skip !== undefined)(`traces on ${name}${skip ?? ''}`, () => {
+export function describeTraces(tested: TestedStore, steps: number): void {
+  describe(`traces on ${tested.title}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
-      store = await open();
+      store = await openStore(tested, traceCollections);
     });
     afterAll(async () => {
       await store.close();

@@ -5,9 +5,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 import { withoutLedger } from './forgetful-store.ts';
+import type { TestedStore } from './stores/tested-store.ts';
 import { type LivedStep, type OpenStore, ScenarioLives } from './whole-lives.ts';
 import { isWriting } from './whole-outcomes.ts';
-import { keyOf } from './whole-stage.ts';
+import { allCollections, keyOf } from './whole-stage.ts';
 import { type ScenarioStep, STEPS } from './whole-steps.ts';
 
 /** The commit of a process that finds the run of a dead one. */
@@ -33,17 +34,14 @@ const plants: readonly { readonly name: string; readonly plant: (round: Round) =
   },
 ];
 
-/** Makes a database, and says how processes open it. */
-export type CreateDatabase = () => Promise<OpenStore>;
-
 /**
  * A service whose processes die after each commit, over one database: the next process begins with what the dead one left. The
  * service must give the answers, and leave the data, of a service in memory whose process never dies. Commits that write to the
  * same collections have one name: a process dies after as many of them as the service in memory makes.
  */
-export function describeDeaths(title: string, create: CreateDatabase, missing?: string): void {
-  const reason = missing === undefined ? '' : ` (skipped: ${missing})`;
-  describe.skipIf(missing !== undefined)(`processes that die after each commit: ${title}${reason}`, () => {
+export function describeDeaths(tested: TestedStore): void {
+  describe(`processes that die after each commit: ${tested.title}`, () => {
+    const create = async () => tested.create(await allCollections());
     let undisturbed: readonly LivedStep[] = [];
 
     beforeAll(async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Collection, RecordStore } from '../../functions/store/port.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
 import { hashOf, lastOf, type StepAnswers } from './whole-answers.ts';
 import { type Executors, ScenarioInstances } from './whole-instances.ts';
 import { allCollections, ScenarioProcess } from './whole-stage.ts';
@@ -13,59 +13,44 @@ const ANSWERS = '718a3e8b2d1be62aa82df84bb2320f11dcea858b4befb917ef824849ef644f1
 const ENDS = '883b3ab417a8d0949fd571927f24bb0e743bc23fa466bed346d4db3febedeed4';
 
 /** Takes all steps over a database of its own. */
-export function describeWholeScenario(
-  title: string,
-  open: (collections: readonly Collection[], folder: string) => Promise<RecordStore>,
-  missing?: string,
-): void {
-  const reason = missing === undefined ? '' : ` (skipped: ${missing})`;
-  test.skipIf(missing !== undefined)(
-    `the whole scenario has the same answers, byte by byte: ${title}${reason}`,
-    async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'svc-whole-'));
-      const store = await open(await allCollections(), folder);
-      const process = new ScenarioProcess({ folder, store });
-      await process.start();
-      const taken: StepAnswers[] = [];
-      for (const [index, step] of STEPS.entries())
-        taken.push({ step, answers: await process.take(step, index) });
-      await process.close();
-      await rm(folder, { recursive: true });
-      expect({ all: hashOf(taken), ends: hashOf(lastOf(taken)) }).toEqual({ all: ANSWERS, ends: ENDS });
-    },
-  );
+export function describeWholeScenario(tested: TestedStore): void {
+  test(`the whole scenario has the same answers, byte by byte: ${tested.title}`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-whole-'));
+    const store = await openStore(tested, await allCollections());
+    const process = new ScenarioProcess({ folder, store });
+    await process.start();
+    const taken: StepAnswers[] = [];
+    for (const [index, step] of STEPS.entries())
+      taken.push({ step, answers: await process.take(step, index) });
+    await process.close();
+    await rm(folder, { recursive: true });
+    expect({ all: hashOf(taken), ends: hashOf(lastOf(taken)) }).toEqual({ all: ANSWERS, ends: ENDS });
+  });
 }
 
 /** The same steps by two instances of the service over one database, in turn: it is the database that knows, not a process. */
-export function describeTwoInstances(
-  title: string,
-  open: (collections: readonly Collection[], folder: string) => Promise<readonly [RecordStore, RecordStore]>,
-  missing?: string,
-): void {
-  const reason = missing === undefined ? '' : ` (skipped: ${missing})`;
-  describe.skipIf(missing !== undefined)(
-    `two instances that take the steps in turn: ${title}${reason}`,
-    () => {
-      const take = async (executors: Executors) => {
-        const folder = await mkdtemp(join(tmpdir(), 'svc-whole-two-'));
-        const stores = await open(await allCollections(), folder);
-        const instances = new ScenarioInstances({ folder, stores, executors });
-        await instances.start();
-        const taken: StepAnswers[] = [];
-        for (const [index, step] of STEPS.entries())
-          taken.push({ step, answers: await instances.take(step, index) });
-        await instances.close();
-        await rm(folder, { recursive: true });
-        return taken;
-      };
+export function describeTwoInstances(tested: TestedStore): void {
+  describe(`two instances that take the steps in turn: ${tested.title}`, () => {
+    const take = async (executors: Executors) => {
+      const folder = await mkdtemp(join(tmpdir(), 'svc-whole-two-'));
+      const open = await tested.create(await allCollections());
+      const stores = [await open(), await open()] as const;
+      const instances = new ScenarioInstances({ folder, stores, executors });
+      await instances.start();
+      const taken: StepAnswers[] = [];
+      for (const [index, step] of STEPS.entries())
+        taken.push({ step, answers: await instances.take(step, index) });
+      await instances.close();
+      await rm(folder, { recursive: true });
+      return taken;
+    };
 
-      test('the whole scenario has the answers of one', async () => {
-        expect(hashOf(await take('both'))).toBe(ANSWERS);
-      });
+    test('the whole scenario has the answers of one', async () => {
+      expect(hashOf(await take('both'))).toBe(ANSWERS);
+    });
 
-      test('its jobs end the same where only one of them executes what either admits', async () => {
-        expect(hashOf(lastOf(await take('second')))).toBe(ENDS);
-      });
-    },
-  );
+    test('its jobs end the same where only one of them executes what either admits', async () => {
+      expect(hashOf(lastOf(await take('second')))).toBe(ENDS);
+    });
+  });
 }

@@ -1,10 +1,10 @@
-import * as fc from 'fast-check';
+import * as fc from '../support/fast-check.ts';
 
 /**
  * Stands for fast-check in a mutation run: a search draws seldom and shrinks nothing. A thousand draws find a mutant among the
  * first, and a mutant that survives costs them all. `check` keeps its draws: tests of tests need them.
  */
-export * from 'fast-check';
+export * from '../support/fast-check.ts';
 
 const DRAWS = 25;
 

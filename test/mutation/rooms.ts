@@ -33,7 +33,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'runs-rules': { files: ['functions/runs/rules/*.ts'], tests: ['functions/runs/rules/*.test.ts'] },
   'store-plans': {
     files: ['functions/store/*.ts', '!functions/store/similarity.ts'],
-    tests: ['functions/store/*.test.ts', 'test/conformance/memory.test.ts'],
+    tests: ['functions/store/*.test.ts', 'test/conformance/{store,canonical}.test.ts'],
   },
   similarity: {
     files: ['functions/store/similarity.ts', 'functions/store/nearest/*.ts'],
@@ -62,7 +62,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'functions/collections/{upkeep-collections,write-weight}.ts',
       'functions/archives/{canonical-value,checks,chunk-list,copy-refusal,snapshot-error,stored-record}.ts',
     ],
-    tests: ['functions/collections/*.test.ts', 'test/conformance/records-memory.test.ts'],
+    tests: ['functions/collections/*.test.ts', 'test/conformance/records.test.ts'],
   },
   rag: rulesOf('rag', 'plan-writes.ts'),
   providers: {
@@ -104,7 +104,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
     tests: [
       'functions/groups/canonical/{commit,copies/snapshot,document,migration,outbox}/*.test.ts',
-      'test/conformance/memory.test.ts',
+      'test/conformance/{store,canonical}.test.ts',
     ],
   },
   'runs-rest': {

@@ -1,0 +1,4 @@
+import { stores } from './stores/lane.ts';
+import { describeDeaths } from './whole-rounds.ts';
+
+for (const tested of stores) describeDeaths(tested);
