@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts, startFirestoreEmulator } from '../../emulator/firestore.ts';
@@ -10,6 +10,7 @@ import { installLocked } from '../support/installed-functions.ts';
 import { addressOf } from '../support/server-process.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import { round } from './load.ts';
+import { processorMs } from './processor.ts';
 import { commitBody, TENANT } from './workload.ts';
 
 const STARTS = 9;
@@ -174,20 +175,10 @@ async function firstAnswer({ command, cwd, env, call }: Start, n: number): Promi
     const body = await response.text();
     if (!response.ok) throw new Error(`the first request was answered ${response.status}: ${body}`);
     const milliseconds = performance.now() - startedAt;
-    return { milliseconds, processorMs: await processorMs(child.pid ?? 0) };
+    return { milliseconds, processorMs: processorMs(child.pid) ?? 0 };
   } finally {
     await end(child);
   }
-}
-
-/** Of all threads; 0 where the system does not say. */
-async function processorMs(pid: number): Promise<number> {
-  const folder = `/proc/${pid}/task`;
-  const threads = await readdir(folder).catch(() => []);
-  const texts = await Promise.all(
-    threads.map((thread) => readFile(join(folder, thread, 'schedstat'), 'utf8').catch(() => '0')),
-  );
-  return texts.reduce((sum, text) => sum + Number.parseInt(text, 10) / 1e6, 0);
 }
 
 async function end(child: ChildProcess): Promise<void> {

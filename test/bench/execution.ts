@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { BareJobs, type Job } from './execution-bare.ts';
 import { BenchRuntime, echo } from './execution-runtime.ts';
 import { JsonClient } from './json-client.ts';
 import { type Measurement, measure, medianNumber, round } from './load.ts';
+import { processorMs } from './processor.ts';
 import { BenchServer } from './server.ts';
 
 const CLIENTS = [1, 50] as const;
@@ -55,9 +55,9 @@ export async function benchExecution({ seconds, rounds }: BenchOptions): Promise
     {
       name: 'bareHttp',
       run: () => bareLifecycle(bareServer.client),
-      cpuMs: () => cpuMsOf(bareServer.pid),
+      cpuMs: () => processorMs(bareServer.pid),
     },
-    { name: 'http', run: () => lifecycle(server.client), cpuMs: () => cpuMsOf(server.pid) },
+    { name: 'http', run: () => lifecycle(server.client), cpuMs: () => processorMs(server.pid) },
   ];
   const figures: Figures = {};
   try {
@@ -126,20 +126,6 @@ async function startBareServer(path: string) {
       child.kill('SIGTERM');
     },
   };
-}
-
-const TICKS_PER_SECOND = 100;
-
-/** Processor time of another process; `null` where there is no /proc to ask. */
-export function cpuMsOf(pid: number | undefined): number | null {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
-  } catch {
-    return null;
-  }
 }
 
 const beside: Readonly<Record<string, string>> = {
