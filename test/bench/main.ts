@@ -3,8 +3,8 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,neighbours,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
- *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick]
+ *         execution-wake,request-floor,neighbours,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
+ *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -31,6 +31,7 @@ import { benchProviders } from './providers.ts';
 import { benchRag } from './rag.ts';
 import { benchRecords } from './records.ts';
 import { benchRecordsImportMemory } from './records-import-memory.ts';
+import { benchRequestFloor, FLOOR_ROUNDS } from './request-floor.ts';
 import { benchRetrieval } from './retrieval.ts';
 import { benchSdk } from './sdk.ts';
 import { benchSearch, SEARCH_PARTS } from './search.ts';
@@ -58,6 +59,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-idle': benchExecutionIdle,
   'execution-cloud': benchExecutionCloud,
   'execution-wake': benchExecutionWake,
+  'request-floor': (options) => benchRequestFloor(options, values.before),
   neighbours: benchNeighbours,
   'hostile-http': () => benchHostileHttp(),
   records: benchRecords,
@@ -84,25 +86,26 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: Object.keys(benches).join(',') },
     seconds: { type: 'string', default: '3' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string' },
     providers: { type: 'string', default: 'sqlite,postgresql,mysql,firestore' },
     megabytes: { type: 'string', default: '100' },
     vectors: { type: 'string', default: '100000' },
     queries: { type: 'string', default: '200' },
     parts: { type: 'string', default: SEARCH_PARTS.join(',') },
     quick: { type: 'boolean', default: false },
+    before: { type: 'string' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 if (values.help) {
   console.log(
-    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3] [--providers ${values.providers}] [--megabytes 100,500] [--vectors 100000] [--queries 200] [--parts ${values.parts}] [--quick]`,
+    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3, request-floor 5] [--providers ${values.providers}] [--megabytes 100,500] [--vectors 100000] [--queries 200] [--parts ${values.parts}] [--quick] [--before <checkout>]`,
   );
   process.exit(0);
 }
 const options = {
   seconds: Number(values.seconds),
-  rounds: Number(values.rounds),
+  rounds: Number(values.rounds ?? '3'),
   providers: values.providers.split(','),
   megabytes: values.megabytes.split(',').map(Number),
 };
@@ -129,7 +132,8 @@ for (const name of values.only.split(',')) {
     console.error(`there is no benchmark ${name}; there are: ${Object.keys(benches).join(', ')}`);
     process.exit(2);
   }
-  console.error(`${name}: ${options.rounds} rounds, ${options.seconds} s a measurement …`);
-  const { seconds, rounds } = options;
-  console.log(JSON.stringify({ ...(await bench(options)), seconds, rounds, machine }));
+  const { seconds } = options;
+  const rounds = values.rounds === undefined && name === 'request-floor' ? FLOOR_ROUNDS : options.rounds;
+  console.error(`${name}: ${rounds} rounds, ${seconds} s a measurement …`);
+  console.log(JSON.stringify({ ...(await bench({ ...options, rounds })), seconds, rounds, machine }));
 }
