@@ -20,16 +20,16 @@ describe('npm run test:nightly', () => {
   });
 
   test('prints the line that repeats a failure, which a shell and a pattern read as it is', () => {
-    const test = { title: '', message: '', path: 'test/a.test.ts' };
+    const file = { title: '', message: '', path: 'test/a.test.ts' };
     const nameOfTest = `it's 50 % (of $1) [or more]`;
-    const line = repeatLine(7, { ...test, name: nameOfTest }, () => 'rest');
+    const line = repeatLine(7, { ...file, name: nameOfTest }, () => 'rest');
     const [, command, pattern] = /^(.*) -t (.*)$/.exec(line) ?? [];
     expect(command).toBe(
       'SVC_TEST_SEED=7 SVC_TEST_NIGHTLY=true npx vitest run --project rest test/a.test.ts',
     );
     const { stdout } = spawnSync('sh', ['-c', `printf %s ${pattern}`], { encoding: 'utf8' });
     expect(nameOfTest).toMatch(new RegExp(`^${stdout}$`));
-    expect(repeatLine(7, test, () => 'plain')).not.toContain(' -t ');
+    expect(repeatLine(7, file, () => 'plain')).not.toContain(' -t ');
     expect(repeatLine(7, { title: '', message: '' }, () => 'plain')).toBe('npm run test:nightly -- --seed 7');
   });
 
