@@ -156,12 +156,13 @@ export class MemoryStore implements RecordStore {
       fixed ??= { all: this.moment(scope), generation: this.database.generation(scope) };
       return fixed;
     };
+    let named: ReadonlyMap<string, Stored> | undefined;
     const query = (selection: KeysSelection | ListSelection | PartsSelection) =>
       this.#trip('query', () => {
         const { all } = fix();
         if (selection.by !== 'keys') return this.#page(selection, all);
-        const named = new Map(all.map((stored) => [keyName(stored.record.key), stored]));
-        const records = this.readKeys(scope, selection.keys, (key) => named.get(keyName(key)));
+        named ??= new Map(all.map((stored) => [keyName(stored.record.key), stored]));
+        const records = this.readKeys(scope, selection.keys, (key) => named?.get(keyName(key)));
         return { records, next: null };
       });
     const find = (request: FindRequest) => this.#trip('query', () => this.find(scope, fix().all, request));
