@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "svc_client"
@@ -50,8 +51,14 @@ class Module:
         if node.level == 0 or node.module is None:
             return None
         folder = self.path.parents[node.level - 1]
-        found = Module(folder.joinpath(*node.module.split(".")).with_suffix(".py"))
+        found = _module(folder.joinpath(*node.module.split(".")).with_suffix(".py"))
         return found.find(name)
+
+
+@cache
+def _module(path: Path) -> Module:
+    """Parses each file once, not for each name that it exports."""
+    return Module(path)
 
 
 # Of the modules that callers import themselves.
