@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { WireCase } from '../../../contracts/generate/sdk/wire.ts';
 import { problems } from '../../../contracts/generated/errors.ts';
 import { operations } from '../../../contracts/generated/operations.ts';
 import { type ServerProcess, startServer } from '../../../test/support/server-process.ts';
@@ -189,7 +188,7 @@ function isOfRule({ code, errors }: APIStatusError): boolean {
 }
 
 describe('every request that the SDKs are held to', () => {
-  const cases = golden.cases as unknown as readonly WireCase[];
+  const cases = golden.cases;
 
   test('the codes are those of the contract', () => {
     for (const code of misshapen) expect(problems).toHaveProperty(code);

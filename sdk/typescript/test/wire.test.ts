@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { WireCase } from '../../../contracts/generate/sdk/wire.ts';
 import catalog from '../../../contracts/public-sdk-surface.json' with { type: 'json' };
 import golden from '../../wire/requests.json' with { type: 'json' };
 import { SvcClient, SvcError } from '../src/index.ts';
 import { json, problem, Stage, thrown } from './stage.ts';
 import { call, observed } from './wire.ts';
 
-const cases = golden.cases as unknown as readonly WireCase[];
+const cases = golden.cases;
 
 describe('the request of every operation', () => {
   test.each(cases.map((each) => [each.operation, each.case, each] as const))(

@@ -1,0 +1,2 @@
+declare const transcript: readonly { readonly step: string }[];
+export = transcript;
