@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Generated, write } from '../contracts/generate/disk.ts';
 import { instructions, instructionsDefinition } from '../functions/mcp/service/instructions.ts';
 
 /**
- * `node scripts/mcp-pins.ts` pins the definitions of the MCP catalog and its instructions by their hashes: a model acts on them, so no change of one
- * may slip through. It adds those that are new, and accepts a change only for the names behind `--accept`. With `--check` it
- * changes nothing. Fails for every other difference.
+ * `npm run generate` pins the definitions of the MCP catalog and its instructions by their hashes: a model acts on them, so
+ * no change of one may slip through. `node scripts/mcp-pins.ts --accept <name>` accepts the change of one.
  */
 
 export const PINS = 'contracts/mcp-pins.json';
@@ -69,21 +70,28 @@ export function readPins(root: string): {
   return { pins: read(PINS) as Pins, definitions: [...definitions, ...texts] };
 }
 
+/** The pins with those that are new. A change or a loss is a fault: a person reads the definition and accepts it. */
+export function generated(root: string): Generated {
+  const { pins, definitions } = readPins(root);
+  const { changed, gone } = pinChange(pins, definitions);
+  return {
+    files: pinFile(acceptedPins(pins, definitions, [])),
+    faults: [
+      ...changed.map(
+        (name) => `${name} changed: read its definition, then node scripts/mcp-pins.ts --accept ${name}`,
+      ),
+      ...gone.map((name) => `${name} is pinned and gone: the name of a tool stays`),
+    ],
+  };
+}
+
+function pinFile(pins: Pins): ReadonlyMap<string, string> {
+  return new Map([[PINS, `${JSON.stringify(pins, null, 2)}\n`]]);
+}
+
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, '..');
   const { pins, definitions } = readPins(root);
-  const [option, ...names] = process.argv.slice(2);
-  const isCheck = option === '--check';
-  const next = isCheck ? pins : acceptedPins(pins, definitions, option === '--accept' ? names : []);
-  const text = `${JSON.stringify(next, null, 2)}\n`;
-  if (!isCheck && text !== readFileSync(join(root, PINS), 'utf8')) {
-    writeFileSync(join(root, PINS), text);
-    console.log(PINS);
-  }
-  const { added, changed, gone } = pinChange(next, definitions);
-  for (const name of Object.keys(added)) console.error(`${name} has no pin: run npm run generate`);
-  for (const name of changed)
-    console.error(`${name} changed: read its definition, then node scripts/mcp-pins.ts --accept ${name}`);
-  for (const name of gone) console.error(`${name} is pinned and gone: the name of a tool stays`);
-  process.exitCode = Object.keys(added).length + changed.length + gone.length > 0 ? 1 : 0;
+  const { accept = [] } = parseArgs({ options: { accept: { type: 'string', multiple: true } } }).values;
+  write(root, pinFile(acceptedPins(pins, definitions, accept)), []);
 }

@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { drift, write } from '../contracts/generate/disk.ts';
+import { join } from 'node:path';
+import type { Generated } from '../contracts/generate/disk.ts';
 import { operations } from '../contracts/generated/operations.ts';
 import { MCP_PATH, METADATA_PATH } from '../functions/mcp/protected-resource.ts';
-
-/**
- * `node scripts/public-routes.ts` writes the rules by which the public address selects a function: for Terraform, and as the
- * rewrites of Firebase Hosting. With `--check` it only compares and fails on a difference.
- */
 
 /** Answers what no group serves, with 404, and the pages for people. */
 const otherwise = 'server';
@@ -124,19 +119,14 @@ function firebaseFile(text: string, { rules }: PublicRoutes): string {
   return `${JSON.stringify({ ...file, hosting: { ...file.hosting, rewrites } }, null, 2)}\n`;
 }
 
-if (import.meta.main) {
-  const root = resolve(import.meta.dirname, '..');
+/** The rules by which the public address selects a function: for Terraform, and as the rewrites of Firebase Hosting. */
+export function generated(root: string): Generated {
   const routes = publicRoutes(publicPaths(root));
   const firebase = firebaseFile(readFileSync(join(root, 'firebase.json'), 'utf8'), routes);
-  const outputs = new Map([
-    ['infra/routes.json', `${JSON.stringify(routes, null, 2)}\n`],
-    ['firebase.json', firebase],
-  ]);
-  if (process.argv.includes('--check')) {
-    const paths = drift(root, outputs, []);
-    for (const path of paths) console.error(`${path} differs from the output of npm run generate`);
-    process.exitCode = paths.length === 0 ? 0 : 1;
-  } else {
-    for (const path of write(root, outputs, [])) console.log(path);
-  }
+  return {
+    files: new Map([
+      ['infra/routes.json', `${JSON.stringify(routes, null, 2)}\n`],
+      ['firebase.json', firebase],
+    ]),
+  };
 }

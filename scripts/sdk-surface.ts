@@ -1,17 +1,8 @@
-/**
- * Writes the names that SDK callers can use, one member per line: `sdk/typescript/surface.txt` from the published
- * declarations, and `sdk/python/surface.txt`. Each release keeps both, and `test/release.test.ts` compares later ones
- * with them. `--check` only compares and fails on a difference.
- *
- *     node scripts/sdk-surface.ts [--check]
- *
- * Without a Python the Python list stays unchanged; the tests of that SDK compare it with the source.
- */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import type { Generated } from '../contracts/generate/disk.ts';
 import { basesOf, type Declaration, exportsOf } from './sdk-declarations.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -154,19 +145,17 @@ export function split(whole: string, at: string): readonly string[] {
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 
-function main(): void {
-  const surfaces = [
-    ['sdk/typescript/surface.txt', typescriptSurface()],
-    ['sdk/python/surface.txt', pythonSurface()],
-  ] as const;
-  for (const [path, surface] of surfaces) {
-    if (surface === null) console.error(`${path}: there is no Python here to look with`);
-    else if (!process.argv.includes('--check')) writeFileSync(join(root, path), surface);
-    else if (readFileSync(join(root, path), 'utf8') !== surface) {
-      console.error(`${path} differs from the output of npm run generate`);
-      process.exitCode = 1;
-    }
-  }
+/**
+ * The names that SDK callers can use, one member per line. Each release keeps both lists, and later ones are compared with
+ * them. Without a Python its list stays unchanged; the tests of that SDK compare it with the source.
+ */
+export function generated(): Generated {
+  const python = pythonSurface();
+  if (python === null) console.error('sdk/python/surface.txt: there is no Python here to look with');
+  return {
+    files: new Map([
+      ['sdk/typescript/surface.txt', typescriptSurface()],
+      ...(python === null ? [] : [['sdk/python/surface.txt', python] as const]),
+    ]),
+  };
 }
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main();

@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import wabt from 'wabt';
-import { drift, write } from '../contracts/generate/disk.ts';
+import type { Generated } from '../contracts/generate/disk.ts';
 
-/**
- * `node scripts/vector-kernel.ts` writes the kernel of searches by vector from its text, as base64 in a module: a bundle
- * reads no file. With `--check` it only compares and fails on a difference.
- */
 const folder = 'functions/store/nearest';
 
 export async function kernelModule(text: string): Promise<string> {
@@ -26,15 +22,8 @@ export async function kernelModule(text: string): Promise<string> {
   }
 }
 
-if (import.meta.main) {
-  const root = resolve(import.meta.dirname, '..');
+/** The kernel of searches by vector from its text, as base64 in a module: a bundle reads no file. */
+export async function generated(root: string): Promise<Generated> {
   const text = readFileSync(join(root, folder, 'kernel.wat'), 'utf8');
-  const outputs = new Map([[`${folder}/generated/kernel.ts`, await kernelModule(text)]]);
-  if (process.argv.includes('--check')) {
-    const paths = drift(root, outputs, []);
-    for (const path of paths) console.error(`${path} differs from the output of npm run generate`);
-    process.exitCode = paths.length === 0 ? 0 : 1;
-  } else {
-    for (const path of write(root, outputs, [])) console.log(path);
-  }
+  return { files: new Map([[`${folder}/generated/kernel.ts`, await kernelModule(text)]]) };
 }

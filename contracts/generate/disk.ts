@@ -2,6 +2,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, sep } from 'node:path';
 import { FOLDERS } from './outputs.ts';
 
+/** The work of one generator. */
+export interface Generated {
+  /** The text of each file by its path from the root. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Folders that hold these files and no others. */
+  readonly folders?: readonly string[];
+  /** Faults that remain after the files are written. */
+  readonly faults?: readonly string[];
+}
+
 /**
  * The paths that differ from `outputs`: changed, missing, or present in one of `folders` without being generated. Name
  * no folder that also holds files of other origin.
