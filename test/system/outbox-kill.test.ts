@@ -7,8 +7,8 @@ import type {
   CanonicalOutboxQueryResult,
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
-import { HttpTenant } from '../support/http.ts';
 import { share } from '../support/effort.ts';
+import { HttpTenant } from '../support/http.ts';
 import { postgresMissing, postgresUrl } from '../support/postgres.ts';
 import { Consumers } from './outbox-consumers.ts';
 import { type Fault, faultsOf, type Seen } from './outbox-log.ts';
