@@ -160,9 +160,12 @@ describe('a damaged database file', { timeout: PATIENCE_MS }, () => {
       writeFileSync(file, bytes);
       try {
         const store = await openSqliteStore({ path: file, ...machine, collections });
-        const exported = exportTenant(store, TENANT, { now: machine.clock.now() });
-        const { contentHash } = await exported.finally(() => store.close());
-        expect(contentHash, `bit ${bit}`).toBe(stopped.contentHash);
+        try {
+          const { contentHash } = await exportTenant(store, TENANT, { now: machine.clock.now() });
+          expect(contentHash, `bit ${bit}`).toBe(stopped.contentHash);
+        } finally {
+          await store.close();
+        }
         ends.whole += 1;
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
