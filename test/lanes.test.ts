@@ -45,7 +45,7 @@ describe('the lanes', () => {
     ];
     for (const path of paths) writeFileSync(join(folder, path), '');
     const [plain, rest, ...nightly] = paths;
-    expect(testLanes(folder)).toEqual({ plain: [plain], rest: [rest], nightly });
+    expect(testLanes(folder)).toEqual({ plain: [plain], rest: [rest], nightly, ofStores: [] });
     rmSync(folder, { recursive: true });
   });
 

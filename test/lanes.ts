@@ -29,7 +29,7 @@ export const needs: Readonly<Record<string, string>> = {
 };
 
 /** Opens the stores of a lane on demand: a test that needs no more than them is in both lanes. */
-const storesOfLane = 'test/conformance/stores/lane.ts';
+export const storesOfLane = 'test/conformance/stores/lane.ts';
 
 /** What a file imports: the path from the root of a file of the project, else the name of a package. */
 export type Imports = (path: string) => readonly string[];

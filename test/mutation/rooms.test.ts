@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Figures, judged } from '../../scripts/mutation/measure.ts';
 import { pageWith, rowsOf } from '../../scripts/mutation/page.ts';
-import { needs } from '../lanes.ts';
+import { needs, storesOfLane } from '../lanes.ts';
 import { type Code, codeOf, pureFiles } from './pure.ts';
 import { filesOf, isMutable, leftOut, rooms } from './rooms.ts';
 
@@ -102,8 +102,11 @@ const machinery = /^node:(child_process|http|http2|https|worker_threads)$/;
 
 describe('the tests that judge mutants', () => {
   const judges = [...new Set(Object.values(rooms).flatMap(({ tests }) => filesOf(tests, root)))];
+  // The lane of a mutation run tests the store in memory alone.
   const importsAt = (path: string) =>
-    path.endsWith('.ts') && !path.includes('/generated/') ? codeAt(path).imports : [];
+    path.endsWith('.ts') && !path.includes('/generated/') && path !== storesOfLane
+      ? codeAt(path).imports
+      : [];
   const machineryOf = (path: string) => {
     const seen = new Set([path]);
     for (const file of seen) for (const target of importsAt(file)) seen.add(target);
