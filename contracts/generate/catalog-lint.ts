@@ -26,10 +26,19 @@ export function lintCatalog(source: ContractSource, root?: string): readonly str
   ];
 }
 
+const compiled = new WeakMap<object, Ajv2020>();
+
+/** Compiled once for all catalogs that are checked with it. */
+function shapesOf(schema: object): Ajv2020 {
+  const options = { allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false };
+  const ajv = compiled.get(schema) ?? new Ajv2020(options).addSchema(schema, 'catalog');
+  compiled.set(schema, ajv);
+  return ajv;
+}
+
 /** Validates each file of the catalog against its schema in `catalog.schema.json`. */
 function lintShapes({ catalog, catalogSchema }: ContractSource): readonly string[] {
-  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false });
-  ajv.addSchema(catalogSchema as object, 'catalog');
+  const ajv = shapesOf(catalogSchema as object);
   const faultsOf = (path: string, shape: string, value: object) => {
     const ids = 'operations' in value ? (value.operations as readonly { readonly id?: string }[]) : [];
     const place = (pointer: string) =>

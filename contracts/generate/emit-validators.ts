@@ -24,12 +24,15 @@ interface Targets {
 
 /**
  * The validators of each group, compiled in advance: ajv at run time costs a second of start and needs `new Function`.
- * Each file is self-contained and imports nothing from ajv.
+ * Each file is self-contained and imports nothing from ajv. The loader names all groups, also where only `some` are compiled.
  */
-export async function emitValidators(source: ContractSource): Promise<ReadonlyMap<string, string>> {
+export async function emitValidators(
+  source: ContractSource,
+  some?: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   const groups = Object.keys(source.catalog.groups);
-  for (const group of groups) {
+  for (const group of some ?? groups) {
     const targets = groupTargets(source.catalog.operations.filter((operation) => operation.group === group));
     files.set(`${group}.js`, await validatorModule(source, targets, group));
     files.set(`${group}.d.ts`, validatorTypes(targets));
