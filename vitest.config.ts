@@ -45,9 +45,9 @@ export default defineConfig({
     setupFiles: ['test/support/worker-cpu.ts'],
     outputFile: { json: 'dist/test-reports/latest.json' },
     // These end a test that hangs. A machine under load takes many times what a quiet one does.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 120_000 } },
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 300_000 } },
     projects: lanesOf(process.env).map((name) => ({ extends: true, test: { name, ...projects[name] } })),
   },
 });

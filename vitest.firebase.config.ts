@@ -11,9 +11,9 @@ export default defineConfig({
     maxWorkers: '100%',
     reporters: ['default', 'json', './scripts/test-totals/reporter.mjs'],
     setupFiles: ['test/support/worker-cpu.ts'],
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 120_000 } },
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 300_000 } },
     include: [
       ...testLanes(import.meta.dirname).ofStores,
       'test/firestore/rules.test.ts',

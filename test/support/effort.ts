@@ -16,7 +16,7 @@ const NIGHTLY_FACTOR = 5;
 const factor = isNightly ? NIGHTLY_FACTOR : 1;
 
 /** How long one test of a search may take, in milliseconds. */
-export const patienceMs = 180_000 * factor;
+export const patienceMs = 600_000 * factor;
 
 /** How many to try: the share that runs with every change, or the full number of a nightly run. */
 export function share(everyChange: number, nightly: number): number {
