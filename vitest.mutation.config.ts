@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { rooms } from './test/mutation/rooms.ts';
 
 const name = process.env['MUTATION_ROOM'] ?? '';
-const { files = [], tests = [] } = rooms[name] ?? {};
+const { files = [], tests = [], draws = 25 } = rooms[name] ?? {};
 
 const isFar = ({ moduleId }: TestSpecification) => Number(moduleId.includes('/test/'));
 
@@ -38,7 +38,7 @@ export default defineConfig({
     // One worker loads the modules of a mutant's tests once, not once for each test file.
     isolate: false,
     testTimeout: 60_000,
-    env: { METADATA_SERVER_DETECTION: 'none' },
+    env: { METADATA_SERVER_DETECTION: 'none', MUTATION_DRAWS: String(draws) },
     coverage: {
       include: files.filter((pattern) => !pattern.startsWith('!')),
       exclude: ['**/*.{test,fixture}.ts', '**/generated/**'],

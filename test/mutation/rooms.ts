@@ -4,6 +4,8 @@ import { globSync } from 'node:fs';
 export interface Room {
   readonly files: readonly string[];
   readonly tests: readonly string[];
+  /** How many cases a search draws, where its tests also plant faults that take many. */
+  readonly draws?: number;
 }
 
 /** A folder of rules that the tests beside them judge. */
@@ -19,7 +21,10 @@ export const rooms: Readonly<Record<string, Room>> = {
     tests: ['functions/jobs/*.test.ts'],
   },
   traces: rulesOf('traces', '{store-collections,stored-trace}.ts'),
-  objects: rulesOf('objects', '{bytes-in-flight,growing-bytes,leftovers,stored-object}.ts'),
+  objects: {
+    ...rulesOf('objects', '{bytes-in-flight,growing-bytes,leftovers,stored-object}.ts'),
+    draws: 200,
+  },
   embeddings: {
     files: [
       'functions/embeddings/{rules,jobs}/*.ts',
@@ -30,7 +35,11 @@ export const rooms: Readonly<Record<string, Room>> = {
       'functions/embeddings/{built-in,embed-texts,embedding-model,guarded-embedder,work-line}.test.ts',
     ],
   },
-  'runs-rules': { files: ['functions/runs/rules/*.ts'], tests: ['functions/runs/rules/*.test.ts'] },
+  'runs-rules': {
+    files: ['functions/runs/rules/*.ts'],
+    tests: ['functions/runs/rules/*.test.ts'],
+    draws: 200,
+  },
   'store-plans': {
     files: ['functions/store/*.ts', '!functions/store/similarity.ts'],
     tests: ['functions/store/*.test.ts', 'test/conformance/{store,canonical}.test.ts'],
@@ -39,8 +48,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     files: ['functions/store/similarity.ts', 'functions/store/nearest/*.ts'],
     tests: ['functions/store/similarity.test.ts', 'functions/store/nearest/*.test.ts'],
   },
-  graph: rulesOf('graph', 'graph-query.ts'),
-  retrieval: rulesOf('retrieval', 'parts.ts', 'evaluation/case-fault.ts'),
+  graph: { ...rulesOf('graph', 'graph-query.ts'), draws: 300 },
+  retrieval: { ...rulesOf('retrieval', 'parts.ts', 'evaluation/case-fault.ts'), draws: 2_000 },
   kernel: { files: ['functions/kernel/*.ts'], tests: ['functions/kernel/*.test.ts'] },
   identity: {
     files: ['functions/identity/**/*.ts'],
@@ -106,6 +115,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'functions/groups/canonical/{commit,copies/snapshot,document,migration,outbox}/*.test.ts',
       'test/conformance/{store,canonical}.test.ts',
     ],
+    draws: 3_000,
   },
   'runs-rest': {
     files: [
@@ -115,7 +125,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'functions/runs/copies/{archive-lines,archive-manifest,line-reader,restore-options}.ts',
       'functions/runs/maintenance/belongings.ts',
     ],
-    tests: ['functions/runs/**/*.test.ts'],
+    tests: ['functions/runs/*.test.ts', 'functions/runs/maintenance/*.test.ts'],
   },
 };
 
