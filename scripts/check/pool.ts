@@ -69,7 +69,8 @@ function run({ name, command, env }: Check, { root, signal }: PoolOptions): Prom
 function stopGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
-    process.kill(-pid, 'SIGTERM');
+    // The compiler ignores the milder signals.
+    process.kill(-pid, 'SIGKILL');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
