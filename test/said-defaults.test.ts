@@ -14,6 +14,7 @@ import { retrievalsAsDone } from './said-defaults-retrievals.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
 import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
 import { type RunningService, startService } from './support/service.ts';
+import { WriteSignal } from './support/write-signal.ts';
 
 /** What the document says of absent members and of room is what the service does. */
 
@@ -57,15 +58,14 @@ const collectionsAsDone = {
   ...ragAsDone,
 };
 
-/** Settles with the next write of the service, which may be the end of a job. */
-let nextWrite = Promise.withResolvers<void>();
+const writes = new WriteSignal();
 
-/** Asking a job in a loop would take the processor from it: an answer that says that it still runs comes after the next write. */
+/** An answer that says that a job still runs comes after the next write. */
 async function patiently(ask: () => ReturnType<Call>): ReturnType<Call> {
-  const { promise } = nextWrite;
+  const { next } = writes;
   const answer = await ask();
   const { status } = (answer.body ?? {}) as { readonly status?: unknown };
-  if (status === 'queued' || status === 'waiting' || status === 'running') await promise;
+  if (status === 'queued' || status === 'waiting' || status === 'running') await next;
   return answer;
 }
 
@@ -81,16 +81,7 @@ beforeAll(async () => {
   let store: RecordStore | undefined;
   const watchStore = (opened: RecordStore) => {
     store = opened;
-    const transact = opened.transact.bind(opened);
-    opened.transact = async (...given) => {
-      try {
-        return await transact(...given);
-      } finally {
-        nextWrite.resolve();
-        nextWrite = Promise.withResolvers();
-      }
-    };
-    return opened;
+    return writes.watch(opened);
   };
   service = await startService({ world: { ...machine, timers: { after } }, watchStore });
   // Any call opens the store.

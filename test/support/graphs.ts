@@ -30,10 +30,7 @@ export class GraphClient {
     const answer = await this.post(name, 'import', { envelope });
     expect(answer.status, answer.body.slice(0, SHOWN)).toBe(202);
     const { statusUri } = answer.json<GraphJob>().admission;
-    for (;;) {
-      const job = (await this.get(statusUri)).json<GraphJob>();
-      if (!['queued', 'running'].includes(job.status)) return job;
-    }
+    return (await this.#service.ended({ method: 'GET', path: statusUri })).json<GraphJob>();
   }
 
   exported(name: string, body: object = {}): Promise<SvcGraphCollectionExportResult> {

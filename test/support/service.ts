@@ -9,6 +9,7 @@ import type { Settings } from '../../functions/config/table.ts';
 import { type InjectedRequest, type InjectedResponse, inject } from '../../functions/http/host-inject.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import { WriteSignal } from './write-signal.ts';
 
 export interface ServiceOptions {
   /** By their documented keys, such as `Server:ApiKeys:0`. */
@@ -29,6 +30,8 @@ export interface RunningService {
   /** The log, a line each. */
   readonly lines: string[];
   readonly call: (request: InjectedRequest) => Promise<InjectedResponse>;
+  /** The answer of a read of a job or a run, once it has ended; it is read again after each write. */
+  readonly ended: (request: InjectedRequest) => Promise<InjectedResponse>;
   /** Starts the work beside requests: runs are executed from then on. */
   start(): Promise<void>;
   /** Removes the folder too. */
@@ -81,18 +84,29 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   });
   if (settings === undefined) throw new Error(faultsText(faults));
   const lines: string[] = [];
+  const writes = new WriteSignal();
   const service = compose(settings, {
     world: options.world ?? machine,
     writeLog: (line) => void lines.push(line),
-    ...(options.watchStore && { watchStore: options.watchStore }),
+    watchStore: (store) => writes.watch(options.watchStore?.(store) ?? store),
   });
   const { groups } = options;
   const chain = groups === undefined ? await service.wholeChain() : await service.chain(groups);
+  const call = (request: InjectedRequest) => inject(chain, request);
   return {
     settings,
     folder,
     lines,
-    call: (request) => inject(chain, request),
+    call,
+    async ended(request) {
+      for (;;) {
+        const { next } = writes;
+        const answer = await call(request);
+        const { status }: { readonly status?: unknown } = answer.body === '' ? {} : answer.json();
+        if (!['queued', 'waiting', 'running'].includes(String(status))) return answer;
+        await next;
+      }
+    },
     start: () => service.start(),
     async close() {
       await service.close();

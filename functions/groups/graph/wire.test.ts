@@ -20,10 +20,7 @@ const post = (path: string, body: unknown, headers: Readonly<Record<string, stri
 const read = (path: string) => service.call({ method: 'GET', path });
 
 async function ended(path: string): Promise<GraphJob> {
-  for (;;) {
-    const job = (await read(path)).json<GraphJob>();
-    if (!['queued', 'running'].includes(job.status)) return job;
-  }
+  return (await service.ended({ method: 'GET', path })).json<GraphJob>();
 }
 
 async function done(path: string, body: unknown): Promise<GraphJob> {

@@ -16,10 +16,7 @@ const start = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
 const read = (path: string) => service.call({ method: 'GET', path });
 
 async function ended(path: string): Promise<EmbeddingJob> {
-  for (;;) {
-    const job = (await read(path)).json<EmbeddingJob>();
-    if (!['queued', 'running'].includes(job.status)) return job;
-  }
+  return (await service.ended({ method: 'GET', path })).json<EmbeddingJob>();
 }
 
 async function started(body: unknown): Promise<EmbeddingJob> {

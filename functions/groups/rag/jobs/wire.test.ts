@@ -23,10 +23,7 @@ const send = (path: string, body: unknown, headers: Readonly<Record<string, stri
 const read = (path: string) => service.call({ method: 'GET', path });
 
 async function ended(path: string): Promise<RagIngestionJob> {
-  for (;;) {
-    const job = (await read(path)).json<RagIngestionJob>();
-    if (!['queued', 'running'].includes(job.status)) return job;
-  }
+  return (await service.ended({ method: 'GET', path })).json<RagIngestionJob>();
 }
 
 async function ingested(path: string, body: unknown): Promise<RagIngestionJob> {

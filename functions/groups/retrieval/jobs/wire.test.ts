@@ -19,10 +19,7 @@ const start = (path: string, body: unknown, headers: Readonly<Record<string, str
 const read = (path: string) => service.call({ method: 'GET', path });
 
 async function ended(path: string): Promise<RetrievalEvaluationJob> {
-  for (;;) {
-    const job = (await read(path)).json<RetrievalEvaluationJob>();
-    if (!['queued', 'running'].includes(job.status)) return job;
-  }
+  return (await service.ended({ method: 'GET', path })).json<RetrievalEvaluationJob>();
 }
 
 async function started(path: string, body: unknown): Promise<RetrievalEvaluationJob> {
