@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const memory = '/dev/shm';
@@ -16,8 +16,9 @@ export function useTemporaryFolder(): Readonly<Record<string, string>> {
   if (!existsSync(memory) || freeBytes() < freeBytesMin) return {};
   removeLeftovers();
   const TMPDIR = join(memory, `${prefix}${process.pid}`);
-  // A database server runs as another user.
-  mkdirSync(TMPDIR, { recursive: true, mode: 0o755 });
+  mkdirSync(TMPDIR, { recursive: true });
+  // As every temporary folder: a database server runs as another user, and writes files of its own there.
+  chmodSync(TMPDIR, 0o1777);
   process.on('exit', () => rmSync(TMPDIR, { recursive: true, force: true }));
   process.env['TMPDIR'] = TMPDIR;
   return { TMPDIR };
