@@ -88,7 +88,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const service = compose(settings, {
     world: options.world ?? machine,
     writeLog: (line) => void lines.push(line),
-    watchStore: (store) => writes.watch(options.watchStore?.(store) ?? store),
+    watchStore(opened) {
+      const store = writes.watch(opened);
+      return options.watchStore?.(store) ?? store;
+    },
   });
   const { groups } = options;
   const chain = groups === undefined ? await service.wholeChain() : await service.chain(groups);
