@@ -32,14 +32,16 @@ test('a check that fails is reported with its output, and the others still run',
     [
       node('first', 'console.log("out"); console.error("err"); process.exitCode = 3'),
       { name: 'missing', command: ['no-such-program'] },
+      node('killed', 'process.kill(process.pid, "SIGKILL")'),
       node('last', 'console.log("fine")'),
     ],
     { root, width: 1, onEnd: ({ name }) => ended.push(name) },
   );
-  expect(ended).toEqual(['first', 'missing', 'last']);
-  expect(outcomes.map(({ passed }) => passed)).toEqual([false, false, true]);
+  expect(ended).toEqual(['first', 'missing', 'killed', 'last']);
+  expect(outcomes.map(({ passed }) => passed)).toEqual([false, false, false, true]);
   expect(outcomes[0]?.output.split('\n').sort()).toEqual(['', 'err', 'out']);
   expect(outcomes[1]?.output).toContain('no-such-program');
+  expect(outcomes[2]?.output).toBe('ended by SIGKILL\n');
 });
 
 test('as many run at a time as the pool is wide', async () => {

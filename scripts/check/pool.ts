@@ -59,7 +59,8 @@ function run({ name, command, env }: Check, { root, signal }: PoolOptions): Prom
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.on('error', (error) => (output += error.message));
-    child.on('close', (code) => {
+    child.on('close', (code, ended) => {
+      if (ended !== null) output += `ended by ${ended}\n`;
       signal?.removeEventListener('abort', stop);
       resolve({ name, passed: code === 0, seconds: (performance.now() - start) / 1_000, output });
     });
