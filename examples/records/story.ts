@@ -20,6 +20,8 @@ export interface Plan {
   readonly root: string;
   /** How many questions the evaluation asks; all where it is absent. */
   readonly questions?: number;
+  /** How long a call may take, in milliseconds; the default of the client where it is absent. */
+  readonly timeout?: number;
   /** Where the picture of the evaluation goes. */
   readonly showChart: (svg: string) => Promise<void>;
 }
@@ -41,8 +43,9 @@ const meaningPolicy = {
 };
 
 /** The steps of the example. Throws at the first broken promise. */
-export async function play({ address, editions, clients, root, questions, showChart }: Plan): Promise<void> {
-  const clientOf = () => new SvcClient({ baseUrl: address });
+export async function play(plan: Plan): Promise<void> {
+  const { address, editions, clients, root, questions, timeout, showChart } = plan;
+  const clientOf = () => new SvcClient({ baseUrl: address, timeout });
   const client = clientOf();
   await done(client, await client.createCollection(policy, {}, { idempotencyKey: 'create' }));
   console.log(`The collection ${COLLECTION} exists: ${(await client.listCollections()).join(', ')}.`);
