@@ -1,5 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
-import { type Lane, lanesOf, reportedFiles, testLanes } from './test/lanes.ts';
+import { type Lane, lanesOf, ownProcess, reportedFiles, testLanes } from './test/lanes.ts';
 import { compileCache } from './test/support/compile-cache.ts';
 import { plainPath } from './test/support/plain-path.ts';
 import { seededProperties } from './test/support/seeded-properties.ts';
@@ -18,21 +18,31 @@ const env = {
 };
 const globalSetup = ['firestore', 'postgres', 'mysql'].map((name) => `test/support/${name}-setup.ts`);
 
-/** `test/lanes.ts` decides which lane runs a file. */
-const projects: Readonly<Record<Lane, TestProjectInlineConfiguration['test']>> = {
+const plain = {
+  provide: { stores: ['memory', 'sqlite'] as const },
+  // A test that starts Java, a database, Chromium or Python fails here on every machine.
+  env: { ...env, PATH: plainPath(process.env['PATH'] ?? '') },
+};
+
+/** `test/lanes.ts` decides which lane runs a file. `--project 'plain*'` runs both projects of the plain lane. */
+const projects: Readonly<Record<Lane, Readonly<Record<string, TestProjectInlineConfiguration['test']>>>> = {
   plain: {
-    include: [...lanes.plain],
-    provide: { stores: ['memory', 'sqlite'] },
-    // A test that starts Java, a database, Chromium or Python fails here on every machine.
-    env: { ...env, PATH: plainPath(process.env['PATH'] ?? '') },
+    plain: {
+      ...plain,
+      isolate: false,
+      include: lanes.plain.filter((path) => !Object.hasOwn(ownProcess, path)),
+    },
+    'plain-own-process': { ...plain, include: Object.keys(ownProcess) },
   },
   rest: {
-    include: lanes.rest.filter((path) => !reported.has(path) || lanes.ofStores.includes(path)),
-    provide: { stores: ['postgresql', 'mysql', ...(testedFirestore ? [] : ['firestore' as const])] },
-    env,
-    globalSetup,
+    rest: {
+      include: lanes.rest.filter((path) => !reported.has(path) || lanes.ofStores.includes(path)),
+      provide: { stores: ['postgresql', 'mysql', ...(testedFirestore ? [] : ['firestore' as const])] },
+      env,
+      globalSetup,
+    },
   },
-  nightly: { include: [...lanes.nightly], env, globalSetup },
+  nightly: { nightly: { include: [...lanes.nightly], env, globalSetup } },
 };
 
 export default defineConfig({
@@ -48,6 +58,8 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 300_000 } },
-    projects: lanesOf(process.env).map((name) => ({ extends: true, test: { name, ...projects[name] } })),
+    projects: lanesOf(process.env).flatMap((lane) =>
+      Object.entries(projects[lane]).map(([name, test]) => ({ extends: true, test: { name, ...test } })),
+    ),
   },
 });

@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { rooms } from './test/mutation/rooms.ts';
+import { seededProperties } from './test/support/seeded-properties.ts';
 
 const name = process.env['MUTATION_ROOM'] ?? '';
 const { files = [], tests = [], draws = 25 } = rooms[name] ?? {};
@@ -14,21 +15,9 @@ class BesideTheCodeFirst extends BaseSequencer {
   }
 }
 
-const replacement = `${import.meta.dirname}/test/mutation/few-draws.ts`;
-
-/** Every test gets the replacement for fast-check, which itself draws from the fixed seed of the other lanes. */
-const fewDraws = {
-  name: 'few-draws',
-  enforce: 'pre' as const,
-  resolveId: (source: string, importer = '') =>
-    source === 'fast-check' && !/\/test\/support\/(fast-check|effort)\.ts$/.test(importer)
-      ? replacement
-      : null,
-};
-
 /** The tests that judge the mutants of one room. */
 export default defineConfig({
-  plugins: [fewDraws],
+  plugins: [seededProperties],
   test: {
     include: [...tests],
     exclude: ['**/node_modules/**', 'dist/**'],

@@ -47,7 +47,7 @@ function main(since: string | undefined): number {
     return vitest(
       ...verb,
       '--project',
-      'plain',
+      'plain*',
       '--passWithNoTests',
       ...(since === undefined ? ['--changed'] : ['--changed', since]),
     );
@@ -66,7 +66,7 @@ function main(since: string | undefined): number {
     `${changed.length} files changed since ${base}; ${tests.length} of ${plain.size} plain test files depend on them${rest}`,
   );
   if (values.list) console.log(nearest.join('\n'));
-  return values.list || nearest.length === 0 ? 0 : vitest('run', '--project', 'plain', ...nearest);
+  return values.list || nearest.length === 0 ? 0 : vitest('run', '--project', 'plain*', ...nearest);
 }
 
 /** Where the work of this branch begins; `undefined` while there are changes that are not committed. */

@@ -70,6 +70,15 @@ export function reasonForRest(path: string, importedBy: Imports): string | undef
   return undefined;
 }
 
+/**
+ * Plain files that run in a process of their own, each with the reason. All others share a process with the files before them: its
+ * modules are loaded and compiled once. Mocks and spies end with their file there too.
+ */
+export const ownProcess: Readonly<Record<string, string>> = {
+  'functions/identity/oidc/signature.test.ts': 'it replaces a module that other files have loaded',
+  'test/security/characters-memory.test.ts': 'it replaces a module that other files have loaded',
+};
+
 export interface TestLanes extends Readonly<Record<Lane, readonly string[]>> {
   /** The files that test the stores of their lane. */
   readonly ofStores: readonly string[];

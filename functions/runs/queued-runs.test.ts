@@ -7,15 +7,17 @@ import { queuedRun } from './rules/run.fixture.ts';
 
 const idOf = (n: number) => String(n).padStart(20, '0');
 const HANDLER = 'the.handler';
+const BATCH = 100;
 
 /** A queue of this many runs, oldest first. */
 async function queueOf(count: number) {
   const store = new MemoryStore(new MemoryDatabase());
   const scope = ownScope();
-  for (let n = 0; n < count; n += 1) {
-    const record = runRecord(queuedRun({ id: idOf(n), handlerId: HANDLER }));
-    await store.transact(scope, { keys: [{ key: runKey(idOf(n)) }] }, () => ({
-      writes: [{ put: record }],
+  const ids = Array.from({ length: count }, (_, n) => idOf(n));
+  for (let n = 0; n < count; n += BATCH) {
+    const batch = ids.slice(n, n + BATCH);
+    await store.transact(scope, { keys: batch.map((id) => ({ key: runKey(id) })) }, () => ({
+      writes: batch.map((id) => ({ put: runRecord(queuedRun({ id, handlerId: HANDLER })) })),
       result: null,
     }));
   }

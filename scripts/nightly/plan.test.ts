@@ -25,7 +25,7 @@ describe('npm run test:nightly', () => {
     const line = repeatLine(7, { ...file, name: nameOfTest }, () => 'rest');
     const [, command, pattern] = /^(.*) -t (.*)$/.exec(line) ?? [];
     expect(command).toBe(
-      'SVC_TEST_SEED=7 SVC_TEST_NIGHTLY=true npx vitest run --project rest test/a.test.ts',
+      "SVC_TEST_SEED=7 SVC_TEST_NIGHTLY=true npx vitest run --project 'rest*' test/a.test.ts",
     );
     const { stdout } = spawnSync('sh', ['-c', `printf %s ${pattern}`], { encoding: 'utf8' });
     expect(nameOfTest).toMatch(new RegExp(`^${stdout}$`));

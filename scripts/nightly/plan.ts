@@ -75,7 +75,7 @@ export function repeatLine(seed: number, { path, name }: Failure, laneOf: (path:
   const variables = `SVC_TEST_SEED=${seed} SVC_TEST_NIGHTLY=true`;
   if (path === undefined) return `npm run test:nightly -- --seed ${seed}`;
   const only = name === undefined ? '' : ` -t ${quoted(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))}`;
-  return `${variables} npx vitest run --project ${laneOf(path)} ${path}${only}`;
+  return `${variables} npx vitest run --project '${laneOf(path)}*' ${path}${only}`;
 }
 
 function quoted(text: string): string {

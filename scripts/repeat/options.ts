@@ -79,7 +79,7 @@ export function roundOf({ lane, paths }: RepeatOptions, env: NodeJS.ProcessEnv) 
   const isNightly = lane === 'nightly';
   const seed = env['SVC_TEST_SEED'] ?? '0';
   return {
-    args: ['run', ...(isNightly ? [] : ['--project', lane]), '--retry=0', ...paths],
+    args: ['run', ...(isNightly ? [] : ['--project', `${lane}*`]), '--retry=0', ...paths],
     env: { ...env, SVC_TEST_NIGHTLY: `${isNightly}`, SVC_TEST_SEED: isNightly ? seed : '0' },
   };
 }

@@ -70,7 +70,7 @@ describe('the options', () => {
   test('keep the seeds of the files in both lanes of each change, and never retry', () => {
     const given = { SVC_TEST_NIGHTLY: 'true', SVC_TEST_SEED: '7' };
     const plain = roundOf(options('plain', '--', 'a.test.ts'), given);
-    expect(plain.args).toEqual(['run', '--project', 'plain', '--retry=0', 'a.test.ts']);
+    expect(plain.args).toEqual(['run', '--project', 'plain*', '--retry=0', 'a.test.ts']);
     expect(plain.env).toMatchObject({ SVC_TEST_NIGHTLY: 'false', SVC_TEST_SEED: '0' });
     const nightly = roundOf(options('nightly'), given);
     expect(nightly.args).toEqual(['run', '--retry=0']);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { patienceMs } from '../support/effort.ts';
+import { patienceMs, share } from '../support/effort.ts';
 import { hurried, type RunningService, startService } from '../support/service.ts';
 import { fuzzInvalid, fuzzValid } from './fuzz.ts';
 import { contractModels } from './schema-set.ts';
@@ -8,8 +8,8 @@ import { allEntries, routesOf, type Target } from './target.ts';
 vi.setConfig({ testTimeout: patienceMs });
 
 /** Random requests for each route, and beside each rule broken once such that break one. A nightly run draws five times as many. */
-const DRAWS = 100;
-const BROKEN_DRAWS = 50;
+const DRAWS = share(30, 100);
+const BROKEN_DRAWS = share(15, 50);
 
 /** Operations that no request can make succeed on a tenant which only the contract's examples have touched. */
 const needMore: Readonly<Record<string, string>> = {

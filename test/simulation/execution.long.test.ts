@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { share } from '../support/effort.ts';
 import { simulateExecution } from './execution.ts';
 import { EXECUTION_FLAWS } from './execution-flaws.ts';
 import { EXECUTION_REGRESSION_SEEDS } from './execution-seeds.ts';
 
 /** A bounded share; `node test/simulation/run.ts --world execution --seeds 1..100000` goes on from here. */
-const SEEDS = 500;
+const SEEDS = share(150, 500);
 const SEEDS_TO_FIND_A_BUG = 100;
 /** Beside many others on a small machine. */
 const PATIENCE_MS = 300_000;

@@ -3,7 +3,7 @@ import { afterAll } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Processor time of the file's worker, from its start, and of the processes that it started and that have ended. */
+    /** Processor time that the file took of its worker, and of the processes that it started and that have ended. */
     cpuMs?: number;
   }
 }
@@ -20,9 +20,16 @@ function endedChildrenCpuMs(): number {
   }
 }
 
-// The hook that is registered first runs last. Each file has a worker process of its own.
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000 + endedChildrenCpuMs();
+}
+
+// This file runs once more for each test file of a process.
+const before = cpuMs();
+
+// The hook that is registered first runs last.
 // oxlint-disable-next-line no-empty-pattern -- vitest reads the names of fixtures from this pattern
 afterAll(({}, suite) => {
-  const { user, system } = process.cpuUsage();
-  suite.meta.cpuMs = (user + system) / 1_000 + endedChildrenCpuMs();
+  suite.meta.cpuMs = cpuMs() - before;
 });

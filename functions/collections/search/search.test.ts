@@ -19,7 +19,7 @@ import { moreTerm, termsOf } from './terms.ts';
 import { normalText, wordsOf } from './words.ts';
 
 /** Each run asks five queries of one collection. The faults below are found within 62 runs. */
-const runs = { numRuns: share(200, 2_000) };
+const runs = { numRuns: share(100, 2_000) };
 /** A search for a planted fault ends when it finds one, so it may be long. */
 const planted = { numRuns: 20_000, endOnFailure: true };
 const policy = readPolicy({ name: 'c' });

@@ -90,7 +90,7 @@ describe('the matches of an evaluation', () => {
       expect(finish(recordMatches(all, judged))).toEqual(known);
     });
     fc.assert(property, runs);
-    expect(found).toBeGreaterThan(1_000);
+    expect(found).toBeGreaterThan(150);
   });
 
   test('are those of a second implementation where many sources differ in their spans alone', () => {
