@@ -1,5 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
-import { type Lane, lanesOf, ownProcess, reportedFiles, testLanes } from './test/lanes.ts';
+import { hasOwnProcess, type Lane, lanesOf, reportedFiles, testLanes } from './test/lanes.ts';
 import { compileCache } from './test/support/compile-cache.ts';
 import { plainPath } from './test/support/plain-path.ts';
 import { seededProperties } from './test/support/seeded-properties.ts';
@@ -30,9 +30,9 @@ const projects: Readonly<Record<Lane, Readonly<Record<string, TestProjectInlineC
     plain: {
       ...plain,
       isolate: false,
-      include: lanes.plain.filter((path) => !Object.hasOwn(ownProcess, path)),
+      include: lanes.plain.filter((path) => !hasOwnProcess(path)),
     },
-    'plain-own-process': { ...plain, include: Object.keys(ownProcess) },
+    'plain-own-process': { ...plain, include: lanes.plain.filter(hasOwnProcess) },
   },
   rest: {
     rest: {

@@ -71,13 +71,19 @@ export function reasonForRest(path: string, importedBy: Imports): string | undef
 }
 
 /**
- * Plain files that run in a process of their own, each with the reason. All others share a process with the files before them: its
- * modules are loaded and compiled once. Mocks and spies end with their file there too.
+ * Plain files and folders that run in a process of their own, each with the reason. All others share a process with the files before
+ * them, which loads and compiles each module once. Mocks and spies end with their file there too.
  */
-export const ownProcess: Readonly<Record<string, string>> = {
+const ownProcess: Readonly<Record<string, string>> = {
+  'emulator/tasks/':
+    'clients of gRPC share the connections of their process by address, and another file may get the same port',
   'functions/identity/oidc/signature.test.ts': 'it replaces a module that other files have loaded',
   'test/security/characters-memory.test.ts': 'it replaces a module that other files have loaded',
 };
+
+export function hasOwnProcess(path: string): boolean {
+  return Object.keys(ownProcess).some((start) => path.startsWith(start));
+}
 
 export interface TestLanes extends Readonly<Record<Lane, readonly string[]>> {
   /** The files that test the stores of their lane. */
