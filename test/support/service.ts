@@ -106,7 +106,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
         const { next } = writes;
         const answer = await call(request);
         const { status }: { readonly status?: unknown } = answer.body === '' ? {} : answer.json();
-        if (!['queued', 'waiting', 'running'].includes(String(status))) return answer;
+        if (!['queued', 'waiting', 'running'].includes(String(status).toLowerCase())) return answer;
         await next;
       }
     },
