@@ -74,18 +74,27 @@ function walk(text: string): number {
   return count;
 }
 
+const walked = shortestCpuMs(5, () => walk('\u00e9'.repeat(1_000_000)));
+
+/** Tries again where it was slow: the first calls of a function are not compiled yet. */
+function isQuick(action: () => unknown): boolean {
+  return [1, 2, 3].some(() => shortestCpuMs(1, action) < 20 * walked);
+}
+
 describe.each(withModel)('the model of $id', (operation) => {
   const { members, inPlace } = shapeOf(operation);
 
   test('H02: strings of 10^6 characters are judged in at most twenty times what it takes to walk through one', async () => {
     const load = loadValidators[operation.group];
     const validate = (await load()).requestValidators[operation.id];
-    const walked = shortestCpuMs(5, () => walk('\u00e9'.repeat(1_000_000)));
     for (const character of ['a', '0', ' ', '-', '\u00e9', '2026-01-01T00:00:00']) {
       const long = character.repeat(1_000_000 / character.length);
       for (const member of members) {
         const body = inPlace({ [member]: long });
-        expect(shortestCpuMs(3, () => validate?.(body))).toBeLessThan(20 * walked);
+        expect(
+          isQuick(() => validate?.(body)),
+          `${member} of ${character} again and again`,
+        ).toBe(true);
       }
     }
   });
