@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import {
   chmod,
   link,
@@ -17,13 +18,13 @@ import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import { Random } from '../simulation/random.ts';
-import { seedOf } from '../support/effort.ts';
+import { seedOf, share } from '../support/effort.ts';
 import { Program } from '../system/program.ts';
 import { attributesOf, failing, listAll } from './blobs.ts';
 import { contentOf } from './blobs-files-content.ts';
 
 const program = resolve(import.meta.dirname, 'blobs-files-writer.ts');
-const rounds = 8;
+const rounds = share(3, 16);
 /** Rounds until a kill meets a put. Well over half of the rounds do; with one in three, 60 miss once in 10^10 runs. */
 const roundsMax = 60;
 
@@ -34,6 +35,14 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const reopen = () => openFileBlobs({ folder, ...machine });
+/** Counts them while no other code of this process runs. */
+function filesOf(name: string): number {
+  try {
+    return readdirSync(join(folder, name)).length;
+  } catch {
+    return 0;
+  }
+}
 /** Opens the folder at a time at which all present files count as abandoned. */
 const reopenLater = (afterMs = 3_600_000) =>
   openFileBlobs({ folder, ...machine, clock: { now: () => machine.clock.now() + afterMs } });
@@ -128,6 +137,18 @@ describe('beside other processes', () => {
     expect(await listAll(store, '', 1000)).toEqual(keys.sort());
     for (const key of keys) expect((await store.get(key, 200_000))?.bytes).toHaveLength(200_000);
     expect(await leftovers()).toEqual([]);
+  });
+
+  test('a removal takes all objects at once', async () => {
+    const store = await reopen();
+    const keys = Array.from({ length: 60 }, (_, at) => `run/${at}.bin`);
+    for (const key of keys) await store.put(key, bytes.subarray(0, 10), attributesOf(bytes.subarray(0, 10)));
+    const removal = store.removeAll('run/');
+    const turn = () => new Promise<null>((next) => setImmediate(next, null));
+    const seen = new Set<number>();
+    while ((await Promise.race([removal, turn()])) === null) seen.add(filesOf('run'));
+    expect(await removal).toBe(keys.length);
+    expect([0, keys.length]).toEqual(expect.arrayContaining([...seen]));
   });
 
   test('what was just written is left alone by those who open the folder', async () => {

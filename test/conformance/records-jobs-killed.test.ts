@@ -5,7 +5,7 @@ import { readCollection } from '../../functions/collections/read-policy.ts';
 import { readPolicy } from '../../functions/collections/rules/policy.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
-import { type Death, DyingStore, LIVE } from '../support/dying-store.ts';
+import { type Death, DyingStore, deathsOf, LIVE } from '../support/dying-store.ts';
 import { RecordsStage, recordsOf } from '../support/records-stage.ts';
 
 const LEASE_MS = 8_000;
@@ -85,8 +85,7 @@ describe.each(cases)('an import $name', (each) => {
   test('goes on after a kill at every call of its worker, and counts each record once', async () => {
     const calls = await killedAt(LIVE, each);
     expect(calls).toBeGreaterThan(15);
-    for (let at = 1; at <= calls; at += 1)
-      for (const after of [false, true]) await killedAt({ at, after }, each);
+    for (const death of deathsOf(calls)) await killedAt(death, each);
   });
 });
 
@@ -119,7 +118,6 @@ async function deletedAt(dies: Death): Promise<{ readonly calls: number; readonl
 test('a deletion that is executed again after a kill spares a collection that was created since', async () => {
   const { calls } = await deletedAt(LIVE);
   const remade: boolean[] = [];
-  for (let at = 1; at <= calls; at += 1)
-    for (const after of [false, true]) remade.push((await deletedAt({ at, after })).isRemade);
+  for (const death of deathsOf(calls)) remade.push((await deletedAt(death)).isRemade);
   expect(new Set(remade).size).toBe(2);
 });

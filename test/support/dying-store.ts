@@ -1,4 +1,5 @@
 import type { RecordStore } from '../../functions/store/port.ts';
+import { isNightly } from './effort.ts';
 
 const never = () => new Promise<never>(() => undefined);
 
@@ -11,6 +12,17 @@ export interface Death {
 
 /** A process that lives. */
 export const LIVE: Death = { at: Number.MAX_SAFE_INTEGER, after: false };
+
+/**
+ * Deaths at each `step`-th call of a process that makes so many: before and after the call in a nightly run, in the other lanes
+ * once before and once after in turn.
+ */
+export function deathsOf(calls: number, step = 1): Death[] {
+  const deaths: Death[] = [];
+  for (let at = 1, turn = 0; at <= calls; at += step, turn += 1)
+    for (const after of isNightly ? [false, true] : [turn % 2 === 1]) deaths.push({ at, after });
+  return deaths;
+}
 
 /**
  * A store whose process dies at one of its calls, before the call or after it: that call and all later ones never settle. Reads
