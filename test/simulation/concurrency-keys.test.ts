@@ -3,8 +3,8 @@ import { share } from '../support/effort.ts';
 import { simulateConcurrencyKeys } from './execution-keys.ts';
 import { KEY_FLAWS } from './execution-keys-flaws.ts';
 
-/** A bounded share; `node test/simulation/run.ts --world concurrency-keys --seeds 1..100000` goes on from here. */
-const SEEDS = share(40, 2_000);
+/** A bounded share; `node test/simulation/run.ts --world concurrency-keys --seeds 1..100000` goes on from here. Seed 5 finds the rarest planted bug. */
+const SEEDS = share(15, 2_000);
 const SEEDS_TO_FIND_A_BUG = 60;
 const PATIENCE_MS = share(300_000, 1_800_000);
 
