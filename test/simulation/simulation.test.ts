@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { share } from '../support/effort.ts';
+import { patienceMs, share } from '../support/effort.ts';
 import { ALL_FLAWS, simulate } from './canonical.ts';
 import { COPY_FLAWS } from './copy-flaws.ts';
 import { AFTERMATHS, type Aftermath, crashAt, PROTOCOLS, type Protocol } from './enumerate.ts';
@@ -57,7 +57,7 @@ describe('the simulator', () => {
 });
 
 describe('the canonical store under faults', () => {
-  test(`keeps its promises in ${SEEDS} runs, which reach what is rare`, async () => {
+  test(`keeps its promises in ${SEEDS} runs, which reach what is rare`, { timeout: patienceMs }, async () => {
     const reached = new Set<string>();
     for (let seed = 1; seed <= SEEDS; seed++) {
       const report = await simulate(seed);

@@ -18,12 +18,18 @@ const bin = resolve(sdk, '../../node_modules/.bin');
 const folder = mkdtempSync(join(tmpdir(), 'sdk-package-'));
 /** The package in its published form. */
 const installed = join(folder, 'node_modules/@svc-runtime/client');
+/** What `npm pack` makes of it. */
+let packed: { readonly filename: string; readonly files: readonly { readonly path: string }[] };
 
 beforeAll(async () => {
   mkdirSync(installed, { recursive: true });
   for (const file of ['package.json', 'README.md', 'api.md', 'LICENSE'])
     cpSync(join(sdk, file), join(installed, file));
   await run(join(bin, 'tsc'), ['-p', sdk, '--outDir', join(installed, 'dist')]);
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: installed,
+  });
+  [packed] = JSON.parse(stdout) as [typeof packed];
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -54,22 +60,14 @@ describe('the package', () => {
     expect(readFileSync(join(sdk, 'LICENSE'))).toEqual(readFileSync(resolve(sdk, '../../LICENSE')));
   });
 
-  test('has the name under which its README installs it', async () => {
-    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-      cwd: installed,
-    });
-    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  test('has the name under which its README installs it', () => {
     const readme = readFileSync(join(sdk, 'README.md'), 'utf8');
     const [, pattern = ''] = /^npm install \/path\/to\/(\S+)\*\.tgz /m.exec(readme) ?? [];
-    expect([pattern, filename.startsWith(pattern)]).toEqual([expect.stringMatching(/client-$/), true]);
+    expect([pattern, packed.filename.startsWith(pattern)]).toEqual([expect.stringMatching(/client-$/), true]);
     expect(readme).toContain('](../../docs/guides/README.md)');
   });
 
-  test('holds these files and no others', async () => {
-    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-      cwd: installed,
-    });
-    const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+  test('holds these files and no others', () => {
     const modules =
       'address answer bounded call call-time client common core credentials errors flatten idle index json-text link multipart operation options problem request retry transport wait-job wait-run world'
         .split(' ')
@@ -85,7 +83,7 @@ describe('the package', () => {
             .map((name) => `worker/${name}`),
         );
     const expected = modules.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);
-    expect(files.map(({ path }) => path).toSorted()).toEqual(
+    expect(packed.files.map(({ path }) => path).toSorted()).toEqual(
       [...expected, 'LICENSE', 'README.md', 'api.md', 'package.json'].toSorted(),
     );
   });
