@@ -11,7 +11,7 @@ import { REGRESSION_SEEDS } from './seeds.ts';
  */
 const SEEDS = share(110, 3_000);
 const SEEDS_TO_FIND_A_BUG = 500;
-/** The rival's courses at each crash. Three planted bugs need a rival and a crash; each is found by seed 1. */
+/** The rival's courses at each crash. They bring 18 of the planted bugs to light, each by seed 1; of other seeds it takes three. */
 const RIVAL_SEEDS = share(4, 100);
 /** More awaits than any operation of the enumeration has. */
 const AWAITS_MAX = 40;
