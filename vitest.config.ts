@@ -52,7 +52,7 @@ export default defineConfig({
     // Vitest leaves one core to itself, which halves the speed on a machine with two.
     maxWorkers: '100%',
     reporters: ['default', 'json', './scripts/test-totals/reporter.mjs'],
-    setupFiles: ['test/support/worker-cpu.ts'],
+    setupFiles: ['test/support/worker-cpu.ts', 'test/support/restored-process.ts'],
     outputFile: { json: 'dist/test-reports/latest.json' },
     // These end a test that hangs. A machine under load takes many times what a quiet one does.
     testTimeout: 600_000,

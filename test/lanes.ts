@@ -72,7 +72,7 @@ export function reasonForRest(path: string, importedBy: Imports): string | undef
 
 /**
  * Plain files and folders that run in a process of their own, each with the reason. All others share a process with the files before
- * them, which loads and compiles each module once. Mocks and spies end with their file there too.
+ * them, which loads and compiles each module once. Mocks, spies, a replaced clock and the environment end with their file there too.
  */
 const ownProcess: Readonly<Record<string, string>> = {
   'emulator/tasks/':
