@@ -71,18 +71,17 @@ export function reasonForRest(path: string, importedBy: Imports): string | undef
 }
 
 /**
- * Plain files and folders that run in a process of their own, each with the reason. All others share a process with the files before
+ * Plain files that run in a process of their own, each with the reason. All others share a process with the files before
  * them, which loads and compiles each module once. Mocks, spies, a replaced clock and the environment end with their file there too.
  */
+const REPLACES_MODULE = 'it replaces a module that other files have loaded';
 const ownProcess: Readonly<Record<string, string>> = {
-  'emulator/tasks/':
-    'clients of gRPC share the connections of their process by address, and another file may get the same port',
-  'functions/identity/oidc/signature.test.ts': 'it replaces a module that other files have loaded',
-  'test/security/characters-memory.test.ts': 'it replaces a module that other files have loaded',
+  'functions/identity/oidc/signature.test.ts': REPLACES_MODULE,
+  'test/security/characters-memory.test.ts': REPLACES_MODULE,
 };
 
 export function hasOwnProcess(path: string): boolean {
-  return Object.keys(ownProcess).some((start) => path.startsWith(start));
+  return Object.hasOwn(ownProcess, path);
 }
 
 export interface TestLanes extends Readonly<Record<Lane, readonly string[]>> {
