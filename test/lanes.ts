@@ -70,11 +70,11 @@ export function reasonForRest(path: string, importedBy: Imports): string | undef
   return undefined;
 }
 
+const REPLACES_MODULE = 'it replaces a module that other files have loaded';
 /**
  * Plain files that run in a process of their own, each with the reason. All others share a process with the files before
  * them, which loads and compiles each module once. Mocks, spies, a replaced clock and the environment end with their file there too.
  */
-const REPLACES_MODULE = 'it replaces a module that other files have loaded';
 const ownProcess: Readonly<Record<string, string>> = {
   'functions/identity/oidc/signature.test.ts': REPLACES_MODULE,
   'test/security/characters-memory.test.ts': REPLACES_MODULE,
