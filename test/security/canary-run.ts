@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Json } from '../../contracts/generate/schema.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
+import { isNightly } from '../support/effort.ts';
 import type { RunningService } from '../support/service.ts';
 import type { Answers } from './arbitrary.ts';
 import type { Canaries, SearchPlace } from './canary.ts';
@@ -23,6 +24,8 @@ export interface CanarySubject {
   readonly trusted: () => Promise<Readonly<Record<string, string>>>;
   /** What the service calls over the network; none where it can keep nothing. */
   readonly model: CanaryModel | null;
+  /** Which of the wrong requests of an operation the service gets, by their number. */
+  readonly takes: (wrong: number) => boolean;
 }
 
 export const canaryScope = { productId: 'billing', tenantId: 'canary-tenant', workerId: 'canary-worker' };
@@ -38,7 +41,13 @@ const set = contractModels();
  * Calls every operation with a secret in the place of every text that it is free to choose, rightly and in every wrong way,
  * with credentials that are accepted and with ones that are not. Gives all that was answered.
  */
-export async function exercise({ service, canaries, trusted, model }: CanarySubject): Promise<Spoken[]> {
+export async function exercise({
+  service,
+  canaries,
+  trusted,
+  model,
+  takes,
+}: CanarySubject): Promise<Spoken[]> {
   const spoken: Spoken[] = [];
   const call = async (operation: string, request: InjectedRequest) => {
     const answer = await service.call(request);
@@ -80,7 +89,7 @@ export async function exercise({ service, canaries, trusted, model }: CanarySubj
       event = leaseIn(answer, canaries) ?? event;
       remember(entry, answer, answers);
       const place = { set, entry, route, fixed: { tenantId }, vocabulary: new Map(), answers };
-      for (const wrong of wrongDrafts(place, right, canaries.make('payload'))) {
+      for (const wrong of wrongDrafts(place, right, canaries.make('payload'), takes)) {
         await call(entry.id, requestOf({ entry, route }, wrong));
       }
       for (const wrong of unwanted) {
@@ -94,8 +103,16 @@ export async function exercise({ service, canaries, trusted, model }: CanarySubj
 }
 
 /** Every way to break one rule, with the secret in what is refused: a refusal that quotes it would show. */
-function wrongDrafts(place: Place, right: Draft, secret: string): Draft[] {
-  const broken = brokenDrafts(place, right).map(({ draft }): Draft => {
+function wrongDrafts(
+  place: Place,
+  right: Draft,
+  secret: string,
+  takes: CanarySubject['takes'],
+): readonly Draft[] {
+  const taken = brokenDrafts(place, right).filter(
+    ({ draft }, n) => takes(n) && (isNightly || !isLong(draft)),
+  );
+  const broken = taken.map(({ draft }): Draft => {
     const params = mapTexts(draft.params, (text) => revealing(text, secret));
     const query = draft.query.map(([name, text]) => [name, revealing(text, secret)] as const);
     return { ...draft, params, query, body: mapTexts(draft.body, (text) => revealing(text, secret)) };
@@ -109,6 +126,16 @@ function wrongDrafts(place: Place, right: Draft, secret: string): Draft[] {
     return { ...right, body };
   });
   return [...broken, ...spoiled];
+}
+
+/** A text beyond a bound of a million is refused as one beyond a bound of a hundred is, and takes a hundred times as long. */
+function isLong({ body }: Draft): boolean {
+  let length = 0;
+  mapTexts(body, (text) => {
+    length += text.length;
+    return text;
+  });
+  return length > 100_000;
 }
 
 /** The secret in the place of what merely fills a wrong request. */
