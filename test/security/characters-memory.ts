@@ -93,8 +93,8 @@ const set = contractModels();
 /** Tries every route of every operation as every character. */
 export async function tryBodies(cast: MemoryCast): Promise<readonly MemoryTrial[]> {
   const { world, entries } = cast;
-  const victims = await furnishParty(world.service.call, world.victim);
-  const own = await furnishParty(world.service.call, world.neighbour);
+  const victims = await furnishParty(world.service, world.victim);
+  const own = await furnishParty(world.service, world.neighbour);
   const trials: MemoryTrial[] = [];
   const places = entries.flatMap((entry) => entry.routes.map((route) => ({ entry, route })));
   for (const place of places) {
@@ -134,8 +134,8 @@ async function tryBody(
   { entry, route, character, headers, request }: Attempt,
 ): Promise<MemoryTrial> {
   const limit = route.bodyFromParameters ? null : entry.bodyLimitBytes;
-  const bytes = hostileBody(request.body, Math.min(limit ?? BODY_BYTES_MAX, BODY_BYTES_MAX), filler);
-  const sent = new SentBytes(bytes);
+  const size = Math.min(limit ?? BODY_BYTES_MAX, BODY_BYTES_MAX);
+  const sent = new SentBytes(hostileBody(request.body, size, filler));
   held.takeMost();
   const given = (request.headers ?? []) as readonly (readonly [string, string])[];
   const named = given.some(([name]) => name === 'Content-Type');
@@ -144,7 +144,7 @@ async function tryBody(
     headers: [
       ...given,
       ...(named ? [] : [['Content-Type', entry.requestMediaType ?? 'application/json'] as const]),
-      ['Content-Length', String(bytes.length)],
+      ['Content-Length', String(size)],
       ...Object.entries(headers),
     ],
     body: sent,
@@ -154,7 +154,7 @@ async function tryBody(
     entry,
     character,
     status: answer.status,
-    offered: bytes.length,
+    offered: size,
     read: sent.read,
     held: held.takeMost(),
     left: held.now,
@@ -164,28 +164,36 @@ async function tryBody(
 /** A body that counts the bytes that the service takes from it. */
 class SentBytes implements AsyncIterable<Uint8Array> {
   read = 0;
-  readonly #bytes: Uint8Array;
+  readonly #parts: readonly Uint8Array[];
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+  constructor(parts: readonly Uint8Array[]) {
+    this.#parts = parts;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    while (this.read < this.#bytes.length) {
-      const chunk = this.#bytes.subarray(this.read, this.read + CHUNK_BYTES);
-      this.read += chunk.length;
-      yield chunk;
-    }
+    for (const part of this.#parts)
+      for (let at = 0; at < part.length; at += CHUNK_BYTES) {
+        const chunk = part.subarray(at, at + CHUNK_BYTES);
+        this.read += chunk.length;
+        yield chunk;
+      }
   }
 }
 
+// Made once: hundreds of bodies are as long as this.
+const fills: Readonly<Record<Filler, Buffer>> = {
+  'one long text': Buffer.alloc(BODY_BYTES_MAX, 'x'),
+  'many small values': Buffer.alloc(BODY_BYTES_MAX, '[],'),
+};
+
 /** The members of the valid body, and one more that fills the rest. */
-function hostileBody(valid: unknown, size: number, filler: Filler): Uint8Array {
+function hostileBody(valid: unknown, size: number, filler: Filler): readonly Uint8Array[] {
   const text = typeof valid === 'string' && valid.startsWith('{') ? valid.slice(0, -1) : '{';
-  const beginning = `${text}${text === '{' ? '' : ','}"filler":`;
-  const room = size - Buffer.byteLength(beginning) - 10;
-  const fill = filler === 'one long text' ? `"${'x'.repeat(room)}"` : `[${'[],'.repeat(room / 3)}[]]`;
-  return Buffer.from(`${beginning}${fill}}`.padEnd(size));
+  const [open, close] = filler === 'one long text' ? ['"', '"}'] : ['[', '[]]}'];
+  const head = Buffer.from(`${text}${text === '{' ? '' : ','}"filler":${open}`);
+  const room = size - head.length - close.length;
+  const fill = fills[filler].subarray(0, room - (room % 3));
+  return [head, fill, Buffer.from(close.padEnd(size - head.length - fill.length))];
 }
 
 /** What a single trial shows to be wrong, as sentences. */

@@ -15,7 +15,7 @@ import { TRACED_OPERATION, traceOf } from './trace-belongings.ts';
 type Names = Readonly<Record<string, string | undefined>>;
 
 /** Names of members and parameters, in every operation. */
-function common(party: Party, { runs, event, records }: Belongings): Names {
+function common(party: Party, { runs, outbox, records }: Belongings): Names {
   return {
     tenantId: party.tenantId,
     productId: party.productId,
@@ -23,7 +23,7 @@ function common(party: Party, { runs, event, records }: Belongings): Names {
     runId: runs.ids.held,
     artifactRef: ARTIFACT,
     key: CHECKPOINT,
-    eventId: event.eventId,
+    eventId: outbox.event.eventId,
     collection: COLLECTION,
     container: containerOf(party),
     pk: PARTITION,
@@ -52,7 +52,7 @@ interface Variant {
 }
 
 const scopeOf = ({ productId, tenantId }: Party) => ({ productId, tenantId });
-const ofEvent: Special = { names: (_, { event }) => event };
+const ofEvent: Special = { names: (_, { outbox }) => outbox.event };
 /** An import with another policy would replace the collection that the next request needs. */
 const ofImport: Special = {
   body: (party) => ({
@@ -91,7 +91,7 @@ const special: Readonly<Record<string, Special>> = {
   renewCanonicalOutboxLease: ofEvent,
   acknowledgeCanonicalOutbox: ofEvent,
   releaseCanonicalOutbox: ofEvent,
-  replayCanonicalOutbox: { names: (_, { deadLetter }) => ({ eventId: deadLetter }) },
+  replayCanonicalOutbox: { names: (_, { outbox }) => ({ eventId: outbox.deadLetter }) },
   leaseExternalExecutionRun: {
     body: (_, { runs }) => ({ runId: runs.ids.queued }),
     // A poll, which skips the runs of others.

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordStore, ScanPage } from '../../functions/store/port.ts';
 
 /** What a request costs the store, and what it changes there. */
@@ -36,6 +37,17 @@ export class StoreCount {
     this.calls = 0;
     this.records = 0;
     return sum;
+  }
+
+  /** Waits until the service has left the store alone for many turns: jobs and traces go on behind their answers. */
+  async rested(): Promise<void> {
+    let { calls } = this;
+    for (let quiet = 0; quiet < 50; quiet += 1) {
+      await nextTurn();
+      if (this.calls === calls) continue;
+      ({ calls } = this);
+      quiet = 0;
+    }
   }
 
   /** `claim` offers records to a function; each offer is a record read. */
@@ -83,33 +95,31 @@ function recordsIn(value: unknown): number {
 /** Reads all rows of the database of a service over a connection of its own. */
 export class StoreContent {
   readonly #database: DatabaseSync;
-  readonly #tables: readonly string[];
-  #version: unknown;
-  #rows: readonly string[] = [];
+  readonly #version: StatementSync;
+  readonly #tables: readonly StatementSync[];
+  #read: { readonly version: unknown; readonly rows: ReadonlySet<string> } = {
+    version: null,
+    rows: new Set(),
+  };
 
   constructor(folder: string) {
-    this.#database = new DatabaseSync(join(folder, 'svc.canonical.sqlite'), { readOnly: true });
-    this.#tables = this.#database
+    const database = new DatabaseSync(join(folder, 'svc.canonical.sqlite'), { readOnly: true });
+    this.#database = database;
+    this.#version = database.prepare('PRAGMA data_version');
+    this.#tables = database
       .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
       .all()
-      .map(({ name }) => String(name));
+      .map(({ name }) => database.prepare(rowsAsText(database, String(name))));
   }
 
-  /** Every row as text, with its table; the same list while no other connection has written. */
-  rows(): readonly string[] {
-    const version = this.#database.prepare('PRAGMA data_version').get()?.['data_version'];
-    if (version !== this.#version) this.#rows = this.#read();
-    this.#version = version;
-    return this.#rows;
-  }
-
-  #read(): readonly string[] {
-    return this.#tables.flatMap((table) => {
-      const rows = this.#database.prepare(`SELECT * FROM "${table}"`);
-      // The index of words numbers its blocks beyond what a double holds.
-      rows.setReadBigInts(true);
-      return rows.all().map((row) => `${table} ${JSON.stringify(row, withWholeNumbers)}`);
-    });
+  /** Every row as text, with its table; the same set while no other connection has written. */
+  rows(): ReadonlySet<string> {
+    const version = this.#version.get()?.['data_version'];
+    if (version !== this.#read.version) {
+      const rows = this.#tables.flatMap((table) => table.all().map(({ row }) => String(row)));
+      this.#read = { version, rows: new Set(rows) };
+    }
+    return this.#read.rows;
   }
 
   close(): void {
@@ -117,24 +127,30 @@ export class StoreContent {
   }
 }
 
-function withWholeNumbers(_: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+/** Texts stay as they are, so that names are found in them. The database writes the text: it is much quicker than a program. */
+function rowsAsText(database: DatabaseSync, table: string): string {
+  const columns = database
+    .prepare('SELECT name FROM pragma_table_info(?)')
+    .all(table)
+    .map(
+      ({ name }) => `iif(typeof("${String(name)}") = 'text', "${String(name)}", quote("${String(name)}"))`,
+    );
+  return `SELECT '${table}' || char(31) || ${columns.join(' || char(31) || ')} AS row FROM "${table}"`;
 }
 
 /** Rows of `before` that hold one of the names, and are missing or changed in `after`. */
 export function changedRows(
-  before: readonly string[],
-  after: readonly string[],
+  before: ReadonlySet<string>,
+  after: ReadonlySet<string>,
   names: readonly string[],
 ): readonly string[] {
   if (before === after) return [];
-  const left = new Set(after);
-  return before.filter((row) => !left.has(row) && names.some((name) => row.includes(name)));
+  return [...before].filter((row) => !after.has(row) && names.some((name) => row.includes(name)));
 }
 
 /** Rows that are in one of the two only. */
-export function differentRows(before: readonly string[], after: readonly string[]): readonly string[] {
+export function differentRows(before: ReadonlySet<string>, after: ReadonlySet<string>): readonly string[] {
   if (before === after) return [];
-  const [old, left] = [new Set(before), new Set(after)];
-  return [...before.filter((row) => !left.has(row)), ...after.filter((row) => !old.has(row))];
+  const notIn = (other: ReadonlySet<string>) => (row: string) => !other.has(row);
+  return [...[...before].filter(notIn(after)), ...[...after].filter(notIn(before))];
 }

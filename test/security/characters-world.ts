@@ -15,6 +15,8 @@ import { furnishTraces } from './trace-belongings.ts';
 export type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
 export type Headers = Readonly<Record<string, string>>;
 
+type FurnishedService = Pick<IssuedService, 'call' | 'ended'>;
+
 /** Callers that are granted everything that a tenant of a shared deployment is granted. */
 export interface Party {
   readonly tenantId: string;
@@ -27,14 +29,17 @@ export interface Party {
 
 /** What requests may name of a party. */
 export interface Belongings {
+  readonly outbox: Outbox;
   readonly runs: Runs;
   readonly records: Records;
+  /** A finished run of a capability. */
+  readonly providerJobId: string;
+}
+
+interface Outbox {
   /** A leased outbox event, and its token. */
   readonly event: { readonly eventId: string; readonly leaseToken: string };
   readonly deadLetter: string;
-  /** A finished run of a capability. */
-  readonly providerJobId: string;
-  readonly idempotencyKey: string;
 }
 
 export interface CharactersWorld {
@@ -129,8 +134,8 @@ export async function startCharacters(options: CharactersOptions = {}): Promise<
     headers: await headersOf(service, name),
   });
   const [victim, neighbour] = (await Promise.all(names.map(party))) as [Party, Party];
-  await furnishParty(service.call, victim);
-  await furnishParty(service.call, neighbour);
+  await furnishParty(service, victim);
+  await furnishParty(service, neighbour);
   if (opened === undefined) throw new Error('no call has opened the store');
   for (const each of [victim, neighbour]) {
     await furnishTraces(opened, each);
@@ -187,13 +192,49 @@ interface Lease {
   readonly leaseToken: string;
 }
 
-/** Gives the party a document, a fence, outbox events in each state, and runs in each state. */
-export async function furnishParty(call: Call, party: Party): Promise<Belongings> {
+/** What the operations of a group may use up; those of a group that is not here may use up everything. */
+const usedUpBy: Readonly<Record<string, readonly (keyof Belongings)[]>> = {
+  artifacts: [],
+  canonical: ['outbox'],
+  collections: ['records'],
+  embeddings: [],
+  execution: ['runs'],
+  graph: ['records'],
+  objects: [],
+  providers: ['providerJobId'],
+  rag: [],
+  records: ['records'],
+  retrieval: [],
+  traces: [],
+};
+
+/**
+ * Gives the party a document, a fence, outbox events in each state, runs in each state, records and finished jobs. What it has
+ * `already`, it keeps where operations of the group used nothing of it up.
+ */
+export async function furnishParty(
+  service: FurnishedService,
+  party: Party,
+  already?: { readonly belongings: Belongings; readonly group: string },
+): Promise<Belongings> {
+  const part = <P extends keyof Belongings>(name: P, make: () => Promise<Belongings[P]>) =>
+    already !== undefined && usedUpBy[already.group]?.includes(name) === false
+      ? already.belongings[name]
+      : make();
+  const { call } = service;
+  return {
+    outbox: await part('outbox', () => furnishOutbox(call, party)),
+    runs: await part('runs', () => furnishRuns(call, party)),
+    records: await part('records', () => furnishRecords(call, party)),
+    providerJobId: await part('providerJobId', () => furnishProviderJob(service, party)),
+  };
+}
+
+async function furnishOutbox(call: Call, party: Party): Promise<Outbox> {
   const post = poster(call, party);
-  const idempotencyKey = `key-${randomUUID()}`;
   const owner = { ownerDocumentType: 'order', ownerDocumentId: 'order-1001' };
   await post('transactions', {
-    idempotencyKey,
+    idempotencyKey: randomUUID(),
     mutations: [document(party, 'order-1001')],
     fences: [{ operation: 'claim', name: 'number', value: party.mark, ...owner }],
     outbox: [{ ...event(party, 'dead'), maxDeliveryAttempts: 1 }],
@@ -212,20 +253,12 @@ export async function furnishParty(call: Call, party: Party): Promise<Belongings
   await post(`outbox/${dead.event.id}/nack`, { leaseToken: dead.leaseToken, retryAfterSeconds: 86_400 });
   await post('transactions', { idempotencyKey: randomUUID(), outbox: [event(party, 'held')] });
   const held = await lease();
-  const runs = await furnishRuns(call, party);
-  return {
-    runs,
-    records: await furnishRecords(call, party),
-    event: { eventId: held.event.id, leaseToken: held.leaseToken },
-    deadLetter: dead.event.id,
-    providerJobId: await furnishProviderJob(call, party),
-    idempotencyKey,
-  };
+  return { event: { eventId: held.event.id, leaseToken: held.leaseToken }, deadLetter: dead.event.id };
 }
 
 /** Runs a capability of the service itself, with the mark of the party in its answer. */
 async function furnishProviderJob(
-  call: Call,
+  { call, ended }: FurnishedService,
   { headers, mark, productId, tenantId }: Party,
 ): Promise<string> {
   const body = { capability: 'ai.chat', payload: { messages: [{ role: 'user', content: mark }] } };
@@ -233,10 +266,8 @@ async function furnishProviderJob(
   const started = await call({ method: 'POST', path, headers, body });
   if (started.status !== 202) throw new Error(`the run was not admitted: ${started.body}`);
   const { id } = started.json<{ id: string }>();
-  for (;;) {
-    const job = await call({ method: 'GET', path: `/provider-jobs/${id}`, headers });
-    if (job.json<{ completedAt: string | null }>().completedAt !== null) return id;
-  }
+  await ended({ method: 'GET', path: `/provider-jobs/${id}`, headers });
+  return id;
 }
 
 /** Gives the party this many documents, delivered events and runs more, a third of the runs refused or cancelled. */

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await grow(one.service.call, one.victim, ITEMS);
   await grow(other.service.call, other.victim, 10 * ITEMS);
   const cast = { entries: allEntries };
-  small = await tryAll({ ...cast, world: one, call: one.service.call });
+  small = await tryAll({ ...cast, world: one, call: one.service.call, readsAlone: true });
   large = await tryAll({ ...cast, world: other, call: other.service.call });
 });
 afterAll(async () => {

@@ -57,8 +57,15 @@ export class SchemaSet {
   }
 }
 
+let published: SchemaSet | undefined;
+
 /** The models as published; those of operations that are not published as they are written. */
 export function contractModels(): SchemaSet {
-  const written = [...readSource(process.cwd()).models.values()].map(({ name, schema }) => [name, schema]);
-  return new SchemaSet({ ...Object.fromEntries(written), ...(bundle.$defs as Record<string, Schema>) });
+  published ??= new SchemaSet({
+    ...Object.fromEntries(
+      [...readSource(process.cwd()).models.values()].map(({ name, schema }) => [name, schema]),
+    ),
+    ...(bundle.$defs as Record<string, Schema>),
+  });
+  return published;
 }

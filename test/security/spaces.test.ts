@@ -19,7 +19,7 @@ let space: RecordSpace;
 beforeAll(async () => {
   world = await startCharacters();
   const { service, victim } = world;
-  victims = await furnishParty(service.call, victim);
+  victims = await furnishParty(service, victim);
   const { productId, tenantId } = victim;
   space = new RecordSpace(
     service.call,
