@@ -4,7 +4,6 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
-import { isNightly } from '../support/effort.ts';
 import { serviceAudience, startIssuedService } from '../support/issued-service.ts';
 import { startService } from '../support/service.ts';
 import { Canaries, type SearchPlace } from './canary.ts';
@@ -25,9 +24,6 @@ const heartbeat = 'heartbeatExternalExecutionLease';
 const issuers = new Set(['leaseCanonicalOutbox', 'leaseExternalExecutionRun', heartbeat]);
 const secretKinds = ['api-key', 'token', 'lease-token'] as const;
 
-/** Each service gets half of the requests that break a rule of the contract: they are refused before it matters who sent them. */
-const every = (second: number) => (wrong: number) => isNightly || wrong % 2 === second;
-
 /** An open service with API keys in clear. */
 async function withKeys(): Promise<CanarySubject> {
   const canaries = new Canaries();
@@ -36,7 +32,7 @@ async function withKeys(): Promise<CanarySubject> {
   const service = await startService({
     settings: { ...verbose, ...model.settings, 'Server:ApiKeys:0': one, 'Server:ApiKey': two },
   });
-  return { service, canaries, model, trusted: async () => ({ 'X-Svc-Api-Key': one }), takes: every(0) };
+  return { service, canaries, model, trusted: async () => ({ 'X-Svc-Api-Key': one }) };
 }
 
 /** A service outside Development: an API key, and tokens of an issuer. */
@@ -66,7 +62,7 @@ async function withTokens(): Promise<CanarySubject> {
     'X-Svc-Api-Key': key,
     'X-Serverless-Authorization': `Bearer ${canaries.plant('token', await mint())}`,
   });
-  return { service, canaries, model, trusted, takes: every(1) };
+  return { service, canaries, model, trusted };
 }
 
 /** How a secret may stand in what leaks it. */
@@ -248,9 +244,7 @@ describe('J01: what goes wrong inside', () => {
       'CanonicalStore:DatabasePath': `/dev/null/${canaries.make('token')}/a.sqlite`,
     };
     const service = await startService({ settings });
-    // What breaks a rule is refused before the store is opened.
-    const takes = () => isNightly;
-    const spoken = await exercise({ service, canaries, trusted: async () => ({}), model: null, takes });
+    const spoken = await exercise({ service, canaries, trusted: async () => ({}), model: null });
     const { log, problems } = placesOf(service, spoken);
     expect(spoken.some(({ answer }) => answer.status === 503)).toBe(true);
     expect(canaries.hits([...log, ...problems], ['token', 'payload', 'api-key'])).toEqual([]);
