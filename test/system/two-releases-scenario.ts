@@ -123,8 +123,8 @@ export async function begin(at: TenantAt, name: string): Promise<HalfDone> {
   expect(parked.suspended).toBe(true);
   const timed = await at.start({ handlerId: TIMED });
   const timing = await at.lease(timed.id);
-  // Far enough that the run parks, and soon enough to fire while the test goes on.
-  const fireAtUtc = new Date(Date.now() + 2_000).toISOString();
+  // Far enough that the run parks on a busy machine, and soon enough to fire while the test goes on.
+  const fireAtUtc = new Date(Date.now() + 5_000).toISOString();
   const napping = await at.wait(timing, { kind: 'timer', name: 'tick', fireAtUtc });
   expect(napping.suspended, 'the timer is not due yet').toBe(true);
   const queued = (await at.start()).id;

@@ -103,7 +103,8 @@ async function forwardAndBack(kind: DatabaseKind): Promise<void> {
   await expectInOrder(database, kind.shards);
 }
 
-describe(`release ${releasedVersion} and this one over one store`, () => {
+// Each has a database and servers of its own, which mostly wait for their starts and for a timer.
+describe.concurrent(`release ${releasedVersion} and this one over one store`, () => {
   for (const kind of databaseKinds) {
     const { name, missing } = kind;
     const skipped = missing === undefined ? '' : `, left out: ${missing}`;
