@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
+import { startOidcIssuer } from '../../emulator/oidc-issuer.ts';
+import { startTasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { lazy } from '../../functions/kernel/lazy.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { openTaskService } from '../../functions/queue/cloud-tasks/client.ts';
-import { CloudTasksQueue } from '../../functions/queue/cloud-tasks/cloud-tasks-queue.ts';
+import { CloudTasksQueue, type TaskService } from '../../functions/queue/cloud-tasks/cloud-tasks-queue.ts';
 import type { QueueTask } from '../../functions/queue/cloud-tasks/message.ts';
 import type { RunQueue } from '../../functions/queue/port.ts';
 import type { Delivered } from '../../functions/runs/engine.ts';
@@ -41,33 +41,37 @@ export async function cloudStage(): Promise<CloudStage> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const emulators = new Map<World, Promise<TasksEmulator>>();
-  const emulatorIn = (world: World): Promise<TasksEmulator> => {
-    const known = emulators.get(world);
-    if (known !== undefined) return known;
+  // Making a key and opening a client take long: all emulators share an issuer, all instances of a world share a client.
+  const issuer = await startOidcIssuer();
+  const services = new Map<World, Promise<TaskService>>();
+  const open = async (world: World): Promise<TaskService> => {
     const { clock, random, timers } = world;
-    const started = startTasksEmulator({
+    const {
+      host,
+      port: at,
+      stop,
+    } = await startTasksEmulator({
+      issuer,
       queues: [{ name: QUEUE, retryConfig: { maxAttempts: -1, maxBackoff: { seconds: 1 } } }],
       stopGraceMs: 0,
       ...(world === machine ? {} : { world: { clock, random, timers } }),
     });
-    emulators.set(world, started);
-    stops.push(async () => (await started).stop());
-    return started;
+    stops.push(stop);
+    const service = await openTaskService({ projectId: 'demo-svc', emulatorHost: `${host}:${at}` });
+    stops.unshift(() => service.close());
+    return service;
+  };
+  const serviceIn = (world: World): Promise<TaskService> => {
+    const service = services.get(world) ?? open(world);
+    services.set(world, service);
+    return service;
   };
   return {
-    async queueOf(instance) {
+    queueOf(instance) {
       const key = `/${instances.size}`;
       const messages = worlds.get(instance.world) ?? new Messages();
       worlds.set(instance.world, messages);
       instances.set(key, { instance, messages });
-      const emulator = await emulatorIn(instance.world);
-      const tasks = lazy(
-        async () =>
-          openTaskService({ projectId: 'demo-svc', emulatorHost: `${emulator.host}:${emulator.port}` }),
-        (service) => service.close(),
-      );
-      stops.unshift(tasks.close);
       const route = {
         queue: QUEUE,
         url: `http://127.0.0.1:${port}${key}`,
@@ -77,20 +81,18 @@ export async function cloudStage(): Promise<CloudStage> {
       const { clock } = instance.world;
       const create = async (queue: string, task: QueueTask) => {
         messages.sent(task, () => clock.now());
-        await messages.during(tasks.get().then((service) => service.create(queue, task)));
+        await messages.during(serviceIn(instance.world).then((service) => service.create(queue, task)));
       };
-      const told = { create, close: tasks.close };
-      return new CloudTasksQueue({
-        tasks: () => Promise.resolve(told),
-        routeOf: () => route,
-        clock,
-        hint: instance.hint,
-      });
+      const told = { create, close: () => Promise.resolve() };
+      const tasks = () => Promise.resolve(told);
+      const queue = new CloudTasksQueue({ tasks, routeOf: () => route, clock, hint: instance.hint });
+      return Promise.resolve(queue);
     },
     arrived: async (world) => worlds.get(world)?.arrived(),
     handled: async (world) => worlds.get(world)?.handled(),
     async stop() {
       for (const stop of stops) await stop();
+      await issuer.stop();
       server.closeAllConnections();
       server.close();
     },
