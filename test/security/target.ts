@@ -113,18 +113,34 @@ function gather(value: Json, parent: string, words: Map<string, Set<string>>): v
   }
 }
 
-export async function placeFor(target: Target, entry: OperationEntry, route: OperationRoute): Promise<Place> {
+/** A tenant with something to attack, and the words of its answers. */
+export interface FurnishedTenant {
+  readonly tenantId: string;
+  readonly words: Vocabulary;
+}
+
+export async function furnishedTenant(target: Target): Promise<FurnishedTenant> {
   const tenantId = freshTenant();
-  const furnished = await furnish(target, tenantId);
+  return { tenantId, words: await furnish(target, tenantId) };
+}
+
+/** What the operation attacks, in a tenant of its own where none is given. */
+export async function placeFor(
+  target: Target,
+  entry: OperationEntry,
+  route: OperationRoute,
+  tenant?: FurnishedTenant,
+): Promise<Place> {
+  const { tenantId, words } = tenant ?? (await furnishedTenant(target));
   // Collections belong to a space, which all tenants here share: each place has one of its own.
-  const vocabulary = merged(furnished, await wordsFor(target, entry, tenantId));
+  const vocabulary = merged(words, await wordsFor(target, entry, freshTenant()));
   const answers = await answersFor(target, entry, tenantId);
   return { set: target.set, entry, route, fixed: { tenantId }, vocabulary, answers };
 }
 
-async function wordsFor(target: Target, { group }: OperationEntry, tenantId: string): Promise<Vocabulary> {
+async function wordsFor(target: Target, { group }: OperationEntry, collection: string): Promise<Vocabulary> {
   if (group === 'providers' || group === 'traces') return furnishProviderWords(target.call);
   if (!recordGroups.has(group)) return new Map();
   const ownStore = new Map([['providerId', ['svc-collection']]]);
-  return merged(await furnishRecordWords(target.call, tenantId), ownStore);
+  return merged(await furnishRecordWords(target.call, collection), ownStore);
 }
