@@ -46,18 +46,15 @@ export async function cloudStage(): Promise<CloudStage> {
   const services = new Map<World, Promise<TaskService>>();
   const open = async (world: World): Promise<TaskService> => {
     const { clock, random, timers } = world;
-    const {
-      host,
-      port: at,
-      stop,
-    } = await startTasksEmulator({
+    const emulator = await startTasksEmulator({
       issuer,
       queues: [{ name: QUEUE, retryConfig: { maxAttempts: -1, maxBackoff: { seconds: 1 } } }],
       stopGraceMs: 0,
       ...(world === machine ? {} : { world: { clock, random, timers } }),
     });
-    stops.push(stop);
-    const service = await openTaskService({ projectId: 'demo-svc', emulatorHost: `${host}:${at}` });
+    stops.push(() => emulator.stop());
+    const emulatorHost = `${emulator.host}:${emulator.port}`;
+    const service = await openTaskService({ projectId: 'demo-svc', emulatorHost });
     stops.unshift(() => service.close());
     return service;
   };
