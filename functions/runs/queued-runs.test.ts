@@ -13,9 +13,9 @@ const BATCH = 100;
 async function queueOf(count: number) {
   const store = new MemoryStore(new MemoryDatabase());
   const scope = ownScope();
-  const ids = Array.from({ length: count }, (_, n) => idOf(n));
+  const all = Array.from({ length: count }, (_, n) => idOf(n));
   for (let n = 0; n < count; n += BATCH) {
-    const batch = ids.slice(n, n + BATCH);
+    const batch = all.slice(n, n + BATCH);
     await store.transact(scope, { keys: batch.map((id) => ({ key: runKey(id) })) }, () => ({
       writes: batch.map((id) => ({ put: runRecord(queuedRun({ id, handlerId: HANDLER })) })),
       result: null,
