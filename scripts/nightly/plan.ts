@@ -12,12 +12,13 @@ const TURN_SEEDS = 100;
 /** The worlds of `test/simulation/run.ts`. */
 export const worlds = ['canonical', 'execution', 'concurrency-keys', 'execution-cloud'] as const;
 
-export const help = `Runs all tests with the effort of a nightly run, then further seeds of the simulation.
+export const help = `Runs all tests with the effort of a nightly run, further seeds of the simulation, then the mutation runs.
 
-  npm run test:nightly [-- --seed N] [--minutes M] [--list] [-- path ...]
+  npm run test:nightly [-- --seed N] [--minutes M] [--no-mutants] [--list] [-- path ...]
 
   --seed N     shifts every seed, 1 to ${SEED_MAX} (default: drawn); the same number repeats a run
   --minutes M  the simulation begins no further ${TURN_SEEDS} seeds after so many minutes (default 30; 0 leaves it out)
+  --no-mutants leaves out the mutation runs (npm run quality), which take hours; so does a run of single files
   --list       prints what runs here alone, and runs nothing
   -- path ...  only these test files, as Vitest takes them, and other options for Vitest
   --help       this text
@@ -29,6 +30,7 @@ The seed is the first line and among the last, with one line for each failed tes
 export interface NightlyOptions {
   readonly seed: number;
   readonly minutes: number;
+  readonly mutants: boolean;
   readonly list: boolean;
   readonly paths: readonly string[];
 }
@@ -42,16 +44,19 @@ export function readOptions(argv: readonly string[], drawSeed: () => number): Ni
     throw new OptionFault(`--seed takes a whole number from 1 to ${SEED_MAX}.`);
   const minutes = Number(values.minutes);
   if (!(minutes >= 0)) throw new OptionFault('--minutes takes a number, at least 0.');
-  return { seed, minutes, list: values.list, paths: end < 0 ? [] : argv.slice(end + 1) };
+  const paths = end < 0 ? [] : argv.slice(end + 1);
+  return { seed, minutes, mutants: values.mutants && paths.length === 0, list: values.list, paths };
 }
 
 function parsed(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
+      allowNegative: true,
       options: {
         seed: { type: 'string' },
         minutes: { type: 'string', default: '30' },
+        mutants: { type: 'boolean', default: true },
         list: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
