@@ -9,6 +9,8 @@ vi.setConfig({ testTimeout: patienceMs });
 
 /** Random requests for each route, and beside each rule broken once such that break one. A nightly run draws five times as many. */
 const DRAWS = share(30, 100);
+/** Where none of those succeeds, this many show whether any can. */
+const MORE_DRAWS = 100;
 const BROKEN_DRAWS = share(15, 50);
 
 /** Operations that no request can make succeed on a tenant which only the contract's examples have touched. */
@@ -28,7 +30,8 @@ afterAll(() => service.close());
 
 describe.each(routesOf(allEntries))('$name', ({ entry, route }) => {
   test('requests that break no rule are answered as the contract says, and some of them succeed', async () => {
-    const accepted = await fuzzValid(target, entry, route, DRAWS);
+    const few = await fuzzValid(target, entry, route, DRAWS);
+    const accepted = few > 0 ? few : await fuzzValid(target, entry, route, MORE_DRAWS);
     expect(service.lines).toEqual([]);
     // An entry of the list that is not needed any more has to go.
     if (Object.hasOwn(needMore, entry.id)) expect(accepted, needMore[entry.id]).toBe(0);
