@@ -26,6 +26,7 @@ export default defineConfig({
     maxWorkers: 1,
     // One worker loads the modules of a mutant's tests once, not once for each test file.
     isolate: false,
+    setupFiles: ['test/support/restored-process.ts'],
     testTimeout: 60_000,
     env: { METADATA_SERVER_DETECTION: 'none', MUTATION_DRAWS: String(draws) },
     coverage: {

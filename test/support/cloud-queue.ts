@@ -80,8 +80,8 @@ export async function cloudStage(): Promise<CloudStage> {
         messages.sent(task, () => clock.now());
         await messages.during(serviceIn(instance.world).then((service) => service.create(queue, task)));
       };
-      const told = { create, close: () => Promise.resolve() };
-      const tasks = () => Promise.resolve(told);
+      const counting = { create, close: () => Promise.resolve() };
+      const tasks = () => Promise.resolve(counting);
       const queue = new CloudTasksQueue({ tasks, routeOf: () => route, clock, hint: instance.hint });
       return Promise.resolve(queue);
     },

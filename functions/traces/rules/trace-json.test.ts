@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../contracts/generated/limits.ts';
 import { codePoint } from '../../../test/support/code-points.ts';
-import { share } from '../../../test/support/effort.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { boundedContent, bytesOf } from './trace-json.ts';
 
@@ -103,7 +102,7 @@ describe('the content of a trace', () => {
         const content = boundedContent({ request: { request }, resultSummary: { summary } });
         expect(bytesOf(content)).toBeLessThanOrEqual(limits.traceBytesMax);
       }),
-      { numRuns: share(20, 60) },
+      { numRuns: 60 },
     );
   });
 

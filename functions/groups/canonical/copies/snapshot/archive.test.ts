@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { share } from '../../../../../test/support/effort.ts';
 import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type Json, sha256 } from '../../../../kernel/canonical-json.ts';
 import { tenantScope } from '../../records.ts';
@@ -46,7 +45,7 @@ describe('an archive', () => {
         expect(whole.manifest.snapshotContentHash).toBe(objects.manifest.snapshotContentHash);
         expect(whole.manifest.chunks).toHaveLength(1);
       }),
-      { seed: 12, numRuns: share(25, 60) },
+      { seed: 12, numRuns: 60 },
     );
   });
 

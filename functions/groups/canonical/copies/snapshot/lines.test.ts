@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { share } from '../../../../../test/support/effort.ts';
 import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type Json } from '../../../../kernel/canonical-json.ts';
 import type { RecordData } from '../../../../store/port.ts';
@@ -84,7 +83,7 @@ describe('whatever commits and calls made', () => {
         expect(await events(restored)).toEqual((await events(made)).map((e) => ({ ...e, ...unleased })));
         expect(await linesIn(restored)).toEqual(lines);
       }),
-      { seed: 11, numRuns: share(50, 150) },
+      { seed: 11, numRuns: 150 },
     );
   });
 
