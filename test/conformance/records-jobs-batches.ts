@@ -157,9 +157,11 @@ function describeLife({ store, local }: RecordJobsConformance): void {
     const busy = stage.records({ over: holdingStore(stage, held, 1), concurrencyMax: 4 });
     const body = { records: recordsOf(1) };
     const ids: string[] = [];
-    for (let at = 0; at < 6; at += 1)
+    for (let at = 0; at < 6; at += 1) {
       ids.push((await busy.answer<RecordImportJob>('POST', PATH, { body }, 202)).id);
-    await stage.quiet();
+      // The second may be leased before the first while both are new; the jobs that wait are leased by their age.
+      await stage.quiet();
+    }
     const theirs = await service.answer<RecordImportJob>('POST', PATH, { body, as: 'bob' }, 202);
     await stage.quiet();
     const other = await service.answer<RecordImportJob>('GET', `/record-import/jobs/${theirs.id}`, {
