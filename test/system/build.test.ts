@@ -217,7 +217,11 @@ describe('the bundle behind functions-framework', () => {
         body: JSON.stringify(body),
       });
     const started = (await (await post('runs', { handlerId: 'test.handler' })).json()) as { id: string };
-    const leased = await post('workers/leases', { workerId: 'w', handlerIds: ['test.handler'] });
+    const leased = await post('workers/leases', {
+      workerId: 'w',
+      handlerIds: ['test.handler'],
+      ttlSeconds: 600,
+    });
     const { leaseKey, leaseToken } = (await leased.json()) as { leaseKey: string; leaseToken: string };
     const proof = { leaseKey, leaseToken, workerId: 'w' };
     expect((await post('workers/leases/complete', { ...proof, result: { result: 1 } })).status).toBe(200);

@@ -171,6 +171,8 @@ describe.skipIf(firestoreMissing !== undefined)(`the page, from top to bottom${l
     const leased = await as('claims-worker', '/execution/workers/leases', {
       workerId,
       handlerIds: ['claim.assess'],
+      // A slow machine follows the sections of the page for minutes.
+      ttlSeconds: 3_600,
     });
     expect(leased.status, await leased.clone().text()).toBe(200);
     lease = (await leased.json()) as Lease;

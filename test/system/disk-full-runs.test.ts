@@ -32,7 +32,8 @@ class Runs {
   }
 
   async lease(): Promise<ExecutionExternalWorkerLease> {
-    const reply = await this.post('/workers/leases', { workerId: WORKER, handlerIds: ['outside'] });
+    const wish = { workerId: WORKER, handlerIds: ['outside'], ttlSeconds: 600 };
+    const reply = await this.post('/workers/leases', wish);
     return reply?.body as ExecutionExternalWorkerLease;
   }
 

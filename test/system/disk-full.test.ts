@@ -72,7 +72,7 @@ async function expectReads(filler: Filler): Promise<void> {
 
 /** Some events are leased, and acknowledged. */
 async function expectDelivery(filler: Filler): Promise<void> {
-  const wish = { consumerId: 'c', maxItems: 20, waitSeconds: 1 };
+  const wish = { consumerId: 'c', maxItems: 20, leaseSeconds: 600, waitSeconds: 1 };
   const leases = (await filler.post('/outbox/leases', wish))?.body as CanonicalOutboxLeaseList;
   expect(leases).toHaveLength(20);
   for (const { event, leaseToken, expiresAtUtc } of leases) {

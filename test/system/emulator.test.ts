@@ -157,7 +157,7 @@ describe('the local cloud', () => {
     const post = (path: string, body: object) =>
       fetch(`${url}${path}`, { method: 'POST', headers: json, body: JSON.stringify(body) });
     const outside = (await (await post('/execution/runs', { handlerId: 'outside' })).json()) as Run;
-    const asked = { workerId: 'me', handlerIds: ['outside'], waitSeconds: 20 };
+    const asked = { workerId: 'me', handlerIds: ['outside'], ttlSeconds: 600, waitSeconds: 20 };
     const leased = await post('/execution/workers/leases', asked);
     expect(await leased.json()).toMatchObject({ run: { id: outside.id, status: 'running' } });
     const { queues, jobs } = (await (await fetch(`${admin}/state`)).json()) as {

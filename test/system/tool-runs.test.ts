@@ -178,7 +178,7 @@ describe('svc outbox', () => {
       'leaseCanonicalOutbox',
       ...param,
       '--body',
-      '{"consumerId":"c","maxItems":10}',
+      '{"consumerId":"c","maxItems":10,"leaseSeconds":600}',
     );
     const leases = json(taken.stdout) as { event: { id: string }; leaseToken: string }[];
     for (const { event, leaseToken } of leases) {
