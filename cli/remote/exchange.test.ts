@@ -132,7 +132,7 @@ describe('what goes wrong on the way is told in words, and is exit code 6:', () 
 
   test('silence, after the request went out', async () => {
     const server = await http(() => undefined);
-    const failure = failing(server, { silenceMaxMs: 100 });
+    const failure = failing(server, { silenceMaxMs: 1_000 });
     await expect(failure).rejects.toMatchObject(told(/sent nothing for longer than --timeout/, true));
   });
 

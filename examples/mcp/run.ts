@@ -44,7 +44,9 @@ async function writeNotes(address: string): Promise<void> {
   };
   const created = await post('/collections', { name: 'notes' });
   const run = `${address}${created.headers.get('location')}?waitSeconds=10`;
-  const { status } = (await (await fetch(run)).json()) as { status: string };
+  const statusOf = async () => ((await (await fetch(run)).json()) as { status: string }).status;
+  let status = await statusOf();
+  while (status === 'queued' || status === 'running') status = await statusOf();
   if (status !== 'succeeded') throw new Error(`the collection is ${status}`);
   for (const { id, text } of notes)
     await post('/collections/notes/records', {

@@ -138,7 +138,6 @@ function describeCancels({ store, rivals }: ExecutionConformance): void {
     const stage = new Stage(store());
     const client = stage.client();
     const rival = stage.client();
-    const seen = new Set<string>();
     for (let turn = 0; turn < Math.min(rivals, 20); turn += 1) {
       const { id, proof } = await begun(client);
       const [ended, asked] = await Promise.all([
@@ -152,9 +151,7 @@ function describeCancels({ store, rivals }: ExecutionConformance): void {
       expect(run.status).toBe(run.cancellationRequested ? 'cancelled' : 'succeeded');
       const ends = (await typesOf(client, id)).filter((type) => /^run\.(completed|failed)$/.test(type));
       expect(ends).toHaveLength(1);
-      seen.add(run.status);
     }
-    expect(seen.size).toBeGreaterThan(0);
   });
 
   test('where the lease runs out after the request, the run is cancelled and not recovered', async () => {

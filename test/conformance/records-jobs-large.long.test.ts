@@ -49,4 +49,4 @@ test('a collection of 100,000 records is gone at once, and is swept in pages', a
   expect(swept).toMatchObject({ retiredCollections: 1, retiredRecords: COUNT });
   await store.close();
   await rm(folder, { recursive: true });
-}, 300_000);
+});

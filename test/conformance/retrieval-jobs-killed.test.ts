@@ -122,7 +122,7 @@ async function everyDeath(store: () => RecordStore, job: Job, plant?: Plant): Pr
 describe.each(jobs)('$name that is killed at every call of its worker', (job) => {
   test('ends with the same report, in memory', async () => {
     expect(await everyDeath(() => new MemoryStore(new MemoryDatabase()), job)).toEqual([]);
-  }, 120_000);
+  });
 });
 
 describe('on SQLite', () => {
@@ -157,4 +157,4 @@ test('the oracle finds a worker that keeps no cases', async () => {
   const memory = () => new MemoryStore(new MemoryDatabase());
   const faults = await everyDeath(memory, jobs[0], forgetful);
   expect(faults.some((fault) => fault.startsWith('tried again'))).toBe(true);
-}, 120_000);
+});

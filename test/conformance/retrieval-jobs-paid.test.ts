@@ -141,7 +141,7 @@ async function everyDeath(job: Job, plant?: Plant): Promise<readonly string[]> {
 describe.each(jobs)('$name with a paid model that is killed at every call of its worker', (job) => {
   test('pays once for each query, and once more only for one whose vector was not kept', async () => {
     expect(await everyDeath(job)).toEqual([]);
-  }, 120_000);
+  });
 });
 
 /** The first worker keeps no vectors and no cases. */
@@ -158,4 +158,4 @@ const forgetful: Plant = (store) =>
 test('the oracle finds a worker that keeps no vectors', async () => {
   const faults = await everyDeath(jobs[0], forgetful);
   expect(faults.some((fault) => fault.includes('paid again'))).toBe(true);
-}, 120_000);
+});

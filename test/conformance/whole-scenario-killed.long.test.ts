@@ -13,7 +13,7 @@ beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'svc-whole-'));
   await mkdir(join(root, 'live'), { mode: 0o700 });
   cases = await prepareCases(root);
-}, 120_000);
+});
 
 afterAll(() => rm(root, { recursive: true }));
 

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { transact } from '../conformance/store-fixtures.ts';
 import { firestoreMissing, firestoreProject } from '../support/firestore.ts';
 import { keyOf, openTestStore, scopeOf } from './fixtures.ts';
 
@@ -14,14 +15,21 @@ describe.skipIf(firestoreMissing !== undefined)(`rivals ${firestoreMissing ?? ''
     const gate = keyOf('receipt');
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, caller) =>
-        stores[caller % 4]!.transact(scope, { gate, keys: [{ key: gate, expectAbsent: true }] }, (found) => {
-          const before = found.get(gate);
-          if (before !== undefined) return { writes: [], result: { by: before.head['by'], created: false } };
-          return {
-            writes: [{ put: { key: gate, head: { by: caller } } }],
-            result: { by: caller, created: true },
-          };
-        }),
+        transact(
+          stores[caller % 4]!,
+          scope,
+          [{ key: gate, expectAbsent: true }],
+          (found) => {
+            const before = found.get(gate);
+            if (before !== undefined)
+              return { writes: [], result: { by: before.head['by'], created: false } };
+            return {
+              writes: [{ put: { key: gate, head: { by: caller } } }],
+              result: { by: caller, created: true },
+            };
+          },
+          gate,
+        ),
       ),
     );
     expect(outcomes.filter(({ created }) => created)).toHaveLength(1);
@@ -34,7 +42,7 @@ describe.skipIf(firestoreMissing !== undefined)(`rivals ${firestoreMissing ?? ''
     await Promise.all(
       Array.from({ length: 8 }, async (_, caller) => {
         for (let turn = 0; turn < turns; turn += 1) {
-          await stores[caller % 4]!.transact(scope, { keys: [{ key }] }, (found) => {
+          await transact(stores[caller % 4]!, scope, [key], (found) => {
             const count = Number(found.get(key)?.head['count'] ?? 0) + 1;
             return { writes: [{ put: { key, head: { count } } }], result: count };
           });

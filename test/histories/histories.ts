@@ -142,21 +142,33 @@ export function describeHistories(name: string, open: () => Promise<OpenedDataba
     });
 
     test('of documents, fences and receipts', async () => {
-      const { fault, reached } = await judgeCells(instances, { ...options, seed: 1 });
-      expect(fault).toBeNull();
-      expect([...reached]).toEqual(expect.arrayContaining([...wanted(CELLS_REACH)]));
+      await reaches(wanted(CELLS_REACH), 1, (seed) => judgeCells(instances, { ...options, seed }));
     });
 
     test('of leases', async () => {
-      const { fault, reached } = await judgeLeases(instances, { ...options, seed: 2 });
-      expect(fault).toBeNull();
-      expect([...reached]).toEqual(expect.arrayContaining([...wanted(LEASES_REACH)]));
+      await reaches(wanted(LEASES_REACH), 2, (seed) => judgeLeases(instances, { ...options, seed }));
     });
 
     test('of answers that take several reads', async () => {
-      const { fault, reached } = await judgeWide(instances, { ...options, seed: 3 });
-      expect(fault).toBeNull();
-      expect([...reached]).toEqual(expect.arrayContaining([...wanted(WIDE_REACH)]));
+      await reaches(wanted(WIDE_REACH), 3, (seed) => judgeWide(instances, { ...options, seed }));
     });
   });
+}
+
+/** The outcome of a workload hangs on when its calls meet, so a rare one may need more of them. */
+const WORKLOADS_MAX = 5;
+
+/** Judges workloads until all that is wanted has happened. */
+async function reaches(
+  wanted: readonly string[],
+  seed: number,
+  judge: (seed: number) => Promise<Verdict>,
+): Promise<void> {
+  const met = new Set<string>();
+  for (let at = 0; at === 0 || (at < WORKLOADS_MAX && wanted.some((each) => !met.has(each))); at += 1) {
+    const { fault, reached } = await judge(seed + at * 10);
+    expect(fault).toBeNull();
+    for (const each of reached) met.add(each);
+  }
+  expect([...met]).toEqual(expect.arrayContaining([...wanted]));
 }

@@ -126,8 +126,8 @@ describeMysql('MySQL that fails', () => {
     const through = openMysqlStore({
       ...options,
       poolSize: 1,
-      queryTimeoutMs: 2_000,
-      connectTimeoutMs: 2_000,
+      queryTimeoutMs: 5_000,
+      connectTimeoutMs: 5_000,
     });
     await through.ping();
     proxy.swallow();
@@ -294,7 +294,8 @@ describe('MySQL that is not there', () => {
     }
     await silent.close();
     server.close();
-    const refusing = openMysqlStore(options(port));
+    // Time is not what ends these calls.
+    const refusing = openMysqlStore({ ...options(port), connectTimeoutMs: 60_000 });
     const error = await failed('unavailable', refusing.ping());
     expect(error.message).toMatch(/^MySQL: the connection failed: ECONN/);
     await failed('unavailable', refusing.ping());

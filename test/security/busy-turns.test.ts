@@ -98,8 +98,9 @@ async function measured(work: (time: number) => Promise<unknown>): Promise<Neigh
   }
 }
 
-function isShort({ stepsMost, charactersMost }: Work): boolean {
-  return stepsMost < STEPS_MAX && charactersMost < TURN_PASSES_MAX * TEXT_LENGTH;
+function isShort({ stepsMost, charactersMost, answerTurns }: Neighbour): boolean {
+  const isAnswered = Math.max(...answerTurns) <= ANSWER_TURNS_MAX;
+  return isAnswered && stepsMost < STEPS_MAX && charactersMost < TURN_PASSES_MAX * TEXT_LENGTH;
 }
 
 /** Makes a commit of the victim again and again until the work is over. */

@@ -20,7 +20,7 @@ function expectStory(stdout: string): void {
   expect(stdout).toContain('Every run ended once, and every decision was accepted once');
 }
 
-test('approvals outlive the death of the embedded service', { timeout: 180_000 }, async () => {
+test('approvals outlive the death of the embedded service', async () => {
   await using example = new Program([script], { cwd: root });
   const exit = await example.exit;
   expect(exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
@@ -28,17 +28,13 @@ test('approvals outlive the death of the embedded service', { timeout: 180_000 }
 });
 
 const missing = firestoreMissing === undefined ? '' : `: ${firestoreMissing}`;
-test.skipIf(missing !== '')(
-  `approvals outlive the death of the hosted worker${missing}`,
-  { timeout: 300_000 },
-  async () => {
-    const env = { FIRESTORE_EMULATOR_HOST: firestoreHost() };
-    await using example = new Program([script, '--cloud'], { cwd: root, env });
-    const exit = await example.exit;
-    expect(exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
-    expectStory(example.stdout);
-  },
-);
+test.skipIf(missing !== '')(`approvals outlive the death of the hosted worker${missing}`, async () => {
+  const env = { FIRESTORE_EMULATOR_HOST: firestoreHost() };
+  await using example = new Program([script, '--cloud'], { cwd: root, env });
+  const exit = await example.exit;
+  expect(exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
+  expectStory(example.stdout);
+});
 
 test('what is missing or wrong is said', async () => {
   const env = { FIRESTORE_EMULATOR_JAR: join(root, 'none.jar') };

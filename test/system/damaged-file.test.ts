@@ -24,7 +24,6 @@ const TENANT = 't';
 /** Damages of each kind. */
 const TIMES = Number(process.env['DAMAGED_FILES'] ?? (process.env['CI'] === undefined ? 2 : 6));
 const SEED = seedOf('damaged file');
-const PATIENCE_MS = 180_000;
 
 let folder = '';
 let copies = 0;
@@ -94,7 +93,7 @@ function isRefused(reply: Reply | undefined): boolean {
   return true;
 }
 
-describe('a damaged database file', { timeout: PATIENCE_MS }, () => {
+describe('a damaged database file', () => {
   const times = Array.from({ length: TIMES }, (_, n) => n + 1);
   beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(repeatLine)));
 

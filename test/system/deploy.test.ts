@@ -266,7 +266,7 @@ describe('the stand-ins are as Terraform and the Cloud CLI are', () => {
 
   const has = (program: string) => spawnSync(program, ['--version']).status === 0;
 
-  test.skipIf(!has('gcloud'))('the Cloud CLI parses each command of the page', { timeout: 120_000 }, () => {
+  test.skipIf(!has('gcloud'))('the Cloud CLI parses each command of the page', () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-deploy-gcloud-'));
     try {
       const lines = linesOf(page, 'gcloud');

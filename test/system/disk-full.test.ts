@@ -13,7 +13,6 @@ import { DISK_FLAWS, plantedFlaw } from './kill-loop-flaws.ts';
 import { LoopServer } from './kill-loop-server.ts';
 
 const DISK_BYTES = 4 * 1024 * 1024;
-const PATIENCE_MS = 180_000;
 /** Times that the disk is filled at random moments and freed again. */
 const CYCLES = Number(process.env['DISK_FULL_CYCLES'] ?? share(3, 12));
 /** After so many disks a flaw is taken for one that is not found. */
@@ -101,7 +100,7 @@ async function fillAtRandom(
   if (killed !== undefined) await server.start();
 }
 
-describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, { timeout: PATIENCE_MS }, () => {
+describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, () => {
   it('refuses new data clearly, does everything else, and goes on once there is room', async () => {
     await using disk = await SmallDisk.mount(DISK_BYTES);
     await using server = serverOn(disk);

@@ -46,7 +46,7 @@ beforeAll(async () => {
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   outcome = { exitCode: child.exitCode, output: `${output}${errors}` };
   await server.stop();
-}, 300_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

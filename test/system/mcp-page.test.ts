@@ -25,7 +25,7 @@ test('svc mcp check finds what is wrong', async () => {
   expect(off.stderr).toContain('route_not_found');
 });
 
-test('a script in the place of a model searches, reads and starts a task', { timeout: 120_000 }, async () => {
+test('a script in the place of a model searches, reads and starts a task', async () => {
   await using example = new Program([join(root, 'examples/mcp/run.ts')], { cwd: root });
   expect(await example.exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
   expect(example.stdout).toContain('The model sees 18 tools.');

@@ -18,7 +18,6 @@ const missing = firestoreMissing === undefined ? '' : `, left out: ${firestoreMi
 
 test.skipIf(missing !== '')(
   `functions create, fill, replace and sweep a collection, and a worker is killed${missing}`,
-  { timeout: 300_000 },
   async () => {
     const projectId = firestoreProject();
     await using cloud = new BuiltDeployment(projectId);

@@ -27,23 +27,19 @@ function expectStory({ stdout, stderr }: Program): void {
   expect(stderr).not.toContain('\r');
 }
 
-test('readers see whole editions on the embedded service', { timeout: 300_000 }, async () => {
+test('readers see whole editions on the embedded service', async () => {
   await using example = new Program([script], { cwd: root });
   expect(await example.exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
   expectStory(example);
 });
 
 const missing = firestoreMissing === undefined ? '' : ` (skipped: ${firestoreMissing})`;
-test.skipIf(missing !== '')(
-  `readers see whole editions on the local cloud${missing}`,
-  { timeout: 300_000 },
-  async () => {
-    const env = { FIRESTORE_EMULATOR_HOST: firestoreHost() };
-    await using example = new Program([script, '--cloud', '--records', '300'], { cwd: root, env });
-    expect(await example.exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
-    expectStory(example);
-  },
-);
+test.skipIf(missing !== '')(`readers see whole editions on the local cloud${missing}`, async () => {
+  const env = { FIRESTORE_EMULATOR_HOST: firestoreHost() };
+  await using example = new Program([script, '--cloud', '--records', '300'], { cwd: root, env });
+  expect(await example.exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
+  expectStory(example);
+});
 
 test('a wrong option and the help say the usage', async () => {
   for (const words of [

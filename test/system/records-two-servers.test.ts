@@ -18,7 +18,6 @@ const missing = kind?.missing === undefined ? '' : `, left out: ${kind.missing}`
 
 test.skipIf(missing !== '')(
   `two servers over PostgreSQL answer alike, and one ends the import of the other that is killed${missing}`,
-  { timeout: 300_000 },
   async () => {
     const database = await kind?.create();
     const folder = mkdtempSync(join(tmpdir(), 'svc-records-two-'));

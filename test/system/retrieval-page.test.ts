@@ -56,7 +56,7 @@ test('the check finds another answer', async () => {
   expect(() => expect(found).toMatchObject(wrong)).toThrow('match object');
 });
 
-test('the worked evaluation has the numbers and the picture of the page', { timeout: 120_000 }, async () => {
+test('the worked evaluation has the numbers and the picture of the page', async () => {
   await loadOperations(client, root);
   const body = join(root, 'examples/records/files/evaluation.json');
   const command = `svc api compareRetrievalEvaluations --server $SVC_BASE_URL --body @${body} --output table`;

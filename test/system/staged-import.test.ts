@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const newly: ImportOutcome = { status: 'published', before: false };
 const already: ImportOutcome = { status: 'published', before: true };
 
-test('the example keeps its promises over 10,000 documents', { timeout: 240_000 }, async () => {
+test('the example keeps its promises over 10,000 documents', async () => {
   await using example = new Program(['examples/import/run.ts'], { cwd: root });
   const exit = await example.exit;
   expect(exit, example.stdout + example.stderr).toEqual({ code: 0, signal: null });
@@ -63,7 +63,7 @@ describe('the whole life of a source', () => {
     ],
   ];
   for (const [name, missing, open] of databases) {
-    test.skipIf(missing !== undefined)(`on ${name} ${missing ?? ''}`, { timeout: 120_000 }, async () => {
+    test.skipIf(missing !== undefined)(`on ${name} ${missing ?? ''}`, async () => {
       const { settings, drop } = await open();
       const running = await startService({ settings });
       await liveThrough(new ImportTenant(running));

@@ -23,4 +23,4 @@ test('the wire suite holds through a balancer over two processes, one killed and
   expect(numPassedTests).toBeGreaterThan(300);
   expect(text).toContain('two processes');
   rmSync(folder, { recursive: true });
-}, 240_000);
+});

@@ -89,5 +89,5 @@ async function mixed(): Promise<void> {
 const skipped = firestoreMissing === undefined ? '' : `, left out: ${firestoreMissing}`;
 
 describe(`functions of ${releasedVersion} and of this release over one queue and one Firestore`, () => {
-  it.skipIf(skipped !== '')(`end every run once${skipped}`, { timeout: 300_000 }, mixed);
+  it.skipIf(skipped !== '')(`end every run once${skipped}`, mixed);
 });

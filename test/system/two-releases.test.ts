@@ -108,8 +108,6 @@ describe.concurrent(`release ${releasedVersion} and this one over one store`, ()
   for (const kind of databaseKinds) {
     const { name, missing } = kind;
     const skipped = missing === undefined ? '' : `, left out: ${missing}`;
-    it.skipIf(missing !== undefined)(`go forward and back on ${name}${skipped}`, { timeout: 300_000 }, () =>
-      forwardAndBack(kind),
-    );
+    it.skipIf(missing !== undefined)(`go forward and back on ${name}${skipped}`, () => forwardAndBack(kind));
   }
 });

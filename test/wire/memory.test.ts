@@ -16,7 +16,7 @@ import { expectProblem, RawConnection, request, send } from './fixture/raw-clien
 
 const MiB = 1024 * 1024;
 /** Ends a test that hangs. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 600_000;
 const path = '/canonical/tenants/t/echo';
 const large = 'x'.repeat(16 * MiB);
 const getItem = { ...echoOperations['getItem'], mutation: 'read' } as const;

@@ -81,7 +81,7 @@ describe('the answers over 3,000 records of a kilobyte, in a budget of two megab
       }));
       await ended('/collections/c/records/batch', { records });
     }
-  }, 120_000);
+  });
   afterAll(() => service.close());
 
   const post = (path: string, body: unknown) => service.call({ method: 'POST', path, body });

@@ -67,7 +67,7 @@ describe('a collection of 3,000 records', () => {
         ...unlimited,
       },
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await narrow.close();
     await service.close();

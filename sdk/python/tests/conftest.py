@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from flavours import NAMES, Flavour, flavour
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 from report import Report
 from stage import Stage
@@ -23,7 +23,15 @@ from workers import close_clients
 NODE = ROOT / "node_modules/.bin/node"
 
 # What a machine is busy with says nothing of the code; what was found is in the report, with how to find it again.
-settings.register_profile("svc", deadline=None, database=None, print_blob=True)
+settings.register_profile(
+    "svc",
+    deadline=None,
+    database=None,
+    print_blob=True,
+    # Fixed seeds, as in every lane but the nightly one; a loaded machine is no fault of a strategy.
+    derandomize=os.environ.get("SVC_TEST_NIGHTLY") != "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("svc")
 set_hypothesis_home_dir(str(ROOT / "node_modules/.cache/svc-python/hypothesis"))
 

@@ -1,5 +1,5 @@
-"""A worker as a process: `python killed_worker.py <address> <handler id>`. Says when it works, and then works until
-it is killed or told to stop."""
+"""A worker as a process: `python killed_worker.py <address> <handler id> <seconds of a lease>`. Says when it works, and
+then works until it is killed or told to stop."""
 
 from __future__ import annotations
 
@@ -27,9 +27,15 @@ def listen(said: WorkerLog) -> None:
     """What it says is for nobody: its output is what the test reads."""
 
 
-address, handler_id = sys.argv[1:]
+address, handler_id, lease_seconds = sys.argv[1:]
 with Client(address, api_key=None, token=None) as client:
-    worker = Worker(client, worker_id="killed", handlers={handler_id: work}, lease_seconds=2, on_log=listen)
+    worker = Worker(
+        client,
+        worker_id="killed",
+        handlers={handler_id: work},
+        lease_seconds=int(lease_seconds),
+        on_log=listen,
+    )
     stop_on_signals(worker, grace_seconds=60)
     worker.run()
 say("stopped")

@@ -191,12 +191,12 @@ def test_a_handler_of_another_plugin_is_not_called(client: Client) -> None:
 
 def test_keeps_the_lease_of_a_handler_that_blocks_for_longer(client: Client, handler: str) -> None:
     def work(context: RunContext) -> object:
-        # Five heartbeats apart from each other by four tenths of the lease take two leases.
-        told.wait("The lease was renewed.", times=5)
+        # Eleven heartbeats, each a tenth of the lease after the one before, take longer than the lease.
+        told.wait("The lease was renewed.", times=11)
         return context.run["attempt"]
 
     run_id = start(client, handler)
-    worker, told = worker_of(client, {handler: work}, lease_seconds=4, heartbeat_seconds=1.6)
+    worker, told = worker_of(client, {handler: work}, lease_seconds=8, heartbeat_seconds=0.8)
     rival, _ = worker_of(client, {handler: lambda context: "taken over"}, worker_id="rival")
     with worker:
         told.wait("A run was leased.")

@@ -74,7 +74,7 @@ def test_takes_the_largest_and_the_smallest() -> None:
     ):
         worker, _ = worker_of(ADDRESS, {f"h-{at}": still for at in range(32)}, **options)
         assert worker.stop(0)
-    worker, _ = worker_of(ADDRESS, {" h ": still}, worker_id=" w ")
+    worker, _ = worker_of(ADDRESS, {" h ": still}, worker_id=" w ", lease_seconds=10)
     assert repr(worker) == "Worker(worker_id='w', handlers=['h'])"
     assert (worker._settings.heartbeat_seconds, worker.stopping) == (10 / 3, False)
     for grace in (-1, float("nan"), "1", 90_000):

@@ -169,14 +169,13 @@ KILLED = PACKAGE / "tests/killed_worker.py"
 
 def test_a_process_that_is_killed_leaves_its_run_to_another(client: Client, handler: str) -> None:
     run_id = start(client, handler)
-    command = [sys.executable, str(KILLED), client.base_url, handler]
+    command = [sys.executable, str(KILLED), client.base_url, handler, "5"]
     env = {"PYTHONPATH": str(PACKAGE / "src")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == f"working on {run_id}\n"
         process.kill()
         assert process.wait() == -9
-    assert client.get_execution_run(run_id)["status"] == "running"
     calls: list[Any] = []
 
     def work(context: RunContext) -> object:
@@ -200,7 +199,7 @@ def test_a_process_that_is_killed_leaves_its_run_to_another(client: Client, hand
 @pytest.mark.parametrize("way", ["SIGTERM", "SIGINT"])
 def test_a_process_stops_with_a_signal(client: Client, handler: str, way: str) -> None:
     run_id = start(client, handler, "until told")
-    command = [sys.executable, str(KILLED), client.base_url, handler]
+    command = [sys.executable, str(KILLED), client.base_url, handler, "600"]
     env = {"PYTHONPATH": str(PACKAGE / "src")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None

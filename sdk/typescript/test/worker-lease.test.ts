@@ -163,8 +163,8 @@ describe('a lease', () => {
     const run = await place.start(id);
     // Block the connection with the handler, so that no heartbeat passes.
     await using way = await place.way();
-    const block = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
-    await using worker = place.worker({ [id]: block }, { way, leaseSeconds: 0.4 });
+    const block = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+    await using worker = place.worker({ [id]: block }, { way, leaseSeconds: 2 });
     await expect(worker.deliver({ runId: run.id })).rejects.toMatchObject({ cause: { kind: 'lease_lost' } });
     expect(way.at('leases/complete')).toEqual([]);
   });

@@ -1,7 +1,13 @@
 import { createWorker, stopOnSignals } from '../src/worker/index.ts';
 import { machine } from '../src/world.ts';
 
-/** A worker in its own process, for tests that kill it: its name and the seconds of its leases. It prints a line when a run begins. */
+/**
+ * A worker in its own process, for tests that kill it: its name, the seconds of its leases, and the number of runs after which it
+ * ends none. It prints a line when a run begins.
+ */
+
+const holdsAfter = Number(process.argv[4] ?? Infinity);
+let begun = 0;
 
 const worker = createWorker({
   workerId: process.argv[2] ?? 'program',
@@ -11,6 +17,8 @@ const worker = createWorker({
   handlers: {
     async h0({ run, payload, checkpoint, readCheckpoint, recordEvent, waitForTimer }) {
       process.stdout.write(`begun ${run.id}\n`);
+      begun += 1;
+      if (begun >= holdsAfter) await new Promise<never>(() => undefined);
       const before = await readCheckpoint('begun');
       if (before === null) await checkpoint('begun', { attempt: run.attempt });
       await recordEvent({ type: 'worked', message: `attempt ${run.attempt}` });
