@@ -39,7 +39,7 @@ function list(): void {
 function nightly({ seed, minutes, mutants, paths }: NightlyOptions): number {
   const first = `The seed of this run is ${seed}: npm run test:nightly -- --seed ${seed}`;
   console.log(first);
-  const env = { ...process.env, SVC_TEST_NIGHTLY: 'true', SVC_TEST_SEED: `${seed}` };
+  const env = { ...process.env, TEST_NIGHTLY: 'true', TEST_SEED: `${seed}` };
   // A report of an earlier run must not stand for this one.
   rmSync(join(root, REPORT), { force: true });
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', `--outputFile.json=${REPORT}`, ...paths];

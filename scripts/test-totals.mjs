@@ -34,7 +34,7 @@ function main(/** @type {string[]} */ paths) {
   const lanes = paths.flatMap((path) => readTimes(path) ?? []);
   for (const path of paths) if (readTimes(path) === undefined) console.log(`${path}: without times`);
   for (const lane of lanes) print([...laneLines(lane), ...warnings(lane, budgets)]);
-  if (process.env['SVC_TEST_NIGHTLY'] === 'true')
+  if (process.env['TEST_NIGHTLY'] === 'true')
     for (const lane of lanes)
       for (const { name } of aboveBudget(lane, budgets))
         faults.push(`${lane.lane}: ${name} is above its budget`);

@@ -37,7 +37,7 @@ function run(words: readonly string[], env: Readonly<Record<string, string>> = {
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...words], {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...process.env, SVC_TEST_NIGHTLY: '', ...env },
+    env: { ...process.env, TEST_NIGHTLY: '', ...env },
   });
   expect(stderr).toBe('');
   const lines = stdout.trimEnd().split('\n');
@@ -147,7 +147,7 @@ describe('the times of a lane', () => {
 
   test('name the seed of a run that drew its own', () => {
     writeTimes('plain', [], { seed: '77' });
-    expect(totalsOf('plain').lines[1]).toContain('seed 77: SVC_TEST_SEED=77');
+    expect(totalsOf('plain').lines[1]).toContain('seed 77: TEST_SEED=77');
   });
 
   test('bring the errors of hooks and those outside all tests, which count as failures', () => {
@@ -168,7 +168,7 @@ describe('the times of a lane', () => {
 });
 
 describe('a budget', () => {
-  const nightly = { SVC_TEST_NIGHTLY: 'true' };
+  const nightly = { TEST_NIGHTLY: 'true' };
   const measured = (cpu: number, calibrationMs: number) =>
     writeTimes('plain', [times('test/x/a.test.ts', { cpu }), times('b.test.ts', { cpu: 0.1 })], {
       calibrationMs,

@@ -50,8 +50,8 @@ describe('the lanes', () => {
   });
 
   test('are three in a nightly run alone', () => {
-    expect(lanesOf({ SVC_TEST_NIGHTLY: 'true' })).toEqual(['plain', 'rest', 'nightly']);
-    expect([lanesOf({}), lanesOf({ SVC_TEST_NIGHTLY: 'false' })]).toEqual([
+    expect(lanesOf({ TEST_NIGHTLY: 'true' })).toEqual(['plain', 'rest', 'nightly']);
+    expect([lanesOf({}), lanesOf({ TEST_NIGHTLY: 'false' })]).toEqual([
       ['plain', 'rest'],
       ['plain', 'rest'],
     ]);

@@ -10,7 +10,7 @@ export type Lane = 'plain' | 'rest' | 'nightly';
 
 /** The lanes that a run of Vitest has. */
 export function lanesOf(env: NodeJS.ProcessEnv): readonly Lane[] {
-  return env['SVC_TEST_NIGHTLY'] === 'true' ? ['plain', 'rest', 'nightly'] : ['plain', 'rest'];
+  return env['TEST_NIGHTLY'] === 'true' ? ['plain', 'rest', 'nightly'] : ['plain', 'rest'];
 }
 
 /** What a test needs beside Node, by the module or package that gives it. A file that imports one of these, however far away, is in `rest`. */

@@ -61,7 +61,6 @@ describe('a name that nobody knows stops the start', () => {
       SVC_SERVER: 'https://of-the-tool.example',
       SVC_IDENTITY_TOKEN: 'of the tool',
       SVC_HOSTED_WORKER_PORT: '1',
-      SVC_TEST_NIGHTLY: 'true',
       SVC_SERVICE_HOST: '10.0.0.1',
       SVC_SERVICE_PORT_HTTP: '80',
       SVC_PORT: 'tcp://10.0.0.1:80',

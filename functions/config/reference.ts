@@ -27,7 +27,7 @@ export function settingsPage(): string {
     '',
     'In the environment `Section:Key` is read like `Section__Key`, and `Svc:Section:Key` is everywhere another name of',
     '`Section:Key`. Any other variable that begins with `SVC_` stops the start, but for those of other programs:',
-    '`SVC_BASE_URL`, `SVC_SERVER`, `SVC_IDENTITY_TOKEN`, `SVC_HOSTED_WORKER_*`, `SVC_TEST_*`, and those that Kubernetes',
+    '`SVC_BASE_URL`, `SVC_SERVER`, `SVC_IDENTITY_TOKEN`, `SVC_HOSTED_WORKER_*`, and those that Kubernetes',
     'sets for a service of that name (`SVC_SERVICE_HOST`, `SVC_PORT=tcp://…` and the like).',
     '',
     '| Setting | Short names | Default | Must be | Meaning |',

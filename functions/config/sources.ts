@@ -112,7 +112,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
  * workers, this project's tests, and those that Kubernetes sets in every container for a service named `svc` or `svc-…`.
  */
 const foreign = [
-  /^SVC_((BASE_URL|SERVER|IDENTITY_TOKEN)$|HOSTED_WORKER_|TEST_)/,
+  /^SVC_((BASE_URL|SERVER|IDENTITY_TOKEN)$|HOSTED_WORKER_)/,
   /_SERVICE_(HOST|PORT)$/,
   /_SERVICE_PORT_/,
   /_PORT_\d{1,5}_(TCP|UDP|SCTP)(_|$)/,

@@ -26,9 +26,7 @@ describe('npm run test:nightly', () => {
     const nameOfTest = `it's 50 % (of $1) [or more]`;
     const line = repeatLine(7, { ...file, name: nameOfTest }, () => 'rest');
     const [, command, pattern] = /^(.*) -t (.*)$/.exec(line) ?? [];
-    expect(command).toBe(
-      "SVC_TEST_SEED=7 SVC_TEST_NIGHTLY=true npx vitest run --project 'rest*' test/a.test.ts",
-    );
+    expect(command).toBe("TEST_SEED=7 TEST_NIGHTLY=true npx vitest run --project 'rest*' test/a.test.ts");
     const { stdout } = spawnSync('sh', ['-c', `printf %s ${pattern}`], { encoding: 'utf8' });
     expect(nameOfTest).toMatch(new RegExp(`^${stdout}$`));
     expect(repeatLine(7, file, () => 'plain')).not.toContain(' -t ');

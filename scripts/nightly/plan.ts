@@ -77,7 +77,7 @@ export function turnsOf(seed: number): string[][] {
 
 /** The command that repeats a failure of a run with this seed. */
 export function repeatLine(seed: number, { path, name }: Failure, laneOf: (path: string) => Lane): string {
-  const variables = `SVC_TEST_SEED=${seed} SVC_TEST_NIGHTLY=true`;
+  const variables = `TEST_SEED=${seed} TEST_NIGHTLY=true`;
   if (path === undefined) return `npm run test:nightly -- --seed ${seed}`;
   const only = name === undefined ? '' : ` -t ${quoted(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))}`;
   return `${variables} npx vitest run --project '${laneOf(path)}*' ${path}${only}`;

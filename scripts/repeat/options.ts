@@ -6,7 +6,7 @@ export const help = `Runs the tests of a lane again and again under load, and re
   npm run test:repeat -- <plain|rest|nightly> [--times N] [--load K] [--out FOLDER] [--dirty] [-- path ...]
 
   plain, rest    the lane, with the seeds that stand in the files
-  nightly        all lanes with the effort of \`npm run test:nightly\`, and the seed of SVC_TEST_SEED
+  nightly        all lanes with the effort of \`npm run test:nightly\`, and the seed of TEST_SEED
   --times N      rounds in all; rounds of an earlier run with the same commit, lane, paths and load count (default 10)
   --load K       processes that burn a core each while the tests run (default 0)
   --out FOLDER   where the series are kept (default dist/test-repeat); a fresh clone or \`npm run build\` may empty dist
@@ -77,17 +77,17 @@ function wholeNumber(name: string, text: string, min: number): number {
 /** What runs in each round: the arguments of Vitest, and the variables that choose effort and seeds. */
 export function roundOf({ lane, paths }: RepeatOptions, env: NodeJS.ProcessEnv) {
   const isNightly = lane === 'nightly';
-  const seed = env['SVC_TEST_SEED'] ?? '0';
+  const seed = env['TEST_SEED'] ?? '0';
   return {
     args: ['run', ...(isNightly ? [] : ['--project', `${lane}*`]), '--retry=0', ...paths],
-    env: { ...env, SVC_TEST_NIGHTLY: `${isNightly}`, SVC_TEST_SEED: isNightly ? seed : '0' },
+    env: { ...env, TEST_NIGHTLY: `${isNightly}`, TEST_SEED: isNightly ? seed : '0' },
   };
 }
 
 /** Names a series inside the folder of its commit. What else chooses the tests of a round goes in as a hash. */
 export function seriesName(options: RepeatOptions, env: NodeJS.ProcessEnv): string {
   const { lane, load, paths } = options;
-  const seed = roundOf(options, env).env.SVC_TEST_SEED;
+  const seed = roundOf(options, env).env.TEST_SEED;
   const rest = [...paths, ...(seed === '0' ? [] : [`seed ${seed}`])];
   const hash = createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 8);
   return rest.length === 0 ? `${lane}-${load}` : `${lane}-${load}-${hash}`;

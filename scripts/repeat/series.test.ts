@@ -68,10 +68,10 @@ describe('the options', () => {
   };
 
   test('keep the seeds of the files in both lanes of each change, and never retry', () => {
-    const given = { SVC_TEST_NIGHTLY: 'true', SVC_TEST_SEED: '7' };
+    const given = { TEST_NIGHTLY: 'true', TEST_SEED: '7' };
     const plain = roundOf(options('plain', '--', 'a.test.ts'), given);
     expect(plain.args).toEqual(['run', '--project', 'plain*', '--retry=0', 'a.test.ts']);
-    expect(plain.env).toMatchObject({ SVC_TEST_NIGHTLY: 'false', SVC_TEST_SEED: '0' });
+    expect(plain.env).toMatchObject({ TEST_NIGHTLY: 'false', TEST_SEED: '0' });
     const nightly = roundOf(options('nightly'), given);
     expect(nightly.args).toEqual(['run', '--retry=0']);
     expect(nightly.env).toMatchObject(given);
@@ -85,11 +85,11 @@ describe('the options', () => {
       seriesName(options('plain', '--', 'a.test.ts'), {}),
       seriesName(options('plain', '--', 'b.test.ts'), {}),
       seriesName(options('nightly'), {}),
-      seriesName(options('nightly'), { SVC_TEST_SEED: '7' }),
+      seriesName(options('nightly'), { TEST_SEED: '7' }),
     ];
     expect(names.slice(0, 3)).toEqual(['plain-0', 'rest-0', 'plain-4']);
     expect(new Set(names).size).toBe(names.length);
-    expect(seriesName(options('plain', '--times', '99'), { SVC_TEST_SEED: '7' })).toBe('plain-0');
+    expect(seriesName(options('plain', '--times', '99'), { TEST_SEED: '7' })).toBe('plain-0');
   });
 });
 

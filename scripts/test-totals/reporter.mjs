@@ -71,7 +71,7 @@ export default class TimesReporter {
     const wallMs = performance.now() - this.startMs;
     const times = {
       lane: laneOf(this.report),
-      seed: process.env['SVC_TEST_SEED'] ?? '0',
+      seed: process.env['TEST_SEED'] ?? '0',
       wallMs,
       calibrationMs: (this.calibrationMs + shortestCpuMs(ROUNDS, calibrationLoop)) / 2,
       errors: unhandledErrors.map(textOf),
@@ -84,7 +84,7 @@ export default class TimesReporter {
     // Only a whole lane has budgets. Another run has a report with another name.
     if (budgets[times.lane] === undefined) return;
     for (const warning of warnings(times, budgets)) console.warn(warning);
-    if (process.env['SVC_TEST_NIGHTLY'] === 'true' && aboveBudget(times, budgets).length > 0)
+    if (process.env['TEST_NIGHTLY'] === 'true' && aboveBudget(times, budgets).length > 0)
       process.exitCode = 1;
   }
 }

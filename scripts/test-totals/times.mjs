@@ -67,9 +67,7 @@ function table(/** @type {Times[]} */ rows) {
 }
 
 function seedText(/** @type {string} */ seed) {
-  return seed === '0'
-    ? 'seed 0: fixed seeds, as written in the files'
-    : `seed ${seed}: SVC_TEST_SEED=${seed}`;
+  return seed === '0' ? 'seed 0: fixed seeds, as written in the files' : `seed ${seed}: TEST_SEED=${seed}`;
 }
 
 /** The lines about one lane. */

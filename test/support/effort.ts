@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 
 /**
  * How hard searches try, and with which seeds. The plain and the rest lane draw from seeds that stand in the files, so each run
- * tries the same cases. The nightly lane shifts every seed by `SVC_TEST_SEED`, which `npm run test:nightly` draws and prints.
+ * tries the same cases. The nightly lane shifts every seed by `TEST_SEED`, which `npm run test:nightly` draws and prints.
  */
-export const isNightly = process.env['SVC_TEST_NIGHTLY'] === 'true';
+export const isNightly = process.env['TEST_NIGHTLY'] === 'true';
 /** Added to every seed: 0 in the plain and the rest lane. The same number repeats the cases of a nightly run. */
-export const seedShift = Number(process.env['SVC_TEST_SEED'] ?? '0');
+export const seedShift = Number(process.env['TEST_SEED'] ?? '0');
 
 /** Stands beside the message of a failed search: with it the lane draws the same cases again. */
-export const repeatLine = `repeat with ${isNightly ? 'SVC_TEST_NIGHTLY=true ' : ''}SVC_TEST_SEED=${seedShift}`;
+export const repeatLine = `repeat with ${isNightly ? 'TEST_NIGHTLY=true ' : ''}TEST_SEED=${seedShift}`;
 
 /** How many times as much a nightly run tries, where a search does not say its own number. */
 const NIGHTLY_FACTOR = 5;

@@ -71,7 +71,7 @@ function run(filter: string, budgets: object, nightly = '') {
     {
       cwd: folder,
       encoding: 'utf8',
-      env: { ...process.env, SVC_TEST_NIGHTLY: nightly, SVC_TEST_SEED: '5' },
+      env: { ...process.env, TEST_NIGHTLY: nightly, TEST_SEED: '5' },
     },
   );
   const times = JSON.parse(readFileSync(join(folder, 'reports/plain-times.json'), 'utf8'));

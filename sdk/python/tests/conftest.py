@@ -29,7 +29,7 @@ settings.register_profile(
     database=None,
     print_blob=True,
     # Fixed seeds, as in every lane but the nightly one; a loaded machine is no fault of a strategy.
-    derandomize=os.environ.get("SVC_TEST_NIGHTLY") != "true",
+    derandomize=os.environ.get("TEST_NIGHTLY") != "true",
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("svc")
