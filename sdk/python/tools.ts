@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { isNightly, seedShift } from '../../test/support/effort.ts';
 
 const run = promisify(execFile);
 const sdk = import.meta.dirname;
@@ -71,14 +72,19 @@ async function findPython(): Promise<{ readonly program: string; readonly versio
   );
 }
 
-/** Runs pytest, with the report of `tests/report.py`. */
+/** Runs pytest, with the report of `tests/report.py`. By day `tests/conftest.py` fixes what Hypothesis draws; a night has its seed. */
 export async function pytest(
   python: string,
   options: readonly string[],
   report: string,
 ): Promise<{ readonly code: number; readonly output: string }> {
   const env = { ...process.env, PYTEST_OUTCOMES: report, PYTHONDONTWRITEBYTECODE: '1' };
-  return run(python, ['-m', 'pytest', ...options], { cwd: sdk, env, maxBuffer: 64 * 1024 * 1024 }).then(
+  const seed = isNightly ? [`--hypothesis-seed=${seedShift}`] : [];
+  return run(python, ['-m', 'pytest', ...options, ...seed], {
+    cwd: sdk,
+    env,
+    maxBuffer: 64 * 1024 * 1024,
+  }).then(
     ({ stdout, stderr }) => ({ code: 0, output: `${stdout}${stderr}` }),
     (error: Error & { code?: number; stdout?: string; stderr?: string }) => ({
       code: typeof error.code === 'number' ? error.code : 1,

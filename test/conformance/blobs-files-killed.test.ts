@@ -131,7 +131,7 @@ describe('beside other processes', () => {
     };
     const store = await openFileBlobs({ folder, ...machine, random });
     const keys: string[] = [];
-    // Most puts meet a sweep within a few tries.
+    // Until a sweep has met a put, which then writes its file under a second name.
     for (let at = 0; at < 60 || (names === keys.length && at < 1_000); at += 1) {
       const key = `run/${at % 5}/${at}.bin`;
       keys.push(key);

@@ -6,7 +6,7 @@ import { KEY_FLAWS } from './execution-keys-flaws.ts';
 /** A bounded share; `node test/simulation/run.ts --world concurrency-keys --seeds 1..100000` goes on from here. Seed 5 finds the rarest planted bug. */
 const SEEDS = share(15, 2_000);
 const SEEDS_TO_FIND_A_BUG = 60;
-const PATIENCE_MS = share(300_000, 1_800_000);
+const PATIENCE_MS = share(600_000, 1_800_000);
 
 /** What is rare, and what a run without it would not have tested. */
 const MUST_BE_REACHED = [
