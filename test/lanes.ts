@@ -76,6 +76,7 @@ const REPLACES_MODULE = 'it replaces a module that other files have loaded';
  * them, which loads and compiles each module once. Mocks, spies, a replaced clock and the environment end with their file there too.
  */
 const ownProcess: Readonly<Record<string, string>> = {
+  'functions/compose/layer.test.ts': REPLACES_MODULE,
   'functions/identity/oidc/signature.test.ts': REPLACES_MODULE,
   'test/security/characters-memory.test.ts': REPLACES_MODULE,
 };

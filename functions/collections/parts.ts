@@ -23,18 +23,19 @@ export interface RecordLimits {
   readonly answerBytesMax: number;
   /** Candidates that a lexical search scores at most; 5,000 where absent. */
   readonly lexicalCandidatesMax?: number;
-  /** Calls that may read many records at once; 6 where absent. */
-  readonly longReadsMax?: number;
   /** Records of one page that a call reads, where the store ends no page by its bytes. */
   readonly readPageMax?: number;
 }
 
-/** The parts with the caches of a process. */
-export function createRecordParts(own: Pick<RecordParts, 'store' | 'world' | 'limits'>): RecordParts {
+/** The parts with the caches of a process; with places of their own for long reads, where none are given. */
+export function createRecordParts({
+  lanes,
+  ...own
+}: Pick<RecordParts, 'store' | 'world' | 'limits'> & { readonly lanes?: ReadLanes }): RecordParts {
   return {
     ...own,
     incarnations: new IncarnationCache(),
     cursors: new CursorMemory(),
-    lanes: new ReadLanes({ timers: own.world.timers, longReadsMax: own.limits.longReadsMax }),
+    lanes: lanes ?? new ReadLanes({ timers: own.world.timers }),
   };
 }

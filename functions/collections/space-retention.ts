@@ -24,7 +24,11 @@ export interface SpaceRetention {
   readonly retentionMs: number | null;
   /** The spaces that have such data. Two kinds of data never share a collection. */
   readonly spaces: OwnedCollection;
+  readonly announced: AnnouncedSpaces;
 }
+
+/** What a process remembers of its announcements of one kind of data: until when each is trusted, the oldest first. */
+export type AnnouncedSpaces = Map<string, number>;
 
 /** What one step has done in a space. */
 export interface RetentionStep {
@@ -33,29 +37,24 @@ export interface RetentionStep {
   readonly left: 'old' | 'young' | 'none';
 }
 
-/** Until when the announcement of a space is trusted, the oldest first: each store of a process has its own. */
-const announced = new WeakMap<RecordStore, Map<string, number>>();
-
 /** Makes upkeep look at the space. Costs one write an hour in which a process calls it for the space. */
 export async function announceSpace(
-  { store, clock, retentionMs, spaces }: SpaceRetention,
+  { store, clock, retentionMs, spaces, announced }: SpaceRetention,
   space: string,
 ): Promise<void> {
   if (retentionMs === null) return;
   const opened = await store();
-  const known = announced.get(opened) ?? new Map<string, number>();
-  announced.set(opened, known);
   const key = intentKey(spaces, space);
   const now = clock.now();
-  if (now < (known.get(key.id) ?? 0)) return;
+  if (now < (announced.get(key.id) ?? 0)) return;
   await opened.transact(UPKEEP_SCOPE, { gate: key, keys: [{ key }] }, (found) => {
     const due = Math.min(found.get(key)?.due ?? Infinity, now + INTERVAL_MS);
     const head = { space, announcedAt: now };
     return { writes: [{ put: { key, head, body: null, listing: upkeepListing(key), due } }], result: null };
   });
-  known.delete(key.id);
-  known.set(key.id, now + TRUSTED_MS);
-  if (known.size > REMEMBERED_MAX) known.delete(known.keys().next().value ?? '');
+  announced.delete(key.id);
+  announced.set(key.id, now + TRUSTED_MS);
+  if (announced.size > REMEMBERED_MAX) announced.delete(announced.keys().next().value ?? '');
 }
 
 /**

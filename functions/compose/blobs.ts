@@ -3,6 +3,7 @@ import type { BlobStore } from '../blobs/port.ts';
 import type { Settings } from '../config/table.ts';
 import { lazy } from '../kernel/lazy.ts';
 import type { World } from '../kernel/world.ts';
+import { layer } from './layer.ts';
 
 /**
  * The blob store for artifacts that are too large for the run store: a bucket, or files beside the embedded store. Other
@@ -26,3 +27,6 @@ export function blobsOf(settings: Settings, world: World): (() => Promise<BlobSt
   );
   return blobs.get;
 }
+
+/** The blob store of the process, for all groups and the execution runtime. */
+export const processBlobsOf = layer(({ settings, world }) => blobsOf(settings, world));

@@ -13,6 +13,7 @@ import { chainOptions, groupsOptions } from './chain.ts';
 import type { ExecutionRole } from './execution.ts';
 import { type FunctionName, loadFunction, servedFunctions } from './functions.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
+import type { LayerParts } from './layer.ts';
 import { machine } from './machine.ts';
 import { CompositionFault } from './module.ts';
 import { sourcePlaces } from './source-places.ts';
@@ -63,17 +64,18 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const announce = createLog(writeLog, world.clock, sourcePlaces());
   const log = logAbove(settings.server.logLevel, announce);
   const unserved = unservedRuns(settings);
+  const base: LayerParts = { settings, world, store, log, layers: new Map() };
   const execution = lazy(
     async () => {
       const { composeExecution } = await import('./execution.ts');
       const jobs = await jobsOf(parts, enabled);
       if (jobs.length > 0 && !settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
       const upkeep = await upkeepOf(parts, enabled);
-      return composeExecution({ settings, world, store: store.get, log, announce, role, jobs, upkeep });
+      return composeExecution({ ...base, announce, role, jobs, upkeep });
     },
     (made) => made.stop(),
   );
-  const parts: GroupParts = { settings, world, store, log, execution };
+  const parts: GroupParts = { ...base, execution };
   const serving = (wanted: readonly string[]) =>
     groupsOptions(
       parts,

@@ -3,12 +3,11 @@ import { embeddingJobs } from '../groups/embeddings/jobs/embedding-jobs.ts';
 import type { EmbeddingJobsParts } from '../groups/embeddings/jobs/job-parts.ts';
 import { embeddingPartsOf } from './embedding-parts.ts';
 import type { GroupParts } from './group.ts';
+import type { LayerParts } from './layer.ts';
 import { recordJobsPartsOf } from './record-jobs.ts';
 
 /** What the jobs that embed texts work with, in every process of a deployment. */
-export function embeddingJobsPartsOf(
-  parts: Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>,
-): EmbeddingJobsParts {
+export function embeddingJobsPartsOf(parts: LayerParts): EmbeddingJobsParts {
   const { payloads, access, resultBytesMax } = recordJobsPartsOf(parts);
   const { clock } = parts.world;
   return { embeddings: embeddingPartsOf(parts), clock, payloads, access, resultBytesMax };

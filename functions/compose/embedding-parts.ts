@@ -1,23 +1,20 @@
 import { builtInEmbedder, renamedEmbedder } from '../embeddings/built-in.ts';
-import type { EmbeddingParts } from '../embeddings/embed-texts.ts';
+import { createEmbeddingParts } from '../embeddings/embed-texts.ts';
 import type { Embedder } from '../embeddings/embedder.ts';
 import { guardedEmbedder } from '../embeddings/guarded-embedder.ts';
 import type { VectorRetention } from '../embeddings/retention.ts';
 import { WorkLine } from '../embeddings/work-line.ts';
 import { describeFailure } from '../kernel/log.ts';
 import { embeddingProvidersOf } from './embedding-providers.ts';
-import type { GroupParts } from './group.ts';
+import { type LayerParts, layer } from './layer.ts';
 import { outgoingOf } from './outgoing.ts';
 import { providerGuardOf } from './provider-guards.ts';
 import { remoteEmbedder } from './remote-embedder.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The calls of all groups of the process share its processor. */
-const line = new WorkLine();
-
 /** The store of the process and the model that its settings name. */
-export function embeddingPartsOf(parts: EmbeddingComposition): EmbeddingParts {
+export const embeddingPartsOf = layer((parts) => {
   const report = (error: unknown) =>
     parts.log({
       severity: 'WARNING',
@@ -25,21 +22,20 @@ export function embeddingPartsOf(parts: EmbeddingComposition): EmbeddingParts {
       failure: describeFailure(error),
     });
   const paid = { retention: vectorRetentionOf(parts), report };
-  return { store: parts.store.get, embedder: activeEmbedder(parts), paid };
-}
+  return createEmbeddingParts({ store: parts.store.get, embedder: activeEmbedder(parts), paid });
+});
 
-type EmbeddingComposition = Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>;
-
-export function vectorRetentionOf({
-  settings,
-  store,
-  world,
-}: Omit<EmbeddingComposition, 'log'>): VectorRetention {
+export const vectorRetentionOf = layer(({ settings, store, world }): VectorRetention => {
   const { paidVectorRetentionDays: days } = settings.embeddings;
-  return { store: store.get, clock: world.clock, retentionMs: days === null ? null : days * DAY_MS };
-}
+  return {
+    store: store.get,
+    clock: world.clock,
+    retentionMs: days === null ? null : days * DAY_MS,
+    announced: new Map(),
+  };
+});
 
-function activeEmbedder(parts: EmbeddingComposition): Embedder {
+function activeEmbedder(parts: LayerParts): Embedder {
   const { settings, world } = parts;
   const { active } = embeddingProvidersOf(settings);
   const { provider, dimensions, modelId } = active;
@@ -49,7 +45,8 @@ function activeEmbedder(parts: EmbeddingComposition): Embedder {
       remoteEmbedder(entry, active, outgoingOf(entry, world)),
       providerGuardOf(parts, entry),
     );
-  const processor = { clock: world.clock, line };
+  // The calls of all groups share the processor.
+  const processor = { clock: world.clock, line: new WorkLine() };
   const embedder =
     entry === undefined
       ? builtInEmbedder(provider, dimensions, processor)

@@ -7,8 +7,7 @@ import { executableJobs, registerJobs } from '../jobs/built-in.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { describeFailure, type Log } from '../kernel/log.ts';
 import { nodeOf } from '../kernel/ordered-id.ts';
-import { PageTokens } from '../kernel/page-token.ts';
-import type { Timers, World } from '../kernel/world.ts';
+import type { Timers } from '../kernel/world.ts';
 import { release } from '../release.ts';
 import { assembleRuns } from '../runs/assemble.ts';
 import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
@@ -20,11 +19,12 @@ import { EXECUTION_SCOPE } from '../runs/records.ts';
 import { recoverRuns } from '../runs/recover-runs.ts';
 import type { Runtime } from '../runs/runtime.ts';
 import type { RecordStore } from '../store/port.ts';
-import { sharedSecret } from '../store/secret.ts';
 import { adapterOf, optionsOf } from './adapter.ts';
-import { blobsOf } from './blobs.ts';
+import { processBlobsOf } from './blobs.ts';
 import { runAccessOf } from './identity.ts';
+import type { LayerParts } from './layer.ts';
 import { CompositionFault, loadExport } from './module.ts';
+import { pageTokensOf } from './page-tokens.ts';
 import { composeQueue } from './queue.ts';
 import { databasePath } from './store.ts';
 
@@ -50,11 +50,7 @@ export interface Execution {
   stop(): Promise<void>;
 }
 
-export interface ExecutionParts {
-  readonly settings: Settings;
-  readonly world: World;
-  readonly store: () => Promise<RecordStore>;
-  readonly log: Log;
+export interface ExecutionParts extends LayerParts {
   /** Writes a line at every log level; absent where no operator reads it. */
   readonly announce?: Log;
   readonly role: ExecutionRole;
@@ -94,7 +90,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const { settings, world, log, role, jobs = [] } = parts;
   let opened: RecordStore | undefined;
   const store = async () => {
-    opened = await parts.store();
+    opened = await parts.store.get();
     return opened;
   };
   const { local, cloud } = await composeQueue(settings, world, () => opened);
@@ -118,7 +114,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     local,
     ...(cloud === null ? {} : { queue: cloud.queue }),
     usesReadyRuns: role === 'service',
-    blobs: blobsOf(settings, world),
+    blobs: processBlobsOf(parts),
     log,
     options: optionsOf(settings),
     settlesDueRuns: () => started,
@@ -139,7 +135,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       access: runAccessOf(settings),
       upkeep,
       adapter: adapterOf(settings),
-      pageTokens: new PageTokens(sharedSecret(store, world.random, 'page-tokens')),
+      pageTokens: pageTokensOf(parts),
       ...reserve,
     },
     worker: { workerId, handlerIds: engine.handlerIds, deliver: (runId) => engine.deliver(runId) },

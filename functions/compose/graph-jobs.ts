@@ -2,10 +2,11 @@ import type { GraphJobDependencies } from '../groups/graph/jobs/admit-graph-job.
 import { graphJobs } from '../groups/graph/jobs/graph-jobs.ts';
 import type { GraphJobsParts } from '../groups/graph/jobs/job-parts.ts';
 import type { GroupParts } from './group.ts';
+import type { LayerParts } from './layer.ts';
 import { recordJobsPartsOf } from './record-jobs.ts';
 
 /** What the jobs that import and examine graphs work with, in every process of a deployment. */
-export function graphJobsPartsOf(parts: Pick<GroupParts, 'settings' | 'store' | 'world'>): GraphJobsParts {
+export function graphJobsPartsOf(parts: LayerParts): GraphJobsParts {
   const { records, payloads, access, resultBytesMax } = recordJobsPartsOf(parts);
   return { records, payloads, access, resultBytesMax };
 }

@@ -9,6 +9,7 @@ import type { Upkeep } from '../runs/maintenance/automatic-upkeep.ts';
 import type { OwnedCollection } from '../store/ownership.ts';
 import type { RecordStore } from '../store/port.ts';
 import type { Execution } from './execution.ts';
+import type { Layers } from './layer.ts';
 
 /** The shared parts of one process, from which a group is put together. */
 export interface GroupParts {
@@ -18,6 +19,8 @@ export interface GroupParts {
   readonly log: Log;
   /** The execution runtime; composed when the first group asks for it. */
   readonly execution: Lazy<Execution>;
+  /** What the groups share beside these parts, made by `layer`. */
+  readonly layers: Layers;
 }
 
 export interface LoadedGroup {

@@ -5,14 +5,13 @@ import { createChain, createSharedCapacity, type SharedCapacity } from '../http/
 import { createCall } from '../http/in-process.ts';
 import type { Chain } from '../http/message.ts';
 import type { ChainOptions } from '../http/options.ts';
-import { PageTokens } from '../kernel/page-token.ts';
 import { createMcpAuthentication } from '../mcp/authentication.ts';
 import { createMcpEndpoint } from '../mcp/endpoint.ts';
 import { MCP_PATH, METADATA_PATH, type ProtectedResource } from '../mcp/protected-resource.ts';
 import { createServiceCatalog, type McpDefinition } from '../mcp/service/service-catalog.ts';
 import { release } from '../release.ts';
-import { sharedSecret } from '../store/secret.ts';
 import type { GroupParts } from './group.ts';
+import { pageTokensOf } from './page-tokens.ts';
 
 /** The MCP endpoint, put together beside the operations that it calls. */
 
@@ -59,14 +58,11 @@ async function composeMcp(parts: GroupParts, options: ChainOptions): Promise<Com
   return { mounted, shared, whole };
 }
 
-async function endpointOf(
-  { settings, store, world, log }: GroupParts,
-  options: ChainOptions,
-  shared: SharedCapacity,
-): Promise<Chain> {
+async function endpointOf(parts: GroupParts, options: ChainOptions, shared: SharedCapacity): Promise<Chain> {
+  const { settings, world, log } = parts;
   const { mcp } = settings;
   const definitions = await definitionsOf();
-  const tokens = new PageTokens(sharedSecret(store.get, world.random, 'page-tokens'));
+  const tokens = pageTokensOf(parts);
   const { authenticator, authorizer, operations } = options;
   const described = protectedResourceOf(mcp);
   return createMcpEndpoint({

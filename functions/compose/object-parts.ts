@@ -1,21 +1,15 @@
 import { bytesPlaceOf } from '../objects/bytes-place.ts';
-import { createObjectParts, type ObjectParts, objectLimits } from '../objects/parts.ts';
-import { blobsOf } from './blobs.ts';
-import type { GroupParts } from './group.ts';
+import { createObjectParts, objectLimits } from '../objects/parts.ts';
+import { processBlobsOf } from './blobs.ts';
+import { layer } from './layer.ts';
 import { recordPartsOf } from './record-parts.ts';
 
-const shared = new WeakMap<GroupParts['store'], ObjectParts>();
-
-/** The layer of objects over the store and the blob store of the process. One for all groups: they share the bound of bytes. */
-export function objectPartsOf(parts: Pick<GroupParts, 'settings' | 'store' | 'world'>): ObjectParts {
-  const { settings, store, world } = parts;
-  const made =
-    shared.get(store) ??
-    createObjectParts({
-      records: recordPartsOf(parts),
-      place: bytesPlaceOf(store.get, blobsOf(settings, world)),
-      limits: objectLimits(settings.server.messageBytesMax, settings.objects.bytesInFlightMax),
-    });
-  shared.set(store, made);
-  return made;
-}
+/** The layer of objects over the store and the blob store of the process. */
+export const objectPartsOf = layer((parts) => {
+  const { settings, store } = parts;
+  return createObjectParts({
+    records: recordPartsOf(parts),
+    place: bytesPlaceOf(store.get, processBlobsOf(parts)),
+    limits: objectLimits(settings.server.messageBytesMax, settings.objects.bytesInFlightMax),
+  });
+});

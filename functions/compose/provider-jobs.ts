@@ -3,11 +3,12 @@ import type { ProviderJobsParts } from '../groups/providers/jobs/job-parts.ts';
 import { providerJobs } from '../groups/providers/jobs/provider-jobs.ts';
 import type { GroupParts } from './group.ts';
 import { providerAccessOf } from './identity.ts';
+import type { LayerParts } from './layer.ts';
 import { capabilityPartsOf, type ProviderRegistry, providerRegistryOf } from './provider-parts.ts';
 
 /** What the jobs that run capabilities work with, in every process of a deployment. */
 export function providerJobsPartsOf(
-  parts: Pick<GroupParts, 'settings' | 'store' | 'world'>,
+  parts: LayerParts,
 ): ProviderJobsParts & { readonly registry: ProviderRegistry } {
   const registry = providerRegistryOf(parts);
   const access = providerAccessOf(parts.settings);

@@ -56,7 +56,7 @@ async function partsWith(switches: Readonly<Record<string, unknown>>, reply: Rep
   if (settings === undefined) throw new Error(faults.map(({ message }) => message).join());
   const store = new MemoryStore(new MemoryDatabase(), {});
   const opened = { get: () => Promise.resolve(store), close: () => Promise.resolve() };
-  const parts = { settings, store: opened, world: machine };
+  const parts = { settings, store: opened, world: machine, log: () => undefined, layers: new Map() };
   return {
     registry: providerRegistryOf(parts),
     capabilities: capabilityPartsOf(parts),

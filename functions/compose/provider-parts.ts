@@ -9,7 +9,7 @@ import type { ProviderTarget } from '../providers/rules/target.ts';
 import type { CapabilityParts } from '../providers/run-capability.ts';
 import { writeTrace } from '../traces/write-trace.ts';
 import { prefixesOf } from './embedding-providers.ts';
-import type { GroupParts } from './group.ts';
+import { type LayerParts, layer } from './layer.ts';
 import { outgoingOf } from './outgoing.ts';
 import { providerGuardOf } from './provider-guards.ts';
 import { liveEntriesOf, providerTargetsOf } from './provider-targets.ts';
@@ -19,8 +19,6 @@ import { tracePartsOf } from './trace-parts.ts';
 /** Runs of one provider over the network that may be under way for all spaces. */
 const CONCURRENT_RUNS_IN_ALL = 8;
 
-type ProviderComposition = Pick<GroupParts, 'settings' | 'store' | 'world'>;
-
 /** The providers of one process. */
 export interface ProviderRegistry {
   readonly all: readonly RegisteredProvider[];
@@ -29,7 +27,7 @@ export interface ProviderRegistry {
 }
 
 /** The providers with the means to call them. Opens and calls nothing before a run; one that may not be called has no means. */
-export function providerRegistryOf(parts: ProviderComposition): ProviderRegistry {
+export const providerRegistryOf = layer((parts): ProviderRegistry => {
   const { providers } = parts.settings;
   const entries = new Map(liveEntriesOf(providers).map((entry) => [entry.Id, entry]));
   const all = providerTargetsOf(parts.settings).map((target): RegisteredProvider => {
@@ -38,10 +36,10 @@ export function providerRegistryOf(parts: ProviderComposition): ProviderRegistry
   });
   const byId = new Map(all.map((provider) => [provider.target.id, provider]));
   return { all, find: (id) => byId.get(id) };
-}
+});
 
 /** What runs of capabilities work with: the limits that all instances share, and the traces of the process. */
-export function capabilityPartsOf(parts: ProviderComposition): CapabilityParts {
+export const capabilityPartsOf = layer((parts): CapabilityParts => {
   const traces = tracePartsOf(parts);
   return {
     world: parts.world,
@@ -50,10 +48,10 @@ export function capabilityPartsOf(parts: ProviderComposition): CapabilityParts {
     concurrentInAll: CONCURRENT_RUNS_IN_ALL,
     writeTrace: (space, trace) => writeTrace(traces, space, trace),
   };
-}
+});
 
 function liveProviderOf(
-  parts: ProviderComposition,
+  parts: LayerParts,
   target: ProviderTarget,
   entry: Partial<ProviderSetting>,
 ): LiveProvider {
@@ -69,7 +67,7 @@ function liveProviderOf(
 
 /** The rules of the configuration have refused entries that lack a member. */
 function modelOf(
-  { world }: ProviderComposition,
+  { world }: LayerParts,
   { id: provider, modelId, capabilities }: ProviderTarget,
   entry: Partial<ProviderSetting>,
   outputTokensMax: number,

@@ -3,18 +3,17 @@ import { StagedPayloads } from '../collections/staged-payloads.ts';
 import type { RagJobDependencies } from '../groups/rag/jobs/admit-rag-job.ts';
 import type { RagJobsParts } from '../groups/rag/jobs/job-parts.ts';
 import { ragJobs } from '../groups/rag/jobs/rag-jobs.ts';
-import { blobsOf } from './blobs.ts';
+import { processBlobsOf } from './blobs.ts';
 import type { GroupParts } from './group.ts';
 import { recordAccessOf } from './identity.ts';
+import { layer } from './layer.ts';
 import { retrievalPartsOf } from './retrieval-parts.ts';
 
 /** What one space may have staged at a time, as a multiple of the largest payload. */
 const STAGED_PAYLOADS_MAX = 8;
 
 /** What the jobs that ingest documents work with, in every process of a deployment. */
-export function ragJobsPartsOf(
-  parts: Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>,
-): RagJobsParts {
+export const ragJobsPartsOf = layer((parts): RagJobsParts => {
   const { settings, store, world } = parts;
   const { records, embeddings, traces } = retrievalPartsOf(parts);
   // A document of the largest length fits in any script, whatever records the deployment imports at once.
@@ -22,14 +21,14 @@ export function ragJobsPartsOf(
   const payloads = new StagedPayloads({
     store: store.get,
     world,
-    blobs: blobsOf(settings, world),
+    blobs: processBlobsOf(parts),
     payloadBytesMax,
     spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
   });
   const access = recordAccessOf(settings);
   const resultBytesMax = settings.execution.maxResultBytes;
   return { records, embeddings, traces, payloads, access, resultBytesMax };
-}
+});
 
 /** What the operations admit and show these jobs with. */
 export async function ragJobDependenciesOf(parts: GroupParts): Promise<RagJobDependencies> {

@@ -4,39 +4,39 @@ import type { CollectionJobsParts } from '../groups/collections/collection-jobs.
 import type { RecordJobDependencies } from '../groups/records/library/admit-record-job.ts';
 import type { RecordJobsParts } from '../groups/records/library/record-job-parts.ts';
 import { recordJobs } from '../groups/records/library/record-jobs.ts';
-import { blobsOf } from './blobs.ts';
+import { processBlobsOf } from './blobs.ts';
 import type { BodyLimit, GroupParts } from './group.ts';
 import { executionAccessOf, recordAccessOf } from './identity.ts';
+import { type LayerParts, layer } from './layer.ts';
 import { recordPartsOf } from './record-parts.ts';
 
 /** What one space may have staged at a time, as a multiple of the largest payload. */
 const STAGED_PAYLOADS_MAX = 32;
 
-type JobParts = Pick<GroupParts, 'settings' | 'store' | 'world'>;
-
 /** What the jobs that write records work with, in every process of a deployment. */
-export function recordJobsPartsOf({ settings, store, world }: JobParts): RecordJobsParts {
+export const recordJobsPartsOf = layer((parts): RecordJobsParts => {
+  const { settings, store, world } = parts;
   const { importPayloadBytesMax: payloadBytesMax } = settings.records;
   return {
-    records: recordPartsOf({ settings, store, world }),
+    records: recordPartsOf(parts),
     payloads: new StagedPayloads({
       store: store.get,
       world,
-      blobs: blobsOf(settings, world),
+      blobs: processBlobsOf(parts),
       payloadBytesMax,
       spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
     }),
     access: recordAccessOf(settings),
     resultBytesMax: settings.execution.maxResultBytes,
   };
-}
+});
 
-export function collectionJobsPartsOf({ settings, store, world }: JobParts): CollectionJobsParts {
-  return { records: recordPartsOf({ settings, store, world }), access: recordAccessOf(settings) };
+export function collectionJobsPartsOf(parts: LayerParts): CollectionJobsParts {
+  return { records: recordPartsOf(parts), access: recordAccessOf(parts.settings) };
 }
 
 /** The largest request that becomes a job. */
-export function payloadLimitOf({ settings }: JobParts): BodyLimit {
+export function payloadLimitOf({ settings }: Pick<LayerParts, 'settings'>): BodyLimit {
   return { bytes: settings.records.importPayloadBytesMax, setting: recordSettings.importPayloadBytesMax.key };
 }
 

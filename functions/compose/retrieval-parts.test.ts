@@ -29,7 +29,7 @@ async function partsWith(reply: Reply, switches: object = { EnableLiveTargets: t
   if (settings === undefined) throw new Error(faults.map(({ message }) => message).join());
   const store = new MemoryStore(new MemoryDatabase(), {});
   const opened = { get: () => Promise.resolve(store), close: () => Promise.resolve() };
-  return retrievalPartsOf({ settings, store: opened, world, log: () => undefined });
+  return retrievalPartsOf({ settings, store: opened, world, log: () => undefined, layers: new Map() });
 }
 
 const payload = {

@@ -5,25 +5,23 @@ import type { RetrievalParts } from '../retrieval/parts.ts';
 import { LOCAL_RERANKER, localReranker, type Reranker, type Rerankers } from '../retrieval/reranker.ts';
 import { newTraceId } from '../traces/write-trace.ts';
 import { embeddingPartsOf } from './embedding-parts.ts';
-import type { GroupParts } from './group.ts';
+import { type LayerParts, layer } from './layer.ts';
 import { capabilityPartsOf, providerRegistryOf } from './provider-parts.ts';
 import { recordPartsOf } from './record-parts.ts';
 import { tracePartsOf } from './trace-parts.ts';
 
-type RetrievalComposition = Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>;
-
 /** What retrievals work with, in every process of a deployment. */
-export function retrievalPartsOf(parts: RetrievalComposition): RetrievalParts {
-  return {
+export const retrievalPartsOf = layer(
+  (parts): RetrievalParts => ({
     records: recordPartsOf(parts),
     embeddings: embeddingPartsOf(parts),
     traces: tracePartsOf(parts),
     rerankers: rerankersOf(parts),
-  };
-}
+  }),
+);
 
 /** The reranker of the service itself, and the providers of the settings that rank texts. */
-function rerankersOf(parts: RetrievalComposition): Rerankers {
+function rerankersOf(parts: LayerParts): Rerankers {
   const { clock, random } = parts.world;
   const registry = providerRegistryOf(parts);
   const capabilities = capabilityPartsOf(parts);

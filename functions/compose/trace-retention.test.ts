@@ -56,7 +56,8 @@ async function withOldTrace(...given: readonly string[]): Promise<Service> {
   const draft = { operation: 'provider.run', adapter: null, request: {}, resultSummary: {} };
   const id = newTraceId(world.random);
   const times = { startedAt: world.clock.now(), durationMs: 1 };
-  await writeTrace(tracePartsOf({ settings, store, world }), DEFAULT_SPACE, { id, ...draft, ...times });
+  const parts = { settings, store, world, log: () => undefined, layers: new Map() };
+  await writeTrace(tracePartsOf(parts), DEFAULT_SPACE, { id, ...draft, ...times });
   later += 2 * DAY_MS;
   return composed;
 }

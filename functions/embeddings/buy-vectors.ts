@@ -3,7 +3,7 @@ import { untilAborted } from '../providers/outgoing/until-aborted.ts';
 import type { RecordKey, RecordStore } from '../store/port.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
 import { newVectors, type Vectors } from './new-vectors.ts';
-import { flightsOf } from './paid-flights.ts';
+import type { PaidFlights } from './paid-flights.ts';
 import { keepPaid, readPaid } from './paid-vectors.ts';
 import type { VectorRetention } from './retention.ts';
 import { embeddingKey } from './store-collections.ts';
@@ -11,6 +11,7 @@ import { embeddingKey } from './store-collections.ts';
 export interface Purchase {
   readonly store: RecordStore;
   readonly embedder: Embedder;
+  readonly flights: PaidFlights;
   readonly space: string;
   /** Absent: what is kept has no age at which it goes. */
   readonly retention?: VectorRetention | undefined;
@@ -29,9 +30,8 @@ export async function buyVectors(
   texts: readonly string[],
   call: EmbedCall,
 ): Promise<Vectors> {
-  const { store, space } = purchase;
+  const { flights, space } = purchase;
   const keys = await keysOf(purchase.embedder, texts, call);
-  const flights = flightsOf(store);
   const done = new Map<string, Float32Array>();
   // The flight of another call may fail; then its texts are asked for here.
   while (done.size < texts.length) {

@@ -3,7 +3,7 @@ import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';
 import { StoreError } from '../store/port.ts';
 import { builtInEmbedder } from './built-in.ts';
-import { embedTexts } from './embed-texts.ts';
+import { createEmbeddingParts, type EmbeddingParts, embedTexts } from './embed-texts.ts';
 import type { Embedder } from './embedder.ts';
 import { readEmbeddingRequest } from './rules/request.ts';
 
@@ -56,10 +56,14 @@ function storeOver(
 describe('texts', () => {
   test('get the vectors of the model, in the order of the request', async () => {
     const { embedder } = paidModel();
-    const answer = await embedTexts({ store: storeOver(new MemoryDatabase()), embedder }, question, {
-      space: 's',
-      signal,
-    });
+    const answer = await embedTexts(
+      createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder }),
+      question,
+      {
+        space: 's',
+        signal,
+      },
+    );
     expect(answer).toMatchObject({ provider: 'deterministic-hash', dimensions: 8, purpose: 'passage' });
     const vectors = await embedder.embed(texts, { purpose: 'passage', signal });
     expect(answer.items.map(({ values }) => Float32Array.from(values))).toEqual(vectors);
@@ -71,7 +75,7 @@ describe('texts', () => {
     const { embedder, calls } = paidModel();
     const done: number[] = [];
     const moved = (count: number) => Promise.resolve(void done.push(count));
-    await embedTexts({ store: storeOver(new MemoryDatabase()), embedder }, question, {
+    await embedTexts(createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder }), question, {
       space: 's',
       signal,
       moved,
@@ -84,10 +88,14 @@ describe('texts', () => {
     const store = storeOver(new MemoryDatabase());
     const { embedder, calls } = paidModel();
     const ask = (own: Partial<Embedder> = {}, purpose = 'query', space = 's') =>
-      embedTexts({ store, embedder: { ...embedder, ...own } }, readEmbeddingRequest({ text: 'a', purpose }), {
-        space,
-        signal,
-      });
+      embedTexts(
+        createEmbeddingParts({ store, embedder: { ...embedder, ...own } }),
+        readEmbeddingRequest({ text: 'a', purpose }),
+        {
+          space,
+          signal,
+        },
+      );
     await ask();
     await ask();
     expect(calls).toHaveLength(1);
@@ -101,7 +109,7 @@ describe('texts', () => {
   test('of a model that is free are not kept', async () => {
     const { embedder, calls } = paidModel();
     const store = () => Promise.reject(new Error('no store is needed'));
-    const free = { store, embedder: { ...embedder, isPaid: false } };
+    const free = createEmbeddingParts({ store, embedder: { ...embedder, isPaid: false } });
     await embedTexts(free, question, { space: 's', signal });
     expect(calls).toHaveLength(4);
   });
@@ -111,7 +119,11 @@ describe('texts', () => {
     const controller = new AbortController();
     const moved = () => Promise.resolve(controller.abort());
     const work = { space: 's', signal: controller.signal, moved };
-    const call = embedTexts({ store: storeOver(new MemoryDatabase()), embedder }, question, work);
+    const call = embedTexts(
+      createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder }),
+      question,
+      work,
+    );
     await expect(call).rejects.toThrow('abort');
     expect(calls).toHaveLength(1);
   });
@@ -141,7 +153,8 @@ describe('a store that does not keep what was paid for', () => {
     const { embedder, calls } = paidModel(9);
     const { store } = failing(1);
     const reports: unknown[] = [];
-    const parts = { store, embedder, paid: { report: (error: unknown) => void reports.push(error) } };
+    const paid = { report: (error: unknown) => void reports.push(error) };
+    const parts = createEmbeddingParts({ store, embedder, paid });
     await embedTexts(parts, question, { space: 's', signal });
     await embedTexts(parts, question, { space: 's', signal });
     expect([calls.length, reports]).toEqual([1, []]);
@@ -151,7 +164,8 @@ describe('a store that does not keep what was paid for', () => {
     const { embedder, calls } = paidModel();
     const { store } = failing(Infinity);
     const reports: unknown[] = [];
-    const parts = { store, embedder, paid: { report: (error: unknown) => void reports.push(error) } };
+    const paid = { report: (error: unknown) => void reports.push(error) };
+    const parts = createEmbeddingParts({ store, embedder, paid });
     const { items } = await embedTexts(parts, question, { space: 's', signal });
     expect(items.map(({ values }) => values.length)).toEqual(Array(8).fill(8));
     expect([calls.length, reports]).toEqual([4, Array(4).fill(expect.any(StoreError))]);
@@ -159,8 +173,8 @@ describe('a store that does not keep what was paid for', () => {
 });
 
 describe('calls at once for the same texts', () => {
-  const ask = (store: ReturnType<typeof storeOver>, embedder: Embedder, own: object = {}) =>
-    embedTexts({ store, embedder }, question, { space: 's', signal, ...own });
+  const ask = (parts: EmbeddingParts, own: object = {}) =>
+    embedTexts(parts, question, { space: 's', signal, ...own });
 
   /** A paid model whose calls wait until a test lets them end. */
   function heldModel() {
@@ -178,8 +192,8 @@ describe('calls at once for the same texts', () => {
 
   test('pay once', async () => {
     const { embedder, calls, held } = heldModel();
-    const store = storeOver(new MemoryDatabase());
-    const both = [ask(store, embedder), ask(store, embedder)];
+    const parts = createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder });
+    const both = [ask(parts), ask(parts)];
     await expect.poll(() => held.length).toBe(1);
     held[0]?.end();
     const [one, two] = await Promise.all(both);
@@ -189,11 +203,11 @@ describe('calls at once for the same texts', () => {
 
   test('pay apart in two spaces, and with two stores', async () => {
     const { embedder, held } = heldModel();
-    const store = storeOver(new MemoryDatabase());
+    const parts = createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder });
     const all = [
-      ask(store, embedder),
-      ask(store, embedder, { space: 'another' }),
-      ask(storeOver(new MemoryDatabase()), embedder),
+      ask(parts),
+      ask(parts, { space: 'another' }),
+      ask(createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder })),
     ];
     await expect.poll(() => held.length).toBe(3);
     for (const { end } of held) end();
@@ -202,10 +216,10 @@ describe('calls at once for the same texts', () => {
 
   test('are not ended by the failure of the one that pays', async () => {
     const { embedder, calls, held } = heldModel();
-    const store = storeOver(new MemoryDatabase());
-    const first = ask(store, embedder);
+    const parts = createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder });
+    const first = ask(parts);
     await expect.poll(() => held.length).toBe(1);
-    const second = ask(store, embedder);
+    const second = ask(parts);
     held[0]?.end(new Error('too large'));
     await expect(first).rejects.toThrow('too large');
     await expect.poll(() => held.length).toBe(2);
@@ -216,11 +230,11 @@ describe('calls at once for the same texts', () => {
 
   test('end at once where they are cancelled while another pays', async () => {
     const { embedder, calls, held } = heldModel();
-    const store = storeOver(new MemoryDatabase());
-    const first = ask(store, embedder);
+    const parts = createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder });
+    const first = ask(parts);
     await expect.poll(() => held.length).toBe(1);
     const controller = new AbortController();
-    const second = ask(store, embedder, { signal: controller.signal });
+    const second = ask(parts, { signal: controller.signal });
     controller.abort();
     await expect(second).rejects.toThrow();
     held[0]?.end();
@@ -239,10 +253,15 @@ async function paidTwice(diesAt: number, when: 'before' | 'after') {
     embed: (...call) => process.live().then(() => embedder.embed(...call)),
   };
   const store = storeOver(database, diesAt, when, process);
-  await embedTexts({ store, embedder: mortal }, question, { space: 's', signal }).catch(() => undefined);
+  await embedTexts(createEmbeddingParts({ store, embedder: mortal }), question, { space: 's', signal }).catch(
+    () => undefined,
+  );
   const first = process.isDead ? 'died' : 'ended';
   const inFlight = first === 'died' ? (calls.at(-1) ?? []) : [];
-  await embedTexts({ store: storeOver(database), embedder }, question, { space: 's', signal });
+  await embedTexts(createEmbeddingParts({ store: storeOver(database), embedder }), question, {
+    space: 's',
+    signal,
+  });
   const all = calls.flat();
   const twice = all.filter((text, at) => all.indexOf(text) !== at);
   return { first, inFlight, twice, count: new Set(all).size };

@@ -3,7 +3,7 @@ import { nextTurn } from '../kernel/turns.ts';
 import { type EmbeddingQuestion, preparedTexts } from './rules/request.ts';
 import { type EmbeddingParts, textVectors } from './text-vectors.ts';
 
-export type { EmbeddingParts } from './text-vectors.ts';
+export { createEmbeddingParts, type EmbeddingParts } from './text-vectors.ts';
 
 export interface EmbedWork {
   readonly space: string;

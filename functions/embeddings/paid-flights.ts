@@ -1,5 +1,3 @@
-import type { RecordStore } from '../store/port.ts';
-
 /** What came of a flight; `null`: the call that asked for the vector has failed. */
 type Landing = Float32Array | null;
 
@@ -20,13 +18,4 @@ export class PaidFlights {
     this.#flights.get(name)?.resolve(landing);
     this.#flights.delete(name);
   }
-}
-
-/** Two stores of a process may know spaces of the same name. */
-const ofStores = new WeakMap<RecordStore, PaidFlights>();
-
-export function flightsOf(store: RecordStore): PaidFlights {
-  const known = ofStores.get(store) ?? new PaidFlights();
-  ofStores.set(store, known);
-  return known;
 }

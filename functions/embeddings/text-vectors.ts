@@ -2,11 +2,18 @@ import type { RecordStore } from '../store/port.ts';
 import { buyVectors, type Purchase } from './buy-vectors.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
 import { newVectors, type Vectors } from './new-vectors.ts';
+import { PaidFlights } from './paid-flights.ts';
 
 export interface EmbeddingParts {
   readonly store: () => Promise<RecordStore>;
   readonly embedder: Embedder;
+  readonly flights: PaidFlights;
   readonly paid?: Pick<Purchase, 'retention' | 'report'>;
+}
+
+/** The parts with what a process remembers of its calls. */
+export function createEmbeddingParts(own: Omit<EmbeddingParts, 'flights'>): EmbeddingParts {
+  return { ...own, flights: new PaidFlights() };
 }
 
 export interface TextVectorsCall extends Omit<EmbedCall, 'space' | 'admit'> {
@@ -17,12 +24,12 @@ export interface TextVectorsCall extends Omit<EmbedCall, 'space' | 'admit'> {
 
 /** The vectors of different prepared texts. Those that are paid for are kept, so that no text is paid for twice. */
 export async function textVectors(
-  { store, embedder, paid }: EmbeddingParts,
+  { store, embedder, flights, paid }: EmbeddingParts,
   texts: readonly string[],
   { moved, ...call }: TextVectorsCall,
 ): Promise<Vectors> {
   const { space } = call;
   return embedder.isPaid
-    ? buyVectors({ ...paid, store: await store(), embedder, space, moved }, texts, call)
+    ? buyVectors({ ...paid, store: await store(), embedder, flights, space, moved }, texts, call)
     : newVectors(embedder, texts, call, ({ size }) => moved?.(size));
 }

@@ -1,4 +1,5 @@
 import { ReadLanes } from '../collections/read-lanes.ts';
+import type { AnnouncedSpaces } from '../collections/space-retention.ts';
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
 
@@ -9,27 +10,25 @@ export interface TraceParts {
   readonly limits: TraceLimits;
   /** Places for the calls that read many traces. */
   readonly lanes: ReadLanes;
+  readonly announced: AnnouncedSpaces;
 }
 
 export interface TraceLimits {
   /** Traces that one call may pass over before those that it prunes. */
   readonly readsPerCallMax: number;
-  /** Calls that may read many traces at once; 6 where absent. */
-  readonly longReadsMax?: number;
   /** Bytes of the traces of one answer. */
   readonly answerBytesMax: number;
   /** How long a trace is kept; `null`: until it is pruned. */
   readonly retentionMs: number | null;
 }
 
-/** The parts with the places of a process. */
+/** The parts with what a process remembers; with places of their own, where none are given. */
 export function createTraceParts({
-  store,
-  world,
-  limits,
+  lanes,
+  ...own
 }: Pick<TraceParts, 'store' | 'limits'> & {
   readonly world: Pick<World, 'clock' | 'random' | 'timers'>;
+  readonly lanes?: ReadLanes;
 }): TraceParts {
-  const lanes = new ReadLanes({ timers: world.timers, longReadsMax: limits.longReadsMax });
-  return { store, world, limits, lanes };
+  return { ...own, lanes: lanes ?? new ReadLanes({ timers: own.world.timers }), announced: new Map() };
 }

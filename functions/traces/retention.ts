@@ -33,6 +33,6 @@ async function hasTraces({ store }: TraceParts, space: string): Promise<boolean>
   return records.length > 0;
 }
 
-function retentionOf({ store, world, limits }: TraceParts): SpaceRetention {
-  return { store, clock: world.clock, retentionMs: limits.retentionMs, spaces: TRACE_RETENTION };
+function retentionOf({ store, world, limits, announced }: TraceParts): SpaceRetention {
+  return { store, clock: world.clock, retentionMs: limits.retentionMs, spaces: TRACE_RETENTION, announced };
 }

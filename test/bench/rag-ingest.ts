@@ -7,7 +7,7 @@ import { readPolicy } from '../../functions/collections/rules/policy.ts';
 import { serviceCollections } from '../../functions/compose/collections.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
-import { textVectors } from '../../functions/embeddings/text-vectors.ts';
+import { createEmbeddingParts, textVectors } from '../../functions/embeddings/text-vectors.ts';
 import { ingestDocument } from '../../functions/rag/ingest.ts';
 import { readDocument } from '../../functions/rag/rules/ingest-document.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
@@ -47,7 +47,7 @@ export async function measureIngest(seconds: number, rounds: number): Promise<ob
   const { signal } = new AbortController();
   const embed = async (texts: readonly string[]) => {
     const call = { purpose: 'passage', signal, space: SPACE } as const;
-    const vectors = await textVectors({ store: open, embedder }, texts, call);
+    const vectors = await textVectors(createEmbeddingParts({ store: open, embedder }), texts, call);
     return texts.map((text) => vectors.get(text) ?? new Float32Array());
   };
   let made = 0;

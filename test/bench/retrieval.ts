@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createRecordParts } from '../../functions/collections/parts.ts';
 import { serviceCollections } from '../../functions/compose/collections.ts';
 import { machine } from '../../functions/compose/machine.ts';
+import { createEmbeddingParts } from '../../functions/embeddings/embed-texts.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
 import type { RetrievalParts } from '../../functions/retrieval/parts.ts';
 import { localRerankers } from '../../functions/retrieval/reranker.ts';
@@ -125,7 +126,7 @@ function partsOver(store: RecordStore, vectors: SearchVectors): RetrievalParts {
   const traceLimits = { readsPerCallMax: 1_000, answerBytesMax: 1_000_000, retentionMs: null };
   return {
     records: createRecordParts({ store: open, world: machine, limits: SEARCH_LIMITS }),
-    embeddings: { store: open, embedder },
+    embeddings: createEmbeddingParts({ store: open, embedder }),
     traces: createTraceParts({ store: open, world: machine, limits: traceLimits }),
     rerankers: localRerankers(machine.clock),
   };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { machine } from '../../functions/compose/machine.ts';
-import { embedTexts } from '../../functions/embeddings/embed-texts.ts';
+import { createEmbeddingParts, embedTexts } from '../../functions/embeddings/embed-texts.ts';
 import { removeOldVectors } from '../../functions/embeddings/retention.ts';
 import { readEmbeddingRequest } from '../../functions/embeddings/rules/request.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
@@ -18,13 +18,19 @@ export function describeEmbeddingRetention(store: () => RecordStore): void {
     const clock = { now: () => now };
     const opened = () => Promise.resolve(store());
     const embedder = model.embedder({ ...machine, http: fetch }, { textsMax: 128 });
+    const retentionOf = (retentionMs: number | null) => ({
+      store: opened,
+      clock,
+      retentionMs,
+      announced: new Map<string, number>(),
+    });
     const embed = (space: string, texts: readonly string[], retentionMs: number | null) =>
       embedTexts(
-        { store: opened, embedder, paid: { retention: { store: opened, clock, retentionMs } } },
+        createEmbeddingParts({ store: opened, embedder, paid: { retention: retentionOf(retentionMs) } }),
         readEmbeddingRequest({ texts }),
         { space, signal: new AbortController().signal },
       );
-    const sweep = () => removeOldVectors({ store: opened, clock, retentionMs: DAY_MS }, () => false);
+    const sweep = () => removeOldVectors(retentionOf(DAY_MS), () => false);
     const [space, other] = [randomUUID(), randomUUID()];
     const old = Array.from({ length: 120 }, (_, at) => `old ${at}`);
     await embed(space, old, DAY_MS);
@@ -37,6 +43,6 @@ export function describeEmbeddingRetention(store: () => RecordStore): void {
     await embed(space, ['old 0', 'old 119', 'new'], DAY_MS);
     await embed(other, ['old 0'], DAY_MS);
     expect(model.calls).toEqual([old, ['old 0'], ['new'], ['old 0', 'old 119']]);
-    expect(await removeOldVectors({ store: opened, clock, retentionMs: null }, () => false)).toBe(0);
+    expect(await removeOldVectors(retentionOf(null), () => false)).toBe(0);
   });
 }

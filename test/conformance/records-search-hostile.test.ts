@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RecordLimits } from '../../functions/collections/parts.ts';
+import { ReadLanes } from '../../functions/collections/read-lanes.ts';
 import type { LexicalRequest } from '../../functions/collections/search/lexical-query.ts';
 import { searchRecords } from '../../functions/collections/search-records.ts';
 import type { KeysSelection, ListSelection, Moment } from '../../functions/store/port.ts';
@@ -210,14 +211,16 @@ test('long searches of a space wait for each other in the lanes of long reads', 
       });
   }
   const store = new Holding(database);
-  const stage = new RecordsStage(store, { longReadsMax: 1 });
+  const stage = new RecordsStage(store);
+  const { timers } = stage.world;
+  const parts = { ...stage.parts, lanes: new ReadLanes({ timers, longReadsMax: 1 }) };
   await stage.create({ name: NAME });
   await writeAll(
     stage,
     Array.from({ length: 1_100 }, (_, n) => recordOf(`${n}`, 'word')),
   );
   const search = async (name: string) => {
-    await searchRecords(stage.parts, stage.space, NAME, { lexical: { query: 'word', top: 1 } });
+    await searchRecords(parts, stage.space, NAME, { lexical: { query: 'word', top: 1 } });
     order.push(name);
   };
   store.isFirst = true;

@@ -1,4 +1,5 @@
 import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
+import { createEmbeddingParts } from '../../functions/embeddings/embed-texts.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
 import { EMBEDDINGS } from '../../functions/embeddings/store-collections.ts';
 import { parseJson } from '../../functions/kernel/json-text.ts';
@@ -69,7 +70,7 @@ export class RetrievalStage {
     if (embedder === null) throw new Error('the model is part of the service');
     this.embedder = embedder;
     const rerankers = own.rerankers ?? localRerankers(this.records.world.clock);
-    const embeddings = { store: () => Promise.resolve(store), embedder };
+    const embeddings = createEmbeddingParts({ store: () => Promise.resolve(store), embedder });
     this.parts = { records: this.records.parts, embeddings, traces: this.traces.parts, rerankers };
   }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
 import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
+import { createEmbeddingParts } from '../../functions/embeddings/embed-texts.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
 import type { EmbeddingRequest } from '../../functions/embeddings/rules/request.ts';
 import {
@@ -57,7 +58,7 @@ export class EmbeddingsStage extends Stage {
     };
     const resultBytesMax = given.resultBytesMax ?? 262_144;
     const plugin = embeddingJobs({
-      embeddings: { store, embedder },
+      embeddings: createEmbeddingParts({ store, embedder }),
       clock: world.clock,
       payloads,
       access,

@@ -7,6 +7,7 @@ import type { RecordValue } from '../../functions/collections/rules/record-key.t
 import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
 import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
+import { createEmbeddingParts } from '../../functions/embeddings/embed-texts.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
 import { admitRagJob, type RagJobDependencies } from '../../functions/groups/rag/jobs/admit-rag-job.ts';
 import { ragJobView } from '../../functions/groups/rag/jobs/job-view.ts';
@@ -76,7 +77,7 @@ export class RagStage extends Stage {
     };
     const plugin = ragJobs({
       records: this.partsOver(own),
-      embeddings: { store, embedder },
+      embeddings: createEmbeddingParts({ store, embedder }),
       traces: tracesOver(own, world),
       payloads,
       access,
@@ -109,7 +110,7 @@ function tracesOver(store: RecordStore, world: Stage['world']): TraceParts {
   return createTraceParts({
     store: () => Promise.resolve(store),
     world,
-    limits: { readsPerCallMax: 1_000, longReadsMax: 6, answerBytesMax: 10_000_000, retentionMs: null },
+    limits: { readsPerCallMax: 1_000, answerBytesMax: 10_000_000, retentionMs: null },
   });
 }
 

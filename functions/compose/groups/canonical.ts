@@ -1,19 +1,19 @@
 import type { Settings } from '../../config/table.ts';
 import type { CanonicalConfiguration } from '../../groups/canonical/dependencies.ts';
-import { PageTokens } from '../../kernel/page-token.ts';
-import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
+import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
   bytesMax: 330_000,
   async collections() {
     return (await import('../../groups/canonical/records.ts')).collections;
   },
-  async load({ settings, store, world, log }) {
+  async load(parts) {
+    const { settings, store, world, log } = parts;
     const { canonicalHandlers, CopyGate, DeliveredRetention, OutboxWaits } = await import(
       '../../groups/canonical/handlers.ts'
     );
-    const pageTokens = new PageTokens(sharedSecret(store.get, world.random, 'page-tokens'));
+    const pageTokens = pageTokensOf(parts);
     const waits = new OutboxWaits(world);
     const keptDays = settings.canonicalStore.deliveredEventRetentionDays;
     const retention = new DeliveredRetention({ keptDays, store: store.get, clock: world.clock, log });

@@ -1,7 +1,6 @@
-import { PageTokens } from '../../kernel/page-token.ts';
-import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
+import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
   bytesMax: 440_000,
@@ -35,11 +34,11 @@ export const group: GroupModule = {
     const own = {
       store: store.get,
       world,
-      records: recordPartsOf({ settings, store, world }),
+      records: recordPartsOf(parts),
       access: recordAccessOf(settings),
       recordJobs: await recordJobDependenciesOf(parts),
       collectionJobs: collectionJobs(collectionJobsPartsOf(parts)),
-      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+      pageTokens: pageTokensOf(parts),
     };
     return { handlers: collectionsHandlers(own), extra: [], bodyLimits };
   },

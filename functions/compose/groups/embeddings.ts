@@ -1,7 +1,6 @@
-import { PageTokens } from '../../kernel/page-token.ts';
-import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
+import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
   bytesMax: 320_000,
@@ -26,7 +25,7 @@ export const group: GroupModule = {
     return async (isOver) => ({ removedVectors: await removeOldVectors(retention, isOver) });
   },
   async load(parts) {
-    const { settings, store, world } = parts;
+    const { settings } = parts;
     const [
       { embeddingsHandlers },
       { embeddingPartsOf },
@@ -45,7 +44,7 @@ export const group: GroupModule = {
       embeddings: embeddingPartsOf(parts),
       embeddingJobs: await embeddingJobDependenciesOf(parts),
       access: recordAccessOf(settings),
-      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+      pageTokens: pageTokensOf(parts),
     };
     const bodyLimits = { startEmbeddingJob: payloadLimitOf(parts) };
     return { handlers: embeddingsHandlers(own), extra: [], bodyLimits };

@@ -1,7 +1,6 @@
-import { PageTokens } from '../../kernel/page-token.ts';
-import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
+import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
   bytesMax: 650_000,
@@ -13,7 +12,7 @@ export const group: GroupModule = {
     return [graphJobs(graphJobsPartsOf(parts))];
   },
   async load(parts) {
-    const { settings, store, world } = parts;
+    const { settings } = parts;
     const [{ graphHandlers }, { recordPartsOf }, { graphJobDependenciesOf }, { payloadLimitOf }] =
       await Promise.all([
         import('../../groups/graph/handlers.ts'),
@@ -28,10 +27,10 @@ export const group: GroupModule = {
       preflightGraphImport: limit,
     };
     const own = {
-      records: recordPartsOf({ settings, store, world }),
+      records: recordPartsOf(parts),
       access: recordAccessOf(settings),
       graphJobs: await graphJobDependenciesOf(parts),
-      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+      pageTokens: pageTokensOf(parts),
     };
     return { handlers: graphHandlers(own), extra: [], bodyLimits };
   },

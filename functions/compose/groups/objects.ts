@@ -1,7 +1,6 @@
-import { PageTokens } from '../../kernel/page-token.ts';
-import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
+import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
   bytesMax: 250_000,
@@ -13,7 +12,7 @@ export const group: GroupModule = {
     return [objectJobs(objectPartsOf(parts))];
   },
   async load(parts) {
-    const { settings, store, world } = parts;
+    const { settings } = parts;
     const [{ objectsHandlers }, { objectPartsOf }] = await Promise.all([
       import('../../groups/objects/handlers.ts'),
       import('../object-parts.ts'),
@@ -21,7 +20,7 @@ export const group: GroupModule = {
     const own = {
       objects: objectPartsOf(parts),
       access: recordAccessOf(settings),
-      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+      pageTokens: pageTokensOf(parts),
     };
     return { handlers: objectsHandlers(own), extra: [] };
   },

@@ -1,7 +1,6 @@
 import { isServed, needsApiKey } from '../../config/rules.ts';
-import { PageTokens } from '../../kernel/page-token.ts';
-import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
+import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
   bytesMax: 410_000,
@@ -24,7 +23,7 @@ export const group: GroupModule = {
     return (await traces.upkeep?.(parts)) ?? (async () => ({}));
   },
   async load(parts) {
-    const { settings, store, world } = parts;
+    const { settings, world } = parts;
     const [
       { providersHandlers },
       { providerJobDependenciesOf, providerJobsPartsOf },
@@ -47,7 +46,7 @@ export const group: GroupModule = {
       authRequired: needsApiKey(settings),
       newTraceId: () => newTraceId(world.random),
       providerJobs: await providerJobDependenciesOf(parts, own),
-      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+      pageTokens: pageTokensOf(parts),
     });
     return { handlers, extra: [] };
   },

@@ -1,7 +1,6 @@
-import { PageTokens } from '../../kernel/page-token.ts';
-import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 import { recordAccessOf, rerankAccessOf } from '../identity.ts';
+import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
   bytesMax: 940_000,
@@ -13,7 +12,7 @@ export const group: GroupModule = {
     return [ragJobs(ragJobsPartsOf(parts))];
   },
   async load(parts) {
-    const { settings, store, world } = parts;
+    const { settings } = parts;
     const [{ ragHandlers }, { ragJobDependenciesOf }, { retrievalPartsOf }] = await Promise.all([
       import('../../groups/rag/handlers.ts'),
       import('../rag-parts.ts'),
@@ -24,7 +23,7 @@ export const group: GroupModule = {
       ragJobs: await ragJobDependenciesOf(parts),
       access: recordAccessOf(settings),
       rerankAccess: rerankAccessOf(settings),
-      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+      pageTokens: pageTokensOf(parts),
     };
     return { handlers: ragHandlers(own), extra: [] };
   },

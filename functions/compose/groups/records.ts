@@ -23,7 +23,7 @@ export const group: GroupModule = {
     const own = {
       store: store.get,
       world,
-      records: recordPartsOf({ settings, store, world }),
+      records: recordPartsOf(parts),
       access: recordAccessOf(settings),
       recordJobs: await recordJobDependenciesOf(parts),
     };

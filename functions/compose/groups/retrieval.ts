@@ -1,7 +1,6 @@
-import { PageTokens } from '../../kernel/page-token.ts';
-import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 import { recordAccessOf, rerankAccessOf } from '../identity.ts';
+import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
   bytesMax: 710_000,
@@ -13,30 +12,29 @@ export const group: GroupModule = {
     return [retrievalJobs(retrievalJobsPartsOf(parts))];
   },
   async load(parts) {
-    const { settings, store, world } = parts;
+    const { settings } = parts;
     const [
       { retrievalHandlers },
       { retrievalPartsOf },
       { retrievalJobDependenciesOf },
       { payloadLimitOf },
-      { ReadLanes },
+      { evaluationLanesOf },
     ] = await Promise.all([
       import('../../groups/retrieval/handlers.ts'),
       import('../retrieval-parts.ts'),
       import('../retrieval-jobs.ts'),
       import('../record-jobs.ts'),
-      import('../../collections/read-lanes.ts'),
+      import('../read-lanes.ts'),
     ]);
     const limit = payloadLimitOf(parts);
     const bodyLimits = { startRetrievalEvaluationJob: limit, startRetrievalEvaluationComparisonJob: limit };
-    const { longReadsMax } = settings.records;
     const own = {
       retrieval: retrievalPartsOf(parts),
-      evaluations: new ReadLanes({ timers: world.timers, longReadsMax }),
+      evaluations: evaluationLanesOf(parts),
       retrievalJobs: await retrievalJobDependenciesOf(parts),
       access: recordAccessOf(settings),
       rerankAccess: rerankAccessOf(settings),
-      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+      pageTokens: pageTokensOf(parts),
     };
     return { handlers: retrievalHandlers(own), extra: [], bodyLimits };
   },

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { builtInEmbedder } from '../built-in.ts';
-import { type EmbeddingItem, embedTexts } from '../embed-texts.ts';
+import { createEmbeddingParts, type EmbeddingItem, embedTexts } from '../embed-texts.ts';
 import type { Embedder } from '../embedder.ts';
 import { type EmbeddingQuestion, readEmbeddingRequest } from '../rules/request.ts';
 import { embedInParts } from './embed-in-parts.ts';
@@ -63,7 +63,10 @@ test('items are the same after they were packed', async () => {
   await fc.assert(
     fc.asyncProperty(texts, fc.integer({ min: 0, max: 9 }), async (all, first) => {
       const question = readEmbeddingRequest({ texts: all });
-      const { items } = await embedTexts({ store: noStore, embedder }, question, { space: 's', signal });
+      const { items } = await embedTexts(createEmbeddingParts({ store: noStore, embedder }), question, {
+        space: 's',
+        signal,
+      });
       const shifted = items.map((item) => ({ ...item, index: item.index + first }));
       const packed = JSON.parse(JSON.stringify(packItems(shifted, 8))) as ReturnType<typeof packItems>;
       expect(unpackItems(packed, first)).toEqual(shifted);
@@ -75,7 +78,7 @@ test('items are the same after they were packed', async () => {
 describe('work in parts', () => {
   const question = readEmbeddingRequest({ text: 'a', texts: ['b', 'a', 'c', 'd'], purpose: 'query' });
   const embedder = model({ batch: { textsMax: 2, tokensMax: 100 } });
-  const parts = { store: noStore, embedder };
+  const parts = createEmbeddingParts({ store: noStore, embedder });
 
   async function work(asked: EmbeddingQuestion, kept: readonly EmbeddingItem[] = []) {
     const keeps: number[][] = [];
@@ -111,7 +114,7 @@ describe('work in parts', () => {
       },
     };
     const keep = () => Promise.reject(new Error('another worker has the job'));
-    const own = { store: noStore, embedder: counting };
+    const own = createEmbeddingParts({ store: noStore, embedder: counting });
     const done = embedInParts(own, question, { space: 's', signal, kept: [], keep });
     await expect(done).rejects.toThrow('another worker');
     expect(calls).toBe(1);

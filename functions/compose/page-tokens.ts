@@ -1,0 +1,8 @@
+import { PageTokens } from '../kernel/page-token.ts';
+import { sharedSecret } from '../store/secret.ts';
+import { layer } from './layer.ts';
+
+/** The tokens of lists, which every process of a deployment reads. */
+export const pageTokensOf = layer(
+  ({ store, world }) => new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+);
