@@ -1,26 +1,16 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
-import type { Settings } from '../config/table.ts';
 import type { GroupValidators, HandlerMap } from '../http/options.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
 import type { Lazy } from '../kernel/lazy.ts';
-import type { Log } from '../kernel/log.ts';
-import type { World } from '../kernel/world.ts';
 import type { Upkeep } from '../runs/maintenance/automatic-upkeep.ts';
 import type { OwnedCollection } from '../store/ownership.ts';
-import type { RecordStore } from '../store/port.ts';
 import type { Execution } from './execution.ts';
-import type { Layers } from './layer.ts';
+import type { LayerParts } from './layer.ts';
 
 /** The shared parts of one process, from which a group is put together. */
-export interface GroupParts {
-  readonly settings: Settings;
-  readonly world: World;
-  readonly store: Lazy<RecordStore>;
-  readonly log: Log;
+export interface GroupParts extends LayerParts {
   /** The execution runtime; composed when the first group asks for it. */
   readonly execution: Lazy<Execution>;
-  /** What the groups share beside these parts, made by `layer`. */
-  readonly layers: Layers;
 }
 
 export interface LoadedGroup {

@@ -1,10 +1,18 @@
-import type { GroupParts } from './group.ts';
+import type { Settings } from '../config/table.ts';
+import type { Lazy } from '../kernel/lazy.ts';
+import type { Log } from '../kernel/log.ts';
+import type { World } from '../kernel/world.ts';
+import type { RecordStore } from '../store/port.ts';
 
-/** What a layer is made from. */
-export type LayerParts = Pick<GroupParts, 'settings' | 'store' | 'world' | 'log' | 'layers'>;
-
-/** The layers of one process by the functions that make them. */
-export type Layers = Map<unknown, unknown>;
+/** The parts of one process from which its layers are made. */
+export interface LayerParts {
+  readonly settings: Settings;
+  readonly world: World;
+  readonly store: Lazy<RecordStore>;
+  readonly log: Log;
+  /** What was made so far, by the functions that make it. */
+  readonly layers: Map<unknown, unknown>;
+}
 
 /**
  * A layer of which a process has one: the first group that asks for it makes it, and all others receive the same. So its
