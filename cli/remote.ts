@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ByteBlocks } from '../functions/kernel/byte-blocks.ts';
 import { release } from '../functions/release.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 import { isReadableOnTheWay, localServer, serverAddress, targetOf } from './remote/address.ts';
@@ -139,14 +140,13 @@ export class Remote {
 
   /** The whole body; throws if it is larger than `bytesMax`. */
   async bodyOf(answer: IncomingMessage, bytesMax = 256 * 1024 * 1024): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const blocks = new ByteBlocks();
     for await (const chunk of this.chunksOf(answer)) {
-      size += chunk.length;
-      if (size > bytesMax) throw new ToolError('The answer is too large to be shown; give --out FILE.');
-      chunks.push(chunk);
+      blocks.add(chunk);
+      if (blocks.size > bytesMax)
+        throw new ToolError('The answer is too large to be shown; give --out FILE.');
     }
-    return Buffer.concat(chunks);
+    return blocks.whole();
   }
 
   /** Prints an error answer on standard error and returns the exit code. `forbidden` explains a 403. */

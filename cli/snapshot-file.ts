@@ -7,6 +7,7 @@ import { limits } from '../contracts/generated/limits.ts';
 import { placed } from '../functions/archives/snapshot-error.ts';
 import type { TenantSnapshot } from '../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { parseStrictJson, type StrictJsonLimits } from '../functions/http/strict-json.ts';
+import { ByteBlocks } from '../functions/kernel/byte-blocks.ts';
 import type { Json } from '../functions/kernel/canonical-json.ts';
 import type { RandomSource } from '../functions/kernel/world.ts';
 import { exitCodes, ToolError } from './output.ts';
@@ -169,15 +170,11 @@ export async function readJsonBytes(path: string, input: Readable, bytesMax: num
 }
 
 async function collect(path: string, stream: Readable, bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const blocks = new ByteBlocks();
   for await (const chunk of stream) {
-    const bytes = Buffer.from(chunk as Uint8Array | string);
-    length += bytes.length;
-    if (length > bytesMax) {
+    blocks.add(Buffer.from(chunk as Uint8Array | string));
+    if (blocks.size > bytesMax)
       throw new ToolError(`${path === '-' ? 'standard input' : path}: is larger than ${bytesMax} bytes`);
-    }
-    chunks.push(bytes);
   }
-  return Buffer.concat(chunks, length);
+  return blocks.whole();
 }

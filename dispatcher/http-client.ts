@@ -116,18 +116,23 @@ export class HttpOutboxClient implements OutboxClient {
 /** The body of an answer. It reads in pieces: a small compressed body can decode to one that fills the memory. */
 async function boundedText(response: Response, bytesMax: number): Promise<string> {
   const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  let bytes = 0;
+  // One buffer: a list would keep an object for each piece, however small the pieces are.
+  let bytes = new Uint8Array(0);
+  let size = 0;
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
-    if (done) return text + decoder.decode();
-    bytes += value.length;
-    if (bytes > bytesMax) {
+    if (done) return new TextDecoder().decode(bytes.subarray(0, size));
+    if (size + value.length > bytesMax) {
       reader?.cancel().catch(() => {});
       throw new OutboxCallError('transient', `the answer is longer than ${bytesMax} bytes`);
     }
-    text += decoder.decode(value, { stream: true });
+    if (size + value.length > bytes.length) {
+      const larger = new Uint8Array(Math.max(size + value.length, 2 * bytes.length));
+      larger.set(bytes);
+      bytes = larger;
+    }
+    bytes.set(value, size);
+    size += value.length;
   }
 }
 

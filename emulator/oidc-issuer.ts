@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
+import { drainedBody } from './drained-body.ts';
 import { type MintClaims, type SigningKeys, signingKeys } from './oidc-keys.ts';
 import { readTokenRequest } from './oidc-token-request.ts';
 
@@ -98,8 +99,8 @@ async function answerToken(request: IncomingMessage, issuer: string, keys: Signi
   // Browsers send this type to another origin only after a preflight request, and this server allows none.
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? ''))
     return failure(400, 'invalid_request', 'The body must have the content type application/json.');
-  const body = await readBody(request);
-  if (body === undefined) return failure(400, 'invalid_request', `The body is over ${bodyBytesMax} bytes.`);
+  const body = await drainedBody(request, bodyBytesMax);
+  if (body === null) return failure(400, 'invalid_request', `The body is over ${bodyBytesMax} bytes.`);
   const claims = readTokenRequest(body);
   if (typeof claims === 'string') return failure(400, 'invalid_request', claims);
   const token = keys.mint(issuer, claims);
@@ -108,17 +109,6 @@ async function answerToken(request: IncomingMessage, issuer: string, keys: Signi
     body: { id_token: token, token_type: 'Bearer', expires_in: claims.expiresInSeconds },
     fields: { 'cache-control': 'no-store' },
   };
-}
-
-/** Read a body that is too large to its end and drop it: a client that is still sending would not read the answer. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes <= bodyBytesMax) chunks.push(chunk);
-  }
-  return bytes > bodyBytesMax ? undefined : Buffer.concat(chunks).toString();
 }
 
 function wrongMethod(allow: string): Reply {

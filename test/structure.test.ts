@@ -7,6 +7,7 @@ import {
   banFaults,
   bans,
   chanceFaults,
+  gatheringFaults,
   importCycles,
   importFaults,
   importsOf,
@@ -238,6 +239,25 @@ describe('what only the composition and the providers may touch', () => {
     expect(banFaults('functions/store/sqlite/x.ts', 'setTimeout(a, 1)')).toEqual([]);
     expect(banFaults('functions/config/machine.ts', 'process.env')).toEqual([]);
     expect(banFaults('functions/compose/compose.ts', 'process.env')).toHaveLength(1);
+  });
+});
+
+describe('what gathers a stream of bytes', () => {
+  const readers = globSync('{functions,cli,dispatcher,emulator,sdk/typescript/src}/**/*.ts', { cwd: root })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => !/\.(test|fixture)\.ts$/.test(path));
+
+  test('keeps no list of its pieces', () => {
+    expect(readers.length).toBeGreaterThan(500);
+    expect(readers.flatMap((path) => gatheringFaults(path, textOf(path)))).toEqual([]);
+  });
+
+  test.each([
+    'for await (const chunk of body) chunks.push(chunk);',
+    'for await (const piece of body as AsyncIterable<Buffer>) {\n  size += piece.length;\n  pieces.push(piece as Buffer);\n}',
+  ])('is found where it does: %s', (text) => {
+    expect(gatheringFaults('cli/x.ts', text)).toHaveLength(1);
+    expect(gatheringFaults('cli/x.ts', text.replace('push', 'add'))).toEqual([]);
   });
 });
 

@@ -263,6 +263,17 @@ export const bans: readonly Ban[] = [
 ];
 
 /**
+ * Another program chooses how it cuts what it sends, and a list keeps an object for each piece: a stream of bytes is gathered by
+ * `gatherBytes` or `ByteBlocks` of `functions/kernel/byte-blocks.ts`, in the clients by their own buffer.
+ */
+export function gatheringFaults(path: string, text: string): string[] {
+  const listed = /for await \(const (chunk|piece|bytes|part)\b[^]*?\n?[^}]*?\.push\(\1\b/.exec(
+    withoutComments(text),
+  );
+  return listed === null ? [] : [`${path} gathers a stream in a list; use ByteBlocks`];
+}
+
+/**
  * A test that draws what it tries takes it from a seed (`test/support/effort.ts`), so that each run tries the same. An id that only
  * has to be new, such as that of a tenant, may be random.
  */

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { ByteBlocks } from '../../functions/kernel/byte-blocks.ts';
 import { exitCodes, ToolError, warn } from '../output.ts';
 
 /** The inputs of a command besides its arguments. */
@@ -34,14 +35,12 @@ async function readWithin(path: string, bytesMax: number): Promise<Buffer> {
 }
 
 async function readStdin(bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const blocks = new ByteBlocks();
   for await (const chunk of process.stdin) {
-    chunks.push(chunk as Buffer);
-    size += (chunk as Buffer).length;
-    if (size > bytesMax) throw tooLarge('Standard input', bytesMax);
+    blocks.add(chunk as Buffer);
+    if (blocks.size > bytesMax) throw tooLarge('Standard input', bytesMax);
   }
-  return Buffer.concat(chunks);
+  return blocks.whole();
 }
 
 function tooLarge(source: string, bytesMax: number): ToolError {

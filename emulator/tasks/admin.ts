@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isLoopbackHost } from '../../functions/http/loopback-host.ts';
+import { drainedBody } from '../drained-body.ts';
 import type { JobRun, Scheduler, ShownJob } from '../scheduler.ts';
 import { adminPage } from './admin-page.ts';
 import { type Faults, readFaults } from './faults.ts';
@@ -126,15 +127,10 @@ function runView({ dueAt, startedAt, endedAt, ...rest }: JobRun) {
 
 /** `undefined`, which is no valid set of switches, for invalid JSON and for a body that is too large. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes <= bodyBytesMax) chunks.push(chunk);
-  }
-  if (bytes > bodyBytesMax) return undefined;
+  const body = await drainedBody(request, bodyBytesMax);
+  if (body === null) return undefined;
   try {
-    return JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+    return JSON.parse(body) as unknown;
   } catch {
     return undefined;
   }

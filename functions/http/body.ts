@@ -1,3 +1,4 @@
+import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Framing } from './headers.ts';
 import type { RawRequest } from './message.ts';
@@ -32,17 +33,15 @@ export async function readBody(
   if (framing.length === 0) return new Uint8Array();
   if (framing.length !== null) reserve(framing.length);
   request.proceed();
-  const chunks: Uint8Array[] = [];
-  let received = 0;
+  const blocks = new ByteBlocks();
   let sizes = judge === undefined ? [] : judgedAtBytes;
   for await (const chunk of pacedChunks(request.body, limitBytes, world, policy)) {
     if (framing.length === null) reserve(chunk.length);
-    chunks.push(chunk);
-    received += chunk.length;
-    if (judge === undefined || received < (sizes[0] ?? Infinity)) continue;
-    sizes = (await judge(Buffer.concat(chunks))) ? [] : sizes.filter((size) => size > received);
+    blocks.add(chunk);
+    if (judge === undefined || blocks.size < (sizes[0] ?? Infinity)) continue;
+    sizes = (await judge(blocks.whole())) ? [] : sizes.filter((size) => size > blocks.size);
   }
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  return blocks.whole();
 }
 
 /** Refuses any body: for an operation that takes none. */

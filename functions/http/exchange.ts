@@ -4,6 +4,7 @@ import type { World } from '../kernel/world.ts';
 import { targetOf } from './bridge.ts';
 import { type ByteAllowance, createByteAllowance } from './byte-allowance.ts';
 import { connectionLines, type Turn } from './connection-line.ts';
+import { countPieces } from './counted-pieces.ts';
 import { Interruption } from './interruption.ts';
 import type { Chain, RawRequest } from './message.ts';
 import { discardPolicy, expectsContinue, send } from './send.ts';
@@ -67,6 +68,7 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
     const entry: Active = { request, controller, broken, breakBody: reject, last: false };
     active.set(request, entry);
     request.on('error', reject);
+    countPieces(request, reject);
     response.on('error', () => {});
     response.once('close', () => {
       if (!response.writableFinished) controller.abort();

@@ -1,3 +1,4 @@
+import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import { ByteStream, type Chain, type RawResponse } from './message.ts';
 
 /** Sends a request through the chain without a socket, for tests. */
@@ -75,7 +76,7 @@ function bytesOf(body: unknown): Uint8Array {
 async function bytesOfAnswer(body: RawResponse['body']): Promise<Buffer> {
   if (body === null) return Buffer.alloc(0);
   if (!(body instanceof ByteStream)) return Buffer.from(body);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body.open()) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  const blocks = new ByteBlocks();
+  for await (const chunk of body.open()) blocks.add(chunk);
+  return blocks.whole();
 }

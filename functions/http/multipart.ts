@@ -1,4 +1,5 @@
 import type { FormPart, OperationEntry } from '../../contracts/operation.ts';
+import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import type { Reserve } from './body.ts';
@@ -94,16 +95,14 @@ async function readWhole(
   if (mediaType !== null && !jsonTypes.test(mediaTypeOf(mediaType)))
     throw invalidMember(`/${name}`, 'must be JSON, sent as application/json, text/plain or without a type');
   if (!['utf-8', 'utf8', 'us-ascii'].includes(charset)) throw invalidMember(`/${name}`, 'must be UTF-8');
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const blocks = new ByteBlocks();
   for await (const chunk of parser.content()) {
-    size += chunk.length;
-    if (size > JSON_PART_BYTES_MAX)
+    if (blocks.size + chunk.length > JSON_PART_BYTES_MAX)
       throw invalidMember(`/${name}`, `must have at most ${JSON_PART_BYTES_MAX} bytes`, 'limit_exceeded');
     reserve(chunk.length);
-    chunks.push(chunk);
+    blocks.add(chunk);
   }
-  return Buffer.concat(chunks);
+  return blocks.whole();
 }
 
 /** The stream ends well only where the form ends behind it. */

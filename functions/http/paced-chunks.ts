@@ -1,4 +1,5 @@
 import { limits } from '../../contracts/generated/limits.ts';
+import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Clock, Timers } from '../kernel/world.ts';
 import { BrokenBodyError } from './message.ts';
@@ -20,6 +21,9 @@ export interface StreamWorld {
   readonly timers: Timers;
 }
 
+/** Smaller pieces are joined before a handler gets them. */
+const YIELDED_BYTES_MIN = 16 * 1024;
+
 /**
  * The chunks of a body, at most `limitBytes`. Only the waiting for the client counts against its time: at most
  * `timeoutMs` without progress, and each byte earns back the time that the slowest allowed pace takes for it.
@@ -33,19 +37,22 @@ export async function* pacedChunks(
   // By hand: leaving a `for await` early would close the connection before it carries the answer.
   const iterator = body[Symbol.asyncIterator]();
   let budgetMs = policy.timeoutMs;
+  const blocks = new ByteBlocks();
   let received = 0;
   for (;;) {
     const startedAt = world.clock.now();
     const step = await within(world.timers, budgetMs, iterator.next());
-    if (step.done === true) return;
+    if (step.done === true) break;
     received += step.value.length;
     if (received > limitBytes) throw tooLarge(limitBytes);
     const spentMs = Math.max(0, world.clock.now() - startedAt);
     const earnedMs = (step.value.length * 1000) / policy.bytesPerSecondMin;
     // Capped, so that a client cannot save up time with a fast start and then hold a connection.
     budgetMs = Math.min(policy.timeoutMs, budgetMs - spentMs + earnedMs);
-    if (step.value.length > 0) yield step.value;
+    blocks.add(step.value);
+    if (blocks.size >= YIELDED_BYTES_MIN) yield blocks.take();
   }
+  if (blocks.size > 0) yield blocks.take();
 }
 
 async function within<T>(timers: Timers, delayMs: number, action: Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PieceCount } from '../kernel/byte-blocks.ts';
 import type { Timers } from '../kernel/world.ts';
 import type { AllowancePolicy, ByteAllowance } from './byte-allowance.ts';
 import { Interruption } from './interruption.ts';
@@ -19,6 +20,8 @@ export const discardPolicy: AllowancePolicy = {
 };
 // The system delivers at most so much at once.
 const discardedAtOnceBytes = 64 * 1024;
+// Pieces of an unread body that are discarded whatever their size: each costs a turn and a timer.
+const discardedPiecesFree = 256;
 // Up to this size the rest of a body is discarded and the connection kept.
 const keptRestBytesMax = 64 * 1024;
 // A client that takes none of an answer for so long is cut off.
@@ -169,6 +172,7 @@ function discardRest(
   { timers, discarded: allowance }: Pick<SendParts, 'timers' | 'discarded'>,
 ): Promise<void> {
   return new Promise((resolve) => {
+    const pieces = new PieceCount(discardedPiecesFree);
     let discarded = 0;
     let paid = 0;
     const cancel = timers.after(lingerMs, () => done());
@@ -188,7 +192,7 @@ function discardRest(
     const onData = (chunk: Uint8Array): void => {
       settle(chunk.length);
       discarded += chunk.length;
-      if (discarded > lingerBytesMax) done();
+      if (discarded > lingerBytesMax || !pieces.passed(chunk.length)) done();
       else next();
     };
     const done = (): void => {

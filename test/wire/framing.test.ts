@@ -35,6 +35,35 @@ describe.each(hosts)('HTTP on $name', ({ start }) => {
     connection.destroy();
   });
 
+  /** A body of so many bytes, each in a chunk of its own. */
+  const oneByteChunks = (text: string) => `${text.replaceAll(/./g, (byte) => `1\r\n${byte}\r\n`)}0\r\n\r\n`;
+  const postInBytes = (text: string) => `${post(['Transfer-Encoding: chunked'], '')}${oneByteChunks(text)}`;
+
+  test('a body in chunks of one byte is read, as far as its pieces are few', async () => {
+    const answer = await send(host.port, postInBytes(JSON.stringify({ a: 'x'.repeat(1_000) })));
+    expect(answer.status, answer.body).toBe(200);
+  });
+
+  test('a body in more pieces than its bytes are worth is refused, and its connection closed', async () => {
+    const connection = await RawConnection.open(host.port);
+    connection.write(postInBytes(JSON.stringify({ a: 'x'.repeat(50_000) })));
+    const answer = await connection.answer();
+    expectProblem(answer, 400, 'malformed_request');
+    expect(answer.body).toContain('too many small pieces');
+    await connection.closed();
+    connection.destroy();
+  });
+
+  test('an unread body in tiny pieces behind a refusal is not read to its end', async () => {
+    const connection = await RawConnection.open(host.port);
+    connection.write(
+      `${request('POST', '/nowhere', ['Transfer-Encoding: chunked'], '')}${oneByteChunks('x'.repeat(50_000))}`,
+    );
+    expectProblem(await connection.answer(), 404, 'route_not_found');
+    await connection.closed();
+    connection.destroy();
+  });
+
   test.each([
     ['a length and chunks', 'Content-Length: 2\r\nTransfer-Encoding: chunked'],
     ['two lengths', 'Content-Length: 2\r\nContent-Length: 2'],

@@ -1,4 +1,5 @@
 import { isLoopbackHost } from '../../../functions/http/loopback-host.ts';
+import { gatherBytes } from '../../../functions/kernel/byte-blocks.ts';
 import type { OutgoingHttp } from '../../../functions/kernel/world.ts';
 import { exitCodes, ToolError } from '../../output.ts';
 
@@ -115,13 +116,16 @@ export class GoogleApis {
 }
 
 async function readText(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.length > answerBytesMax) throw new GoogleError('other', 'an answer is too large');
-  }
-  return text;
+  const bytes = await gatherBytes(
+    response.body ?? [],
+    answerBytesMax,
+    (fault) =>
+      new GoogleError(
+        'other',
+        fault === 'bytes' ? 'an answer is too large' : 'an answer comes in too small pieces',
+      ),
+  );
+  return bytes.toString();
 }
 
 function jsonIn(text: string): Record<string, unknown> | undefined {

@@ -1,3 +1,4 @@
+import { gatherBytes } from '../../kernel/byte-blocks.ts';
 import { delay, type OutgoingHttp, type RandomSource, type Timers } from '../../kernel/world.ts';
 import { BlobError } from '../port.ts';
 import type { Credentials } from './credentials.ts';
@@ -144,16 +145,8 @@ function bodyOf(response: Response, { answerBytesMax, answerBytes }: StorageCall
   return readInto(response, Buffer.allocUnsafeSlow(answerBytes));
 }
 
-async function readBounded(response: Response, bytesMax: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the rest.
-    if (size > bytesMax) throw tooMuch();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+function readBounded(response: Response, bytesMax: number): Promise<Uint8Array> {
+  return gatherBytes(response.body ?? [], bytesMax, tooMuch);
 }
 
 /** As much of the buffer as the answer has. */

@@ -1,3 +1,4 @@
+import { gatherBytes } from '../../kernel/byte-blocks.ts';
 import type { OutgoingHttp, Timers } from '../../kernel/world.ts';
 
 export interface KeyDocument {
@@ -43,15 +44,12 @@ async function read(url: string, http: OutgoingHttp, signal: AbortSignal): Promi
 }
 
 async function textOf(response: Response): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let bytes = 0;
-  let text = '';
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > documentBytesMax) throw new Error(`the key set is larger than ${documentBytesMax} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
+  const bytes = await gatherBytes(response.body ?? [], documentBytesMax, (fault) =>
+    fault === 'bytes'
+      ? new Error(`the key set is larger than ${documentBytesMax} bytes`)
+      : new Error('the key set came in too many small pieces'),
+  );
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
 
 /** The `max-age` of a Cache-Control field (RFC 9111 section 5.2.2.1), within 60 s and 24 h; 1 h where it has none. */

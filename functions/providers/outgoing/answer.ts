@@ -1,3 +1,4 @@
+import { gatherBytes } from '../../kernel/byte-blocks.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import { ProviderFailure } from '../failure.ts';
 
@@ -25,16 +26,15 @@ export function schemaFailure(providerStatus: string, message: string): Provider
   return new ProviderFailure('schema', providerStatus, message);
 }
 
-async function bytesOf(response: Response, bytesMax: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax)
-      throw schemaFailure('output_limit', `The provider answered more than ${bytesMax} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes);
+function bytesOf(response: Response, bytesMax: number): Promise<Uint8Array> {
+  return gatherBytes(response.body ?? [], bytesMax, (fault) =>
+    schemaFailure(
+      'output_limit',
+      fault === 'bytes'
+        ? `The provider answered more than ${bytesMax} bytes.`
+        : 'The provider answered in too many small pieces.',
+    ),
+  );
 }
 
 function refusalOf(status: number, retryAfter: string | null, now: number): ProviderFailure {

@@ -62,7 +62,7 @@ export function isAbsence(error: SvcError): boolean {
 }
 
 /** The text of UTF-8 bytes; `null` if they are not valid UTF-8. */
-function decoded(bytes: ArrayBuffer): string | null {
+function decoded(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -70,7 +70,7 @@ function decoded(bytes: ArrayBuffer): string | null {
   }
 }
 
-export function parsed(operation: string, bytes: ArrayBuffer): unknown {
+export function parsed(operation: string, bytes: Uint8Array): unknown {
   try {
     const text = decoded(bytes) ?? '';
     if (isDeep(text)) throw new RangeError('the JSON is nested too deeply');

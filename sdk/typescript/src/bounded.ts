@@ -1,5 +1,6 @@
 import { connected } from './answer.ts';
 import { APIResponseError } from './errors.ts';
+import { GatheredBytes } from './gathered.ts';
 
 /** The longest answer that the client holds in memory: twice the largest JSON answer of the service. */
 export const RESPONSE_BYTES_MAX = 128 * 1024 * 1024;
@@ -15,21 +16,19 @@ export async function boundedBody(
   operation: string,
   response: Response,
   bytesMax: number,
-): Promise<ArrayBuffer> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const reader = response.body?.getReader();
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let bytes = 0;
+  const gathered = new GatheredBytes();
   for (;;) {
     const { done, value } = (await connected(operation, async () => reader?.read())) ?? { done: true };
     if (done) break;
-    bytes += value.length;
-    if (bytes > bytesMax) {
+    if (gathered.size + value.length > bytesMax) {
       reader?.cancel().catch(() => {});
       throw new APIResponseError(`${operation}: the answer is longer than ${bytesMax} bytes.`, { operation });
     }
-    chunks.push(value);
+    gathered.add(value);
   }
-  return new Blob(chunks).arrayBuffer();
+  return gathered.whole();
 }
 
 /** The service nests no answer more deeply. */

@@ -71,7 +71,10 @@ class AsyncStreamedResponse:
     async def read(self) -> bytes:
         """The rest of the body."""
         check_open(self._closed)
-        return b"".join([chunk async for chunk in self._chunks])
+        whole = bytearray()
+        async for chunk in self._chunks:
+            whole += chunk
+        return bytes(whole)
 
     async def aclose(self) -> None:
         """Closes the connection if the body is not read to its end."""

@@ -18,15 +18,14 @@ class BoundedBody:
     def __init__(self, operation: str, form: AnswerForm | None, bytes_max: int) -> None:
         self._operation = operation
         self._bytes_max = bytes_max if form is not None else min(bytes_max, _REFUSAL_BYTES_MAX)
-        self._chunks: list[bytes] = []
-        self._length = 0
+        # One buffer: a list would keep an object for each piece, however small the pieces are.
+        self._bytes = bytearray()
 
     def add(self, chunk: bytes) -> None:
-        self._length += len(chunk)
-        if self._length > self._bytes_max:
+        if len(self._bytes) + len(chunk) > self._bytes_max:
             message = f"{self._operation}: the answer is longer than {self._bytes_max} bytes."
             raise APIResponseError(message, operation=self._operation)
-        self._chunks.append(chunk)
+        self._bytes += chunk
 
     def whole(self) -> bytes:
-        return b"".join(self._chunks)
+        return bytes(self._bytes)

@@ -70,7 +70,10 @@ class StreamedResponse:
     def read(self) -> bytes:
         """The rest of the body."""
         check_open(self._closed)
-        return b"".join(self._chunks)
+        whole = bytearray()
+        for chunk in self._chunks:
+            whole += chunk
+        return bytes(whole)
 
     def close(self) -> None:
         """Closes the connection if the body is not read to its end."""

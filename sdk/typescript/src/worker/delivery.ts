@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SvcError } from '../errors.ts';
+import { GatheredBytes } from '../gathered.ts';
 import { parseJson } from '../json-text.ts';
 import { WorkerUnavailableError } from './errors.ts';
 import type { SvcWorker } from './svc-worker.ts';
@@ -93,19 +94,17 @@ async function isVerified(request: IncomingMessage, verify: DeliveryOptions['ver
 }
 
 async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<Uint8Array | 'too large' | null> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const gathered = new GatheredBytes();
   try {
     // Keep the request open after an early return, so that it can be answered.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
-      size += chunk.length;
-      if (size > bytesMax) return 'too large';
-      chunks.push(chunk);
+      if (gathered.size + chunk.length > bytesMax) return 'too large';
+      gathered.add(chunk);
     }
   } catch {
     return null;
   }
-  return Buffer.concat(chunks);
+  return gathered.whole();
 }
 
 const RUN_ID_LENGTH_MAX = 160;

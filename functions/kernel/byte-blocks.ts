@@ -1,0 +1,103 @@
+/** Smaller pieces are copied into blocks; a piece of this size and more is kept as it came. */
+const LARGE_BYTES = 4 * 1024;
+const BLOCK_BYTES = 16 * 1024;
+/** Pieces that a stream may have whatever their size, and the bytes for which it may have one more. */
+const PIECES_FREE = 2_048;
+const BYTES_PER_PIECE = 64;
+
+/**
+ * Gathers a stream in memory. A client chooses how it cuts its bytes, and a piece of one byte takes a hundred times as much
+ * memory as its byte: small pieces are copied one behind the other, so what is held is what was received and at most one block.
+ */
+export class ByteBlocks {
+  #blocks: Uint8Array[] = [];
+  #open: Buffer | null = null;
+  #used = 0;
+  #size = 0;
+
+  /** Bytes that were added. */
+  get size(): number {
+    return this.#size;
+  }
+
+  add(piece: Uint8Array): void {
+    const { length } = piece;
+    // Most streams are one piece, which is kept as it came.
+    const isKept = length >= LARGE_BYTES || this.#size === 0;
+    this.#size += length;
+    if (isKept) {
+      this.#close();
+      if (length > 0) this.#blocks.push(piece);
+      return;
+    }
+    if (this.#open === null || this.#used + length > BLOCK_BYTES) {
+      this.#close();
+      this.#open = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    }
+    this.#open.set(piece, this.#used);
+    this.#used += length;
+  }
+
+  /** All bytes so far, in one buffer. */
+  whole(): Buffer {
+    this.#close();
+    const [only] = this.#blocks;
+    const whole =
+      only !== undefined && this.#blocks.length === 1
+        ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+        : Buffer.concat(this.#blocks, this.#size);
+    this.#blocks = whole.length > 0 ? [whole] : [];
+    return whole;
+  }
+
+  /** The same, and forgets them. */
+  take(): Buffer {
+    const taken = this.whole();
+    this.#blocks = [];
+    this.#size = 0;
+    return taken;
+  }
+
+  #close(): void {
+    if (this.#open !== null) this.#blocks.push(this.#open.subarray(0, this.#used));
+    this.#open = null;
+    this.#used = 0;
+  }
+}
+
+/** Counts the pieces of a stream: each costs the process a turn, however few bytes it has. */
+export class PieceCount {
+  #left: number;
+
+  constructor(free = PIECES_FREE) {
+    this.#left = free;
+  }
+
+  /** `false` once the stream has come in more pieces than its bytes are worth. */
+  passed(bytes: number): boolean {
+    this.#left += bytes / BYTES_PER_PIECE - 1;
+    return this.#left >= 0;
+  }
+}
+
+/** What is wrong with a stream: it has too many bytes, or too many pieces for its bytes. */
+export type StreamFault = 'bytes' | 'pieces';
+
+/**
+ * All bytes of a stream that another program sends. Throws what `refuse` makes of more than `bytesMax` bytes, and of a stream
+ * in more pieces than its bytes are worth; the rest is not read.
+ */
+export async function gatherBytes(
+  stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+  refuse: (fault: StreamFault) => Error,
+): Promise<Buffer> {
+  const blocks = new ByteBlocks();
+  const pieces = new PieceCount();
+  for await (const piece of stream) {
+    if (blocks.size + piece.byteLength > bytesMax) throw refuse('bytes');
+    if (!pieces.passed(piece.byteLength)) throw refuse('pieces');
+    blocks.add(piece);
+  }
+  return blocks.whole();
+}
