@@ -69,7 +69,7 @@ describe('the package', () => {
 
   test('holds these files and no others', () => {
     const modules =
-      'address answer bounded call call-time client common core credentials errors flatten idle index json-text link multipart operation options problem request retry transport wait-job wait-run world'
+      'address answer bounded call call-time client common core credentials errors flatten gathered idle index json-text link multipart operation options problem request retry transport wait-job wait-run world'
         .split(' ')
         .concat('client models problems version'.split(' ').map((name) => `generated/${name}`))
         .concat(
