@@ -3,23 +3,24 @@ import { PieceCount } from '../kernel/byte-blocks.ts';
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
- * Breaks the body of a request that comes in more pieces than its bytes are worth. Node joins pieces which no reader has taken
- * yet, so they are counted where they come in.
+ * Gives up a body that comes in more pieces than its bytes are worth: `refuse` gets the error, and no more of the connection is
+ * read. Node joins pieces which no reader has taken yet, so they are counted where they come in.
  */
-export function countPieces(request: IncomingMessage, breakBody: (error: Error) => void): void {
+export function countPieces(request: IncomingMessage, refuse: (error: Error) => void): void {
   const pieces = new PieceCount();
   const push = request.push.bind(request);
-  let isBroken = false;
+  let isRefused = false;
   request.push = (piece: unknown, encoding) => {
-    if (!isBroken && piece instanceof Uint8Array && !pieces.passed(piece.length)) {
-      isBroken = true;
-      breakBody(tooManyPieces());
+    if (!isRefused && piece instanceof Uint8Array && !pieces.passed(piece.length)) {
+      isRefused = true;
+      refuse(tooManyPieces());
     }
-    return push(piece, encoding);
+    // `false` stops the reading of the connection. What was already read still comes, and is dropped.
+    return isRefused && piece !== null ? false : push(piece, encoding);
   };
 }
 
 function tooManyPieces(): ServiceError {
-  const detail = 'The request body comes in too many small pieces. Send it in pieces of 64 bytes or more.';
+  const detail = 'The request body comes in too many small pieces. Send it in pieces of 128 bytes or more.';
   return new ServiceError('malformed_request', detail);
 }

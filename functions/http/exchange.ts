@@ -34,6 +34,8 @@ interface Active extends Turn {
   readonly breakBody: (error: Error) => void;
   /** The connection can carry no request behind this one. */
   last: boolean;
+  /** The rest of the body is not even read to be discarded. */
+  isGivenUp: boolean;
 }
 
 export type ExchangeWorld = Pick<World, 'clock' | 'timers'>;
@@ -65,10 +67,14 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
     const { promise: broken, reject } = Promise.withResolvers<never>();
     // The body may break while no handler reads it.
     broken.catch(() => {});
-    const entry: Active = { request, controller, broken, breakBody: reject, last: false };
+    const entry: Active = { request, controller, broken, breakBody: reject, last: false, isGivenUp: false };
     active.set(request, entry);
     request.on('error', reject);
-    countPieces(request, reject);
+    countPieces(request, (error) => {
+      entry.last = true;
+      entry.isGivenUp = true;
+      reject(error);
+    });
     response.on('error', () => {});
     response.once('close', () => {
       if (!response.writableFinished) controller.abort();
@@ -130,7 +136,8 @@ async function run(
   });
   const answer = await chain(raw);
   const close = answer.close || draining.aborted || entry.last;
-  await send(request, response, { ...answer, close }, { timers, discarded, proceeded, signal });
+  const parts = { timers, discarded, proceeded, signal, isGivenUp: entry.isGivenUp };
+  await send(request, response, { ...answer, close }, parts);
   answer.settled?.();
 }
 

@@ -33,6 +33,8 @@ export interface SendParts {
   readonly discarded: ByteAllowance;
   /** Whether the client was asked to send its body. */
   readonly proceeded: boolean;
+  /** Whether the rest of the body is not read: the connection stays open for a moment, so that the client sees the answer. */
+  readonly isGivenUp: boolean;
   /** Aborted when the client has gone or the server gives the request up. */
   readonly signal: AbortSignal;
 }
@@ -169,7 +171,7 @@ function leavesTooMuch(request: IncomingMessage): boolean {
 /** Reads on without keeping anything, until the body ends or a bound is reached. */
 function discardRest(
   request: IncomingMessage,
-  { timers, discarded: allowance }: Pick<SendParts, 'timers' | 'discarded'>,
+  { timers, discarded: allowance, isGivenUp }: Pick<SendParts, 'timers' | 'discarded' | 'isGivenUp'>,
 ): Promise<void> {
   return new Promise((resolve) => {
     const pieces = new PieceCount(discardedPiecesFree);
@@ -192,8 +194,9 @@ function discardRest(
     const onData = (chunk: Uint8Array): void => {
       settle(chunk.length);
       discarded += chunk.length;
-      if (discarded > lingerBytesMax || !pieces.passed(chunk.length)) done();
-      else next();
+      if (discarded > lingerBytesMax) done();
+      else if (pieces.passed(chunk.length)) next();
+      else request.pause();
     };
     const done = (): void => {
       request.off('data', onData);
@@ -207,6 +210,7 @@ function discardRest(
     request.once('close', done);
     // A reader that stopped in the middle of the body still listens, and no data flows beside it.
     request.removeAllListeners('readable');
+    if (isGivenUp) return;
     next();
     // A listener starts a request that was not paused before.
     request.on('data', onData);

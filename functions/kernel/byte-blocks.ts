@@ -3,7 +3,7 @@ const LARGE_BYTES = 4 * 1024;
 const BLOCK_BYTES = 16 * 1024;
 /** Pieces that a stream may have whatever their size, and the bytes for which it may have one more. */
 const PIECES_FREE = 2_048;
-const BYTES_PER_PIECE = 64;
+const BYTES_PER_PIECE = 128;
 
 /**
  * Gathers a stream in memory. A client chooses how it cuts its bytes, and a piece of one byte takes a hundred times as much

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { medianNumber, round } from './load.ts';
 import { BenchServer } from './server.ts';
 import { TENANT } from './workload.ts';
 
 /**
- * What hostile callers of HTTP cost everybody else: the longest time that `/health` takes while each attack runs, and the
- * most memory that the process has taken. Every attack has a server of its own and is bounded in count and time.
+ * What hostile callers of HTTP cost everybody else: the usual and the longest time that `/health` takes while each attack runs,
+ * and the most memory that the process has taken. Every attack has a server of its own and is bounded in count and time.
  */
 
 const PIPELINED = 15_000;
@@ -15,6 +16,7 @@ const DOCUMENT_CONTAINERS = 290_000;
 const UNREAD_ANSWERS = 70;
 const DOCUMENTS = 18;
 const DOCUMENT_BYTES = 880_000;
+const TINY_CHUNKS = '1\r\nx\r\n'.repeat(10_000);
 const ATTACK_MS = 8_000;
 
 export async function benchHostileHttp(names: readonly string[] = Object.keys(attacks)): Promise<object> {
@@ -36,14 +38,15 @@ async function measured(attack: Attack, prepare: (server: BenchServer) => Promis
     const port = Number(new URL(server.address).port);
     const endsAt = performance.now() + ATTACK_MS;
     const sockets = await attack(port);
-    let slowestMs = 0;
+    const times: number[] = [];
     while (performance.now() < endsAt) {
       const startedAt = performance.now();
       await (await fetch(`${server.address}/health`)).text();
-      slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+      times.push(performance.now() - startedAt);
     }
     for (const socket of sockets) socket.destroy();
-    return { slowestHealthMs: Math.round(slowestMs), peakMiB: peakMiB(server), idleMiB };
+    const healthMs = { median: medianNumber(times.map(round)), slowest: Math.round(Math.max(...times)) };
+    return { healthMs, peakMiB: peakMiB(server), idleMiB };
   } finally {
     await server.stop();
   }
@@ -109,9 +112,33 @@ async function restoring(port: number, snapshot: string): Promise<Socket[]> {
   return [socket];
 }
 
+/** Bodies whose every byte is a chunk of its own, one after the other over each connection. */
+const tinyChunks: Attack = async (port) => {
+  const sockets: Socket[] = [];
+  const endsAt = performance.now() + ATTACK_MS;
+  const send = (path: string): void => {
+    if (performance.now() >= endsAt) return;
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    const more = (): void => {
+      while (socket.writable && socket.write(TINY_CHUNKS));
+    };
+    socket.resume().once('connect', () => {
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`);
+      socket.write('Transfer-Encoding: chunked\r\n\r\n1\r\n"\r\n');
+      more();
+    });
+    socket.on('drain', more).on('error', () => {});
+    socket.once('close', () => send(path));
+  };
+  for (const path of ['/mcp', '/execution/runs', `/canonical/tenants/${TENANT}/restore`, '/health']) send(path);
+  return sockets;
+};
+
 const attacks: Readonly<Record<string, readonly [Attack, ((server: BenchServer) => Promise<void>)?]>> = {
   pipelinedContract: [pipelined],
   containersBody: [containersBody],
+  tinyChunks: [tinyChunks],
   restoreGarbage: [restoreGarbage],
   restoreDocuments: [restoreDocuments],
   unreadAnswers: [unreadAnswers, preload],

@@ -7,6 +7,7 @@ import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import type { Settings } from '../../functions/config/table.ts';
 import { type InjectedRequest, type InjectedResponse, inject } from '../../functions/http/host-inject.ts';
+import type { Chain } from '../../functions/http/message.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { WriteSignal } from './write-signal.ts';
@@ -29,6 +30,8 @@ export interface RunningService {
   readonly folder: string;
   /** The log, a line each. */
   readonly lines: string[];
+  /** What a host serves. */
+  readonly chain: Chain;
   readonly call: (request: InjectedRequest) => Promise<InjectedResponse>;
   /** The answer of a read of a job or a run, once it has ended; it is read again after each write. */
   readonly ended: (request: InjectedRequest) => Promise<InjectedResponse>;
@@ -100,6 +103,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     settings,
     folder,
     lines,
+    chain,
     call,
     async ended(request) {
       for (;;) {
