@@ -33,6 +33,7 @@ const PROBLEMS = `
 409 lease_not_active
 409 outbox_event_not_dead_lettered
 409 migration_checksum_conflict
+409 quota_exceeded
 412 precondition_failed
 413 payload_too_large
 413 commit_too_large

@@ -54,6 +54,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   kernel: ['contracts'],
   config: shared,
   store: shared,
+  quotas: [...shared, 'store'],
   blobs: shared,
   queue: shared,
   identity: shared,

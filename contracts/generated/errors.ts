@@ -32,6 +32,7 @@ export type ProblemCode =
   | 'lease_not_active'
   | 'outbox_event_not_dead_lettered'
   | 'migration_checksum_conflict'
+  | 'quota_exceeded'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'commit_too_large'
@@ -149,6 +150,11 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   outbox_event_not_dead_lettered: { status: 409, title: 'Outbox event not dead-lettered', retryable: false },
   /** The ledger holds the migration with another checksum. Nothing was recorded. */
   migration_checksum_conflict: { status: 409, title: 'Migration checksum conflict', retryable: false },
+  /**
+   * The tenant, the space or the run has stored as many bytes as it may. `limit` and `used` are bytes,
+   * `setting` is the key of the limit. Nothing was written. Deletions and ends of work are never refused so.
+   */
+  quota_exceeded: { status: 409, title: 'Quota exceeded', retryable: false },
   /**
    * A document is not at the expected revision, exists although it must not, or does not exist although it
    * must.

@@ -53,7 +53,7 @@ export async function createCollection(
     if (isDone(found)) return { writes: [], result: existing };
     if (existing === null) {
       const all = [{ put: policyRecord(created) }, ...writes(found, created, true)];
-      return { writes: all, result: created };
+      return { writes: all, result: created, grows: 'request' };
     }
     if (!samePolicy(existing.policy, policy)) throw otherPolicy(name);
     return { writes: writes(found, existing, false), result: existing };

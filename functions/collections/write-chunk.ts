@@ -163,7 +163,11 @@ async function writeItems(
       continueOnError,
       now: decisionTime(world.clock, arrivedAt),
     });
-    return { writes: [...writes, ...(ledger?.writes(found, result) ?? [])], result };
+    return {
+      writes: [...writes, ...(ledger?.writes(found, result) ?? [])],
+      result,
+      grows: ledger === undefined ? 'request' : 'job',
+    };
   }
 }
 

@@ -40,6 +40,7 @@ export function upsertRecord(
       return {
         writes: [{ put: recordData(collection, input, stamp) }],
         result: { key: input.key, stamp, json: recordJson(storedAs(input, stamp)) },
+        grows: 'request',
       };
     });
   });

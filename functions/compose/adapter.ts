@@ -1,5 +1,5 @@
 import { limits } from '../../contracts/generated/limits.ts';
-import type { Settings } from '../config/table.ts';
+import { type Settings, table } from '../config/table.ts';
 import type { AdapterFacts } from '../groups/execution/dependencies.ts';
 import { release } from '../release.ts';
 import type { RuntimeOptions } from '../runs/runtime.ts';
@@ -9,7 +9,7 @@ import type { RuntimeOptions } from '../runs/runtime.ts';
 /** Counter records of active runs, by provider. Several share the count where one record would be contended. */
 const COUNTER_SHARDS: Readonly<Record<string, number>> = { sqlite: 1, mysql: 1, postgresql: 8, firestore: 8 };
 
-export function optionsOf({ service, execution, canonicalStore }: Settings): RuntimeOptions {
+export function optionsOf({ service, execution, canonicalStore, quotas }: Settings): RuntimeOptions {
   return {
     ...namesOf(execution.adapter, canonicalStore.provider),
     activeRunsMax: execution.maxActiveRuns,
@@ -26,6 +26,7 @@ export function optionsOf({ service, execution, canonicalStore }: Settings): Run
     leaseExpirationsMax: execution.maxLeaseExpirations,
     traceEventsPerRunMax: limits.executionTraceEventsPerRunMax,
     artifactsPerRunMax: limits.executionArtifactsPerRunMax,
+    runArtifactBytes: { bytes: quotas.runArtifactBytesMax, setting: table.quotas.runArtifactBytesMax.key },
     concurrencyRetryDelayMs: execution.concurrencyRetryDelayMs,
     showsHandlerErrors: service.environment === 'Development',
   };

@@ -3,7 +3,10 @@ import type { Provider } from '../config/settings/storage.ts';
 import type { Settings } from '../config/table.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
 import type { World } from '../kernel/world.ts';
+import { USAGE } from '../quotas/usage-store.ts';
 import { type Collection, type RecordStore, StoreError } from '../store/port.ts';
+
+import { boundedStore } from './quotas.ts';
 
 /** The store that the settings name. */
 
@@ -71,7 +74,10 @@ async function openStore(options: StoreOptions): Promise<RecordStore> {
   const { settings, world, create, collections, watch = (store) => store } = options;
   const { clock, random, timers } = world;
   const open = openProvider[settings.canonicalStore.provider];
-  return watch(await open(settings, { clock, random, timers, collections: await collections(), create }));
+  const known = [...(await collections()), USAGE];
+  const opened = await open(settings, { clock, random, timers, collections: known, create });
+  const folder = settings.canonicalStore.provider === 'sqlite' ? dirname(databasePath(settings)) : null;
+  return watch(boundedStore(opened, settings, world, folder));
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {

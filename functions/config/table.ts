@@ -6,6 +6,7 @@ import { cloudTasks, execution, hostedWorker } from './settings/execution.ts';
 import { mcp } from './settings/mcp.ts';
 import { objects } from './settings/objects.ts';
 import { providers } from './settings/providers.ts';
+import { quotas } from './settings/quotas.ts';
 import { records } from './settings/records.ts';
 import {
   cors,
@@ -42,6 +43,7 @@ export const table = {
   hostedWorker,
   canonicalStore,
   firestore,
+  quotas,
   records,
   objects,
   artifacts,

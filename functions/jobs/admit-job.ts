@@ -40,6 +40,8 @@ export interface JobRequest {
   readonly requested?: number | null;
   readonly idempotencyKey: string | null;
   readonly correlationId?: string | null;
+  /** The job removes data: it is admitted also where its space may store nothing more. */
+  readonly frees?: boolean;
   readonly tags?: Readonly<Record<string, string>>;
 }
 
@@ -157,6 +159,7 @@ function startRequest({ options }: Runtime, plugin: JobPlugin, request: JobReque
     tags: { ...request.tags, 'svc.job': plugin.family, 'svc.admission.operation-id': request.operationId },
     operationId: request.operationId,
     job: jobOf(plugin, request),
+    frees: request.frees === true,
   };
 }
 

@@ -131,6 +131,7 @@ function decideBoth(
       { put: leftoverRecord(done, now + UNFINISHED_REST_MS, JSON.stringify(result)) },
     ],
     result,
+    grows: 'request',
   };
 }
 

@@ -18,11 +18,12 @@ export async function keepBytes(
   await parts.marks.ensure(space);
   const keys = [{ key: leftoverKey(ticket), expectAbsent: true }];
   const due = world.clock.now() + UNFINISHED_REST_MS;
-  const put = leftoverRecord({ ticket, kind, reference: ticket }, due);
+  const put = { ...leftoverRecord({ ticket, kind, reference: ticket }, due), keptOutside: bytes.length };
   await (await store()).transact(spaceScope(space), { keys }, () => {
     if (!parts.marks.isFresh(space))
       throw new ServiceError('unavailable', 'The store answered too late. Nothing was written. Try again.');
-    return { writes: [{ put }], result: null };
+    // Refused before the bytes are written: they would lie on the disk until upkeep removes them.
+    return { writes: [{ put }], result: null, grows: 'request' };
   });
   await parts.place.put(ticket, bytes);
 }

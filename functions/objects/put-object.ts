@@ -76,7 +76,11 @@ async function putSmall(
       if (lost !== null && !parts.marks.isFresh(space)) return { writes: [], result: null };
       const info = infoOf(write, received, now);
       const put = objectRecord(info, { inline: received.bytes });
-      return { writes: [{ put }, ...settleTicket(ticket, { isThere: false, lost, now })], result: info };
+      return {
+        writes: [{ put }, ...settleTicket(ticket, { isThere: false, lost, now })],
+        result: info,
+        grows: 'request',
+      };
     });
     if (written !== null) return written;
     await parts.marks.ensure(space);
@@ -102,7 +106,11 @@ async function putLarge(
     takeTicket(found, ticket);
     const info = infoOf(write, received, now);
     const put = objectRecord(info, { reference: ticket });
-    return { writes: [{ put }, ...settleTicket(ticket, { isThere: true, lost, now })], result: info };
+    return {
+      writes: [{ put }, ...settleTicket(ticket, { isThere: true, lost, now })],
+      result: info,
+      grows: 'request',
+    };
   };
   try {
     return await (await store()).transact(spaceScope(space), { gate: key, keys }, decide);

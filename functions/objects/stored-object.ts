@@ -33,6 +33,7 @@ export function objectRecord(info: ObjectInfo, content: StoredContent): RecordDa
     },
     body: 'inline' in content ? JSON.stringify(Buffer.from(content.inline).toString('base64')) : null,
     listing: { group: container, id: key, hidden: false, indexes: {} },
+    keptOutside: 'reference' in content ? contentLength : 0,
   };
 }
 

@@ -177,7 +177,9 @@ class PlanWriter {
       const spared = passed.map((at) => from + at);
       const moved = ledger === undefined ? [] : ledger.writes(found, { from, next, spared }, stamps);
       if (moved === null) return { writes: [], result: null };
-      return { writes: [...writes, ...moved], result: { count: batch.length, stamps, spared } };
+      const isRequest = ledger === undefined;
+      const grows = batch.some(({ input }) => input !== null) && (isRequest ? 'request' : 'job');
+      return { writes: [...writes, ...moved], result: { count: batch.length, stamps, spared }, grows };
     });
   }
 

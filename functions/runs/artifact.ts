@@ -4,6 +4,7 @@ import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { type RecordData, StoreError, type StoreFailure } from '../store/port.ts';
+import { uncounted } from '../store/stored-size.ts';
 import { artifactKey } from './records.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -53,6 +54,11 @@ export function artifactBlobKey(runId: string, artifactId: string, text: boolean
   return `${artifactPrefix(runId)}${artifactId}.${text ? 'txt' : 'json'}`;
 }
 
+export interface PreparedArtifact {
+  readonly record: RecordData;
+  readonly artifact: StoredArtifact;
+}
+
 /**
  * Prepares an artifact: small ones stay inline, the bytes of larger ones go to the blob store first. Throws
  * `limit_exceeded` for one over the size limit, or over the inline size without a blob store.
@@ -63,7 +69,7 @@ export async function artifactRecord(
   id: string,
   write: CheckedArtifact,
   now: number,
-): Promise<{ readonly record: RecordData; readonly artifact: StoredArtifact }> {
+): Promise<PreparedArtifact> {
   const inlineBytesMax = runtime.options.artifactInlineBytesMax;
   const contentText = textToStore(write, inlineBytesMax);
   const material = write.text ?? contentText ?? write.uri ?? '';
@@ -86,6 +92,7 @@ export async function artifactRecord(
     head,
     body: JSON.stringify({ text, content, uri: stored, metadata }),
     listing: { group: runId, id, hidden: false, indexes: { name } },
+    keptOutside: uri === stored ? 0 : sizeBytes,
   };
   return { record, artifact };
 }
@@ -135,6 +142,14 @@ async function offload(
   return { text: null, content: null, uri: blobs.uriOf(key), metadata };
 }
 
+/** Removes the bytes of an artifact that was not written after all. */
+export async function dropArtifact({ blobs: open }: Runtime, { record }: PreparedArtifact): Promise<void> {
+  if (open === null || (record.keptOutside ?? 0) === 0) return;
+  const { runId, id } = record.head;
+  const blobs = await open();
+  for (const isText of [true, false]) await blobs.remove(artifactBlobKey(String(runId), String(id), isText));
+}
+
 const STORE_FAILURES: Readonly<Partial<Record<BlobFailure, StoreFailure>>> = {
   full: 'full',
   unavailable: 'unavailable',
@@ -151,5 +166,5 @@ export function readArtifact(record: RecordData): StoredArtifact {
     StoredArtifact,
     'text' | 'content' | 'uri' | 'metadata'
   >;
-  return { ...(record.head as unknown as StoredArtifact), ...body };
+  return { ...(uncounted(record.head) as unknown as StoredArtifact), ...body };
 }

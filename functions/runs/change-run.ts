@@ -5,6 +5,7 @@ import { type ActiveCounter, countersOf, countersOfRun, decremented } from './ac
 import { afterWrite, announceChange } from './announcements.ts';
 import { heartbeatRecord, readRun, runKey, runRecord, traceKey, traceRecord } from './records.ts';
 import type { Change, Run } from './run.ts';
+import { ownerOfRun } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { overflowingTrace, type TraceLimits, withTrace } from './trace.ts';
 
@@ -16,6 +17,8 @@ export interface ChangeRequest {
   readonly mayEnd?: boolean;
   /** Whether this call may move an older part of the trace to a record of its own. */
   readonly mayMoveTrace?: boolean;
+  /** Whether the call adds data at the wish of a caller, so that the bytes of the owner bound it. A job has been admitted whole. */
+  readonly grows?: boolean;
   readonly keys?: readonly KeyRequest[];
 }
 
@@ -91,7 +94,8 @@ async function transition<R>(
       if (change === null) return { writes: [], result: { before, run: before, result } };
       if (leaseOnly) {
         const { run } = change;
-        return { writes: [{ put: heartbeatRecord(run) }, ...writes], result: { before, run, result } };
+        const all = [{ put: heartbeatRecord(run) }, ...writes];
+        return { writes: all, result: { before, run, result }, owner: ownerOfRun(run) };
       }
       const run = withTrace(change, baseId, at, traceLimits(runtime, change.run));
       const all: Write[] = [{ put: runRecord(run) }, ...writes];
@@ -101,7 +105,8 @@ async function transition<R>(
           return { writes: [], result: { missing: ending } };
         all.push(...ending.map((counter) => decremented(found, counter)));
       }
-      return { writes: all, result: { before, run, result } };
+      const grows = request.grows === true && run.job === undefined && 'request';
+      return { writes: all, result: { before, run, result }, owner: ownerOfRun(run), grows };
     },
   );
 }
@@ -120,7 +125,8 @@ async function moveTrace(runtime: Runtime, runId: string, key: RecordKey): Promi
     if (run === undefined || moving.length === 0 || found.get(key) !== undefined)
       return { writes: [], result: null };
     const trace = traceRecord(runId, moving);
-    return { writes: [{ put: { ...trace, key } }, { put: runRecord({ ...run, trace: [] }) }], result: null };
+    const writes: Write[] = [{ put: { ...trace, key } }, { put: runRecord({ ...run, trace: [] }) }];
+    return { writes, result: null, owner: ownerOfRun(run) };
   });
 }
 

@@ -41,7 +41,7 @@ export async function checkpoint(
     body: JSON.stringify({ content, metadata }),
     listing: { group: runId, id: key, hidden: false, indexes: {} },
   });
-  const request = { runId, now, mayMoveTrace: true, keys: [{ key: recordKey }] };
+  const request = { runId, now, mayMoveTrace: true, grows: true, keys: [{ key: recordKey }] };
   const { result: updatedAt } = await changeRun(runtime, request, (before, found, at) => {
     const { workerId } = activeLease(before, held, at);
     const answer = answerTo(present(before), write);

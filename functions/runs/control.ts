@@ -32,7 +32,7 @@ export async function raise(
 ): Promise<InboxEvent> {
   const prepared = preparedEvent(runtime, runId, event, now);
   const keys = valueKeys(prepared.value);
-  const request = { runId, now, mayMoveTrace: true, keys };
+  const request = { runId, now, mayMoveTrace: true, grows: true, keys };
   const { result } = await changeRun(runtime, request, (before, _, at) => {
     if (before === undefined) throw missingRun();
     guard(before);

@@ -1,6 +1,13 @@
-import { invalidMember } from '../kernel/errors.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
+import { quotaExceeded } from '../kernel/quota.ts';
 import type { KeyRequest } from '../store/port.ts';
-import { artifactRecord, type CheckedArtifact, readArtifact, type StoredArtifact } from './artifact.ts';
+import {
+  artifactRecord,
+  type CheckedArtifact,
+  dropArtifact,
+  readArtifact,
+  type StoredArtifact,
+} from './artifact.ts';
 import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
 import { artifactKey, readRun, runKey } from './records.ts';
@@ -28,15 +35,15 @@ export async function putArtifact(
   activeLease(current, held, now);
   const earlier = answerTo(present(current), name)?.artifactId;
   if (earlier !== undefined) return storedArtifact(runtime, held.runId, earlier);
-  checkRoom(runtime, present(current));
+  checkRoom(runtime, present(current), 0);
   const { scope, job } = present(current);
   // The service, not the product, names the artifacts of a job.
   if (job === undefined) runtime.policies.checkArtifactName(scope, write.name);
   const prepared = await artifactRecord(runtime, held.runId, id, write, now);
   const keys: KeyRequest[] = [{ key: prepared.record.key, expectAbsent: true }];
-  const { result: wonBy } = await changeRun(
+  const done = changeRun(
     runtime,
-    { runId: held.runId, now, mayMoveTrace: true, keys },
+    { runId: held.runId, now, mayMoveTrace: true, grows: true, keys },
     (before, _, at) => {
       const { workerId } = activeLease(before, held, at);
       const run = present(before);
@@ -45,12 +52,21 @@ export async function putArtifact(
       const { contentHash, sizeBytes } = prepared.artifact;
       const details = { artifactId: id, name: write.name, contentHash, sizeBytes };
       const event = { type: 'artifact.written', details, workerId };
-      checkRoom(runtime, run);
-      const next = withAnswer({ ...run, artifacts: run.artifacts + 1 }, name, { at, artifactId: id });
+      checkRoom(runtime, run, sizeBytes);
+      const artifactBytes = (run.artifactBytes ?? 0) + sizeBytes;
+      const grown = { ...run, artifacts: run.artifacts + 1, artifactBytes };
+      const next = withAnswer(grown, name, { at, artifactId: id });
       return { change: { run: next, events: [event] }, writes: [{ put: prepared.record }], result: id };
     },
   );
-  return wonBy === id ? prepared.artifact : storedArtifact(runtime, held.runId, wonBy);
+  const { result: wonBy } = await done.catch(async (error: unknown) => {
+    // After another failure the artifact may be there.
+    if (error instanceof ServiceError) await dropArtifact(runtime, prepared).catch(() => undefined);
+    throw error;
+  });
+  if (wonBy === id) return prepared.artifact;
+  await dropArtifact(runtime, prepared).catch(() => undefined);
+  return storedArtifact(runtime, held.runId, wonBy);
 }
 
 async function storedArtifact(runtime: Runtime, runId: string, id: string): Promise<StoredArtifact> {
@@ -61,7 +77,9 @@ async function storedArtifact(runtime: Runtime, runId: string, id: string): Prom
   return readArtifact(records[0]);
 }
 
-function checkRoom({ options }: Runtime, { artifacts }: Run): void {
+function checkRoom({ options }: Runtime, { artifacts, artifactBytes = 0 }: Run, bytes: number): void {
+  if (artifactBytes + bytes > options.runArtifactBytes.bytes)
+    throw quotaExceeded(options.runArtifactBytes, artifactBytes);
   if (artifacts < options.artifactsPerRunMax) return;
   const detail = `must be one of at most ${options.artifactsPerRunMax} of its run`;
   throw invalidMember('/artifact', detail, 'limit_exceeded');

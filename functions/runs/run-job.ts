@@ -1,3 +1,4 @@
+import type { ByteOwner } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 
 /** Makes a run a job: an operation of the service admitted it, and its handler is built in. */
@@ -49,6 +50,12 @@ export function slotOwner({ scope, job }: OwnedRun): string | null {
 /** Within whose keys the idempotency key of a job is unique, beside its space: those of its product and tenant. */
 export function keyOwner(scope: Owner | null, job: RunJob): string {
   return scope === null ? jobOwner(job) : ownerOf(scope);
+}
+
+/** Who has stored the bytes of a run. The product does not count: a caller may name any. */
+export function ownerOfRun({ scope, job }: OwnedRun): ByteOwner | null {
+  if (job !== undefined) return { kind: 'spaces', name: job.space };
+  return scope === null ? null : { kind: 'tenants', name: scope.tenantId };
 }
 
 function ownerOf({ productId, tenantId }: Owner): string {

@@ -206,6 +206,8 @@ export interface Run extends Progress {
   readonly traceDropped: number;
   /** Number of artifacts. */
   readonly artifacts: number;
+  /** Their bytes; absent before the first, and in runs of releases before 0.6.0. */
+  readonly artifactBytes?: number;
   /** Whether the run counts against the ceiling of active runs, a job against that of active jobs. */
   readonly counted: boolean;
   /** Whether it also counts against the share of its product and tenant. Runs of releases before 0.6.0 do not. */

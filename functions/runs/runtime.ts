@@ -1,5 +1,6 @@
 import type { BlobStore } from '../blobs/port.ts';
 import type { Log } from '../kernel/log.ts';
+import type { QuotaLimit } from '../kernel/quota.ts';
 import type { World } from '../kernel/world.ts';
 import type { ReadyRuns, RunQueue } from '../queue/port.ts';
 import type { RecordStore, Scope } from '../store/port.ts';
@@ -45,6 +46,8 @@ export interface RuntimeOptions {
   /** Trace entries of one run. Further events of workers are counted and dropped. */
   readonly traceEventsPerRunMax: number;
   readonly artifactsPerRunMax: number;
+  /** Bytes of all artifacts of one run. */
+  readonly runArtifactBytes: QuotaLimit;
   readonly concurrencyRetryDelayMs: number;
   /** Whether a run keeps the message of an error that its handler threw. Only in Development: it may quote stored data. */
   readonly showsHandlerErrors: boolean;

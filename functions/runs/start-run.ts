@@ -28,6 +28,7 @@ import {
 import { type LeaseGrant, leaseRun } from './rules/lease.ts';
 import { createRun, rejectionOf, type StartRequest } from './rules/start.ts';
 import { type Change, type Run, wasRefused } from './run.ts';
+import { ownerOfRun } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { withTrace } from './trace.ts';
 import { type NewValue, storedValue } from './values.ts';
@@ -200,6 +201,7 @@ async function write(
   if (oldest !== null) keys.push({ key: oldest });
   const store = await runtime.store();
   const gate = reservation ?? runKey(id);
+  const owner = ownerOfRun(request);
   return store.transact<Outcome>(runtime.scope, { gate, keys }, (found) => {
     const taken = reservation === null ? undefined : found.get(reservation);
     if (taken !== undefined && taken.head.runId !== freedOf) {
@@ -223,7 +225,7 @@ async function write(
       writes.push({ put: admissionRecord(reservation, run, request.pluginId) });
     writes.push(...counters.map((counter) => incremented(found, counter)));
     if (oldest !== null && found.get(oldest) !== undefined) writes.push({ remove: oldest });
-    return { writes, result: { kind: 'admitted', run } };
+    return { writes, result: { kind: 'admitted', run }, owner, grows: request.frees !== true && 'request' };
   });
 }
 

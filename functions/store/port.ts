@@ -185,6 +185,8 @@ export interface RecordData {
   readonly due?: number | null;
   /** Bodies filed with the record under other keys; written once, when the record is created. */
   readonly parts?: readonly Part[];
+  /** In a write: bytes that the record names and that lie outside of the store. They count to its owner. */
+  readonly keptOutside?: number;
 }
 
 export interface Listing {
@@ -242,6 +244,12 @@ export interface TransactRequest {
   readonly frees?: boolean;
 }
 
+/** Who has stored something: a tenant with the runs of its products, or a space. */
+export interface ByteOwner {
+  readonly kind: 'tenants' | 'spaces';
+  readonly name: string;
+}
+
 export interface Found {
   get(key: RecordKey): RecordData | undefined;
 }
@@ -249,6 +257,13 @@ export interface Found {
 export interface Decision<R> {
   readonly writes: readonly Write[];
   readonly result: R;
+  /** Whose the written records are, where the scope is that of the service. */
+  readonly owner?: ByteOwner | null;
+  /**
+   * The writes add bytes at the wish of a caller: they are refused once their owner has used up what it may store, and those
+   * of a `request` also once it has written what it may in a minute. Other writes count and always pass.
+   */
+  readonly grows?: 'request' | 'job' | false;
 }
 
 export type Write = { readonly put: RecordData } | { readonly remove: RecordKey };

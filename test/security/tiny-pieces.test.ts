@@ -21,21 +21,27 @@ afterAll(async () => {
 
 const routes = routesOf(allEntries).filter(({ route }) => route.method !== 'GET');
 
-test.each(routes)('$name: a body without an end, each byte a chunk, is given up', async ({ entry, route }) => {
-  const tenantId = freshTenant();
-  const params = Object.fromEntries(
-    route.path.map(({ name }) => [name, name === 'tenantId' ? tenantId : name]),
-  );
-  const { method, path } = requestOf({ entry, route }, { params, query: [], headers: [], body: undefined });
-  const type = entry.requestMediaType === 'multipart/form-data' ? 'multipart/form-data; boundary=b' : entry.requestMediaType;
-  const headers = [`Content-Type: ${type ?? 'application/json'}`, 'Transfer-Encoding: chunked'];
-  const connection = await RawConnection.open(host.address.port);
-  connection.write(`${request(method, path, headers)}${oneByteChunks}`);
-  const answer = await connection.answer();
-  expect(answer.status, answer.body).toBeGreaterThanOrEqual(400);
-  expect(answer.status, answer.body).toBeLessThan(500);
-  expect(answer.status, answer.body).not.toBe(408);
-  if (answer.status === 400) expectProblem(answer, 400, 'malformed_request');
-  await connection.closed();
-  connection.destroy();
-});
+test.each(routes)(
+  '$name: a body without an end, each byte a chunk, is given up',
+  async ({ entry, route }) => {
+    const tenantId = freshTenant();
+    const params = Object.fromEntries(
+      route.path.map(({ name }) => [name, name === 'tenantId' ? tenantId : name]),
+    );
+    const { method, path } = requestOf({ entry, route }, { params, query: [], headers: [], body: undefined });
+    const type =
+      entry.requestMediaType === 'multipart/form-data'
+        ? 'multipart/form-data; boundary=b'
+        : entry.requestMediaType;
+    const headers = [`Content-Type: ${type ?? 'application/json'}`, 'Transfer-Encoding: chunked'];
+    const connection = await RawConnection.open(host.address.port);
+    connection.write(`${request(method, path, headers)}${oneByteChunks}`);
+    const answer = await connection.answer();
+    expect(answer.status, answer.body).toBeGreaterThanOrEqual(400);
+    expect(answer.status, answer.body).toBeLessThan(500);
+    expect(answer.status, answer.body).not.toBe(408);
+    if (answer.status === 400) expectProblem(answer, 400, 'malformed_request');
+    await connection.closed();
+    connection.destroy();
+  },
+);

@@ -65,7 +65,7 @@ export class CopyOracle {
   }
 
   /** `records`: all that the scope holds from this moment on. */
-  replaced(call: AnyCall, scope: Scope, records: readonly Required<RecordData>[]): void {
+  replaced(call: AnyCall, scope: Scope, records: readonly Required<Omit<RecordData, 'keptOutside'>>[]): void {
     must(isRestore(call) && scope.name === call.params.tenantId, 'I11 tenant', 'a swap left its tenant');
     must(refusalOf(call) === null, 'I15 restore', 'a copy that is to be refused has replaced the tenant');
     const held = this.#held.get(contentHashOf(copyIn(call)));
@@ -113,7 +113,7 @@ function refusalOf(call: AnyCall): string | null {
 
 function checkRecords(
   tenantId: string,
-  records: readonly Required<RecordData>[],
+  records: readonly Required<Omit<RecordData, 'keptOutside'>>[],
   { documents, fences, events, receipts }: TenantState,
 ): void {
   const of = (name: string) => records.filter(({ key }) => key.collection === name);

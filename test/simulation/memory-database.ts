@@ -2,15 +2,15 @@ import type { RecordData, RecordKey, RecordView, Scope, Write } from '../../func
 
 /** A record as it stands, whole, and a number that no other state of any record had. */
 export interface Stored {
-  readonly record: Required<RecordData>;
+  readonly record: Kept;
   readonly version: number;
 }
 
 /** One record before and after a write. */
 export interface Change {
   readonly key: RecordKey;
-  readonly before: Required<RecordData> | undefined;
-  readonly after: Required<RecordData> | undefined;
+  readonly before: Kept | undefined;
+  readonly after: Kept | undefined;
 }
 
 /** What an in-memory store keeps; several stores over one database are several instances over one database. */
@@ -62,8 +62,11 @@ export class MemoryDatabase {
   }
 }
 
+/** What a database keeps of a record. */
+type Kept = Required<Omit<RecordData, 'keptOutside'>>;
+
 /** The record with what the write leaves out taken over. Parts are written once, when the record is created. */
-function merged(before: Required<RecordData> | undefined, put: RecordData): Required<RecordData> {
+function merged(before: Kept | undefined, put: RecordData): Kept {
   const { body, listing, search } = put;
   const record = {
     key: put.key,
@@ -78,7 +81,7 @@ function merged(before: Required<RecordData> | undefined, put: RecordData): Requ
 }
 
 /** A head view leaves body and listing out rather than null, so that writing it back keeps them. */
-export function viewOf(record: Required<RecordData>, view: RecordView): RecordData {
+export function viewOf(record: Kept, view: RecordView): RecordData {
   const { key, head, due, body, listing, parts } = record;
   if (view === 'head') return { key, head, due };
   return view === 'body' ? { key, head, due, body, listing } : { key, head, due, body, listing, parts };

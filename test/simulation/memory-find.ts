@@ -14,7 +14,7 @@ import type { Stored } from './memory-database.ts';
 import { compareUtf8 } from './memory-list.ts';
 
 interface Entry {
-  readonly record: Required<RecordData>;
+  readonly record: Required<Omit<RecordData, 'keptOutside'>>;
   readonly search: SearchEntry;
 }
 
@@ -57,7 +57,10 @@ function nearestOf(entries: readonly Entry[], request: NearestRequest): FoundNea
   return { matches, complete: true, narrowed: among !== undefined, reads: 0 };
 }
 
-function isAmong({ listing }: Required<RecordData>, { equal = {}, range, idPrefixes }: Among): boolean {
+function isAmong(
+  { listing }: Required<Omit<RecordData, 'keptOutside'>>,
+  { equal = {}, range, idPrefixes }: Among,
+): boolean {
   if (listing === null) return false;
   if (!Object.entries(equal).every(([name, value]) => listing.indexes[name] === value)) return false;
   if (idPrefixes !== undefined && !idPrefixes.some((prefix) => listing.id.startsWith(prefix))) return false;

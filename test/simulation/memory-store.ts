@@ -58,7 +58,7 @@ export interface MemoryHooks {
   readonly observed?: () => void;
   readonly applied?: (scope: Scope, changes: readonly Change[]) => void;
   /** Called at the one moment of a swap, with all that the scope holds from now on. */
-  readonly replaced?: (scope: Scope, records: readonly Required<RecordData>[]) => void;
+  readonly replaced?: (scope: Scope, records: readonly Required<Omit<RecordData, 'keptOutside'>>[]) => void;
 }
 
 /** What an attempt was shown: the version of each guarded key, and the records it may see. */

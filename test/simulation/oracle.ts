@@ -64,7 +64,7 @@ export class CommitPointOracle implements Oracle {
     });
   };
 
-  readonly replaced = (scope: Scope, records: readonly Required<RecordData>[]): void => {
+  readonly replaced = (scope: Scope, records: readonly Required<Omit<RecordData, 'keptOutside'>>[]): void => {
     this.#guard(() => {
       const call = currentCall();
       must(call !== undefined, 'internal', 'a swap belongs to no call');

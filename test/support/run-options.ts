@@ -22,6 +22,7 @@ export const RUN_OPTIONS: RuntimeOptions = {
   leaseExpirationsMax: 5,
   traceEventsPerRunMax: 10_000,
   artifactsPerRunMax: 1_000,
+  runArtifactBytes: { bytes: 1024 ** 3, setting: 'Quotas:RunArtifactBytesMax' },
   concurrencyRetryDelayMs: 100,
   showsHandlerErrors: false,
 };

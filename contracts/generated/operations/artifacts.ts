@@ -81,6 +81,7 @@ export const operations: Readonly<Record<keyof ArtifactsOperationTypes, Operatio
       'method_not_allowed',
       'request_timeout',
       'idempotency_conflict',
+      'quota_exceeded',
       'payload_too_large',
       'unsupported_media_type',
       'admission_rejected',

@@ -323,6 +323,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'method_not_allowed',
       'request_timeout',
       'idempotency_conflict',
+      'quota_exceeded',
       'payload_too_large',
       'unsupported_media_type',
       'admission_rejected',

@@ -174,6 +174,7 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
       'permission_denied',
       'method_not_allowed',
       'request_timeout',
+      'quota_exceeded',
       'precondition_failed',
       'payload_too_large',
       'unsupported_media_type',

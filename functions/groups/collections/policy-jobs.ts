@@ -37,6 +37,7 @@ export function deleteCollection(dependencies: CollectionsDependencies): Handler
       query,
       collection,
       payload: { collection },
+      frees: true,
       idempotencyKey,
     });
     return answered(dependencies, context, admitted);
@@ -46,6 +47,7 @@ export function deleteCollection(dependencies: CollectionsDependencies): Handler
 interface CollectionJobRequest {
   readonly operationId: string;
   readonly handlerId: string;
+  readonly frees?: boolean;
   readonly right: RecordAccessOperation;
   readonly query: ProductTenant;
   readonly collection: string;

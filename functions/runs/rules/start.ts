@@ -21,6 +21,8 @@ export interface StartRequest {
   readonly operationId: string;
   /** Present if an operation of the service admits the run as a job. */
   readonly job?: RunJob;
+  /** The run removes data: it starts also where its owner may store nothing more. */
+  readonly frees?: boolean;
 }
 
 /** The parts of a handler that admission needs. */

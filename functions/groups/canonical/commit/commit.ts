@@ -112,7 +112,17 @@ export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOut
     ...fences,
     ...events,
   ];
-  return { writes, result: { answeredFromReceipt: false, result } };
+  return {
+    writes,
+    result: { answeredFromReceipt: false, result },
+    grows: !onlyRemoves(plan.request) && 'request',
+  };
+}
+
+/** What a removal leaves behind, its receipt and its revision, may go beyond what the tenant may store. */
+function onlyRemoves({ mutations, fences, outbox }: CommitPlan['request']): boolean {
+  const removes = mutations.every(({ operation }) => operation === 'delete');
+  return removes && outbox.length === 0 && fences.every(({ operation }) => operation === 'release');
 }
 
 function checkReceipt(receipt: RecordData, plan: CommitPlan): void {

@@ -7,6 +7,7 @@ import { moment } from '../../../../archives/checks.ts';
 import { CanonicalText, canonicalJson } from '../../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../../kernel/errors.ts';
 import type { RecordData, RecordKey } from '../../../../store/port.ts';
+import { uncounted } from '../../../../store/stored-size.ts';
 import { receiptRecord, replayResult } from '../../commit/receipt.ts';
 import { readDocument } from '../../document/document.ts';
 import { type EventState, eventBody, eventRecord, readEvent, wireEvent } from '../../outbox/outbox-event.ts';
@@ -52,7 +53,7 @@ export function valueOf(tenantId: string, record: RecordData, nowUtc: string): R
     case EVENTS.name:
       return { collection: 'events', value: eventValue(tenantId, record, nowUtc) };
     case FENCES.name:
-      return { collection: 'fences', value: { tenantId, ...head } as unknown as FenceValue };
+      return { collection: 'fences', value: { tenantId, ...uncounted(head) } as unknown as FenceValue };
     default:
       return undefined;
   }

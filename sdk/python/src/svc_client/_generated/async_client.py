@@ -162,10 +162,10 @@ class AsyncOperations:
                 `duplicate_in_request` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `fence_conflict` (409), `fence_not_owned` (409), `document_missing` (409),
-                `outbox_event_exists` (409), `precondition_failed` (412), `payload_too_large` (413),
-                `commit_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                `outbox_event_exists` (409), `quota_exceeded` (409), `precondition_failed` (412),
+                `payload_too_large` (413), `commit_too_large` (413), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `storage_full` (503), `unavailable` (503).
 
         Operation `commitCanonicalTransaction` of the contract, here `commit_canonical_transaction`:
         docs/reference/operations.md#commitcanonicaltransaction
@@ -621,9 +621,9 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400),
                 `duplicate_in_request` (400), `content_hash_mismatch` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `payload_too_large` (413), `snapshot_too_large` (413), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `storage_full` (503), `unavailable` (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `snapshot_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `restoreCanonicalTenant` of the contract, here `restore_canonical_tenant`:
         docs/reference/operations.md#restorecanonicaltenant
@@ -1166,8 +1166,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409), `quota_exceeded`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
                 (503), `unavailable` (503).
 
@@ -1206,8 +1206,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `lease_stale` (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large`
+                (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putExternalExecutionLeaseCheckpoint` of the contract, here
@@ -1500,10 +1500,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated`
                 (401), `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed`
-                (405), `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                (405), `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startExecutionRun` of the contract, here `start_execution_run`:
         docs/reference/operations.md#startexecutionrun
@@ -1613,9 +1614,10 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `run_mismatch` (400), `unauthenticated`
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
-                `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
-                `rate_limited` (429), `inbox_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `request_timeout` (408), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `inbox_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable`
+                (503).
 
         Operation `raiseExecutionEvent` of the contract, here `raise_execution_event`:
         docs/reference/operations.md#raiseexecutionevent
@@ -1834,10 +1836,10 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `createCollection` of the contract, here `create_collection`:
         docs/reference/operations.md#createcollection
@@ -2015,10 +2017,10 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `content_hash_mismatch` (400),
                 `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `importCollection` of the contract, here `import_collection`:
         docs/reference/operations.md#importcollection
@@ -2074,10 +2076,10 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `content_hash_mismatch` (400),
                 `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startCollectionImportJob` of the contract, here `start_collection_import_job`:
         docs/reference/operations.md#startcollectionimportjob
@@ -2350,9 +2352,10 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
-                `request_timeout` (408), `precondition_failed` (412), `payload_too_large` (413),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `request_timeout` (408), `quota_exceeded` (409), `precondition_failed` (412),
+                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
 
         Operation `upsertRecord` of the contract, here `upsert_record`:
         docs/reference/operations.md#upsertrecord
@@ -2405,10 +2408,10 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `upsertRecords` of the contract, here `upsert_records`:
         docs/reference/operations.md#upsertrecords
@@ -2463,10 +2466,10 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startRecordBatchUpsertJob` of the contract, here `start_record_batch_upsert_job`:
         docs/reference/operations.md#startrecordbatchupsertjob
@@ -2667,9 +2670,9 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `precondition_failed` (412), `payload_too_large` (413), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `storage_full` (503), `unavailable` (503).
+                `quota_exceeded` (409), `precondition_failed` (412), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putObject` of the contract, here `put_object`: docs/reference/operations.md#putobject
         """
@@ -2804,10 +2807,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `collection_not_found` (404), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `ingestRecordArtifact` of the contract, here `ingest_record_artifact`:
         docs/reference/operations.md#ingestrecordartifact
@@ -2987,10 +2991,10 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startEmbeddingJob` of the contract, here `start_embedding_job`:
         docs/reference/operations.md#startembeddingjob
@@ -3530,10 +3534,10 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `runProviderCapability` of the contract, here `run_provider`:
         docs/reference/operations.md#runprovidercapability
@@ -3588,10 +3592,10 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startProviderRunJob` of the contract, here `start_provider_job`:
         docs/reference/operations.md#startproviderrunjob
@@ -3893,10 +3897,10 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startRetrievalEvaluationComparisonJob` of the contract, here
         `start_retrieval_evaluation_comparison_job`:
@@ -3946,10 +3950,10 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startRetrievalEvaluationJob` of the contract, here `start_retrieval_evaluation_job`:
         docs/reference/operations.md#startretrievalevaluationjob
@@ -4111,10 +4115,10 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400),
                 `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
                 `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `ingestRagText` of the contract, here `ingest_rag_text`:
         docs/reference/operations.md#ingestragtext
@@ -4167,10 +4171,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `ingestRagTextBatch` of the contract, here `ingest_rag_texts`:
         docs/reference/operations.md#ingestragtextbatch
@@ -4223,10 +4228,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startRagIngestionTextJob` of the contract, here `start_rag_text_ingestion_job`:
         docs/reference/operations.md#startragingestiontextjob
@@ -4278,10 +4284,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startRagIngestionBatchJob` of the contract, here `start_rag_text_batch_ingestion_job`:
         docs/reference/operations.md#startragingestionbatchjob
@@ -4616,10 +4623,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `importGraphEnvelope` of the contract, here `import_graph_envelope`:
         docs/reference/operations.md#importgraphenvelope
@@ -4871,10 +4879,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startGraphImportJob` of the contract, here `start_graph_import_job`:
         docs/reference/operations.md#startgraphimportjob
@@ -4926,10 +4935,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startGraphInspectionJob` of the contract, here `start_graph_inspection_job`:
         docs/reference/operations.md#startgraphinspectionjob
@@ -4981,10 +4991,11 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startGraphDoctorJob` of the contract, here `start_graph_doctor_job`:
         docs/reference/operations.md#startgraphdoctorjob

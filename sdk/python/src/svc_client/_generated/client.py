@@ -158,10 +158,10 @@ class Operations:
                 `duplicate_in_request` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `fence_conflict` (409), `fence_not_owned` (409), `document_missing` (409),
-                `outbox_event_exists` (409), `precondition_failed` (412), `payload_too_large` (413),
-                `commit_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                `outbox_event_exists` (409), `quota_exceeded` (409), `precondition_failed` (412),
+                `payload_too_large` (413), `commit_too_large` (413), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `storage_full` (503), `unavailable` (503).
 
         Operation `commitCanonicalTransaction` of the contract, here `commit_canonical_transaction`:
         docs/reference/operations.md#commitcanonicaltransaction
@@ -617,9 +617,9 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400),
                 `duplicate_in_request` (400), `content_hash_mismatch` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `payload_too_large` (413), `snapshot_too_large` (413), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `storage_full` (503), `unavailable` (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `snapshot_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `restoreCanonicalTenant` of the contract, here `restore_canonical_tenant`:
         docs/reference/operations.md#restorecanonicaltenant
@@ -1158,8 +1158,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409), `quota_exceeded`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
                 (503), `unavailable` (503).
 
@@ -1198,8 +1198,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `lease_stale` (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large`
+                (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putExternalExecutionLeaseCheckpoint` of the contract, here
@@ -1492,10 +1492,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated`
                 (401), `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed`
-                (405), `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                (405), `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startExecutionRun` of the contract, here `start_execution_run`:
         docs/reference/operations.md#startexecutionrun
@@ -1600,9 +1601,10 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `run_mismatch` (400), `unauthenticated`
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
-                `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
-                `rate_limited` (429), `inbox_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `request_timeout` (408), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `inbox_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable`
+                (503).
 
         Operation `raiseExecutionEvent` of the contract, here `raise_execution_event`:
         docs/reference/operations.md#raiseexecutionevent
@@ -1821,10 +1823,10 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `createCollection` of the contract, here `create_collection`:
         docs/reference/operations.md#createcollection
@@ -2002,10 +2004,10 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `content_hash_mismatch` (400),
                 `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `importCollection` of the contract, here `import_collection`:
         docs/reference/operations.md#importcollection
@@ -2061,10 +2063,10 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `content_hash_mismatch` (400),
                 `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startCollectionImportJob` of the contract, here `start_collection_import_job`:
         docs/reference/operations.md#startcollectionimportjob
@@ -2330,9 +2332,10 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
-                `request_timeout` (408), `precondition_failed` (412), `payload_too_large` (413),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `request_timeout` (408), `quota_exceeded` (409), `precondition_failed` (412),
+                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
 
         Operation `upsertRecord` of the contract, here `upsert_record`:
         docs/reference/operations.md#upsertrecord
@@ -2385,10 +2388,10 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `upsertRecords` of the contract, here `upsert_records`:
         docs/reference/operations.md#upsertrecords
@@ -2443,10 +2446,10 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startRecordBatchUpsertJob` of the contract, here `start_record_batch_upsert_job`:
         docs/reference/operations.md#startrecordbatchupsertjob
@@ -2647,9 +2650,9 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `precondition_failed` (412), `payload_too_large` (413), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `storage_full` (503), `unavailable` (503).
+                `quota_exceeded` (409), `precondition_failed` (412), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putObject` of the contract, here `put_object`: docs/reference/operations.md#putobject
         """
@@ -2784,10 +2787,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `collection_not_found` (404), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `ingestRecordArtifact` of the contract, here `ingest_record_artifact`:
         docs/reference/operations.md#ingestrecordartifact
@@ -2967,10 +2971,10 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startEmbeddingJob` of the contract, here `start_embedding_job`:
         docs/reference/operations.md#startembeddingjob
@@ -3502,10 +3506,10 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `runProviderCapability` of the contract, here `run_provider`:
         docs/reference/operations.md#runprovidercapability
@@ -3560,10 +3564,10 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
-                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startProviderRunJob` of the contract, here `start_provider_job`:
         docs/reference/operations.md#startproviderrunjob
@@ -3865,10 +3869,10 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startRetrievalEvaluationComparisonJob` of the contract, here
         `start_retrieval_evaluation_comparison_job`:
@@ -3918,10 +3922,10 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startRetrievalEvaluationJob` of the contract, here `start_retrieval_evaluation_job`:
         docs/reference/operations.md#startretrievalevaluationjob
@@ -4083,10 +4087,10 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400),
                 `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
                 `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
-                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `ingestRagText` of the contract, here `ingest_rag_text`:
         docs/reference/operations.md#ingestragtext
@@ -4139,10 +4143,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `ingestRagTextBatch` of the contract, here `ingest_rag_texts`:
         docs/reference/operations.md#ingestragtextbatch
@@ -4195,10 +4200,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startRagIngestionTextJob` of the contract, here `start_rag_text_ingestion_job`:
         docs/reference/operations.md#startragingestiontextjob
@@ -4250,10 +4256,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startRagIngestionBatchJob` of the contract, here `start_rag_text_batch_ingestion_job`:
         docs/reference/operations.md#startragingestionbatchjob
@@ -4588,10 +4595,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `importGraphEnvelope` of the contract, here `import_graph_envelope`:
         docs/reference/operations.md#importgraphenvelope
@@ -4843,10 +4851,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startGraphImportJob` of the contract, here `start_graph_import_job`:
         docs/reference/operations.md#startgraphimportjob
@@ -4898,10 +4907,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startGraphInspectionJob` of the contract, here `start_graph_inspection_job`:
         docs/reference/operations.md#startgraphinspectionjob
@@ -4953,10 +4963,11 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
 
         Operation `startGraphDoctorJob` of the contract, here `start_graph_doctor_job`:
         docs/reference/operations.md#startgraphdoctorjob

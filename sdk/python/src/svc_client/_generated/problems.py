@@ -33,6 +33,7 @@ ProblemCode: TypeAlias = Literal[
     "lease_not_active",
     "outbox_event_not_dead_lettered",
     "migration_checksum_conflict",
+    "quota_exceeded",
     "precondition_failed",
     "payload_too_large",
     "commit_too_large",

@@ -28,9 +28,10 @@ export class CanonicalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `duplicate_in_request` (400),
    * `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
    * `idempotency_conflict` (409), `fence_conflict` (409), `fence_not_owned` (409), `document_missing` (409),
-   * `outbox_event_exists` (409), `precondition_failed` (412), `payload_too_large` (413), `commit_too_large`
-   * (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `outbox_event_exists` (409), `quota_exceeded` (409), `precondition_failed` (412), `payload_too_large`
+   * (413), `commit_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `unavailable` (503).
    * @see Operation `commitCanonicalTransaction` of the contract:
    * docs/reference/operations.md#commitcanonicaltransaction
    */
@@ -373,9 +374,9 @@ export class CanonicalOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `duplicate_in_request` (400),
    * `content_hash_mismatch` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed`
-   * (405), `request_timeout` (408), `payload_too_large` (413), `snapshot_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * (405), `request_timeout` (408), `quota_exceeded` (409), `payload_too_large` (413), `snapshot_too_large`
+   * (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `restoreCanonicalTenant` of the contract:
    * docs/reference/operations.md#restorecanonicaltenant
    */

@@ -135,9 +135,9 @@ export class EmbeddingsOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `product_policy_violation`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited`
-   * (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+   * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected`
+   * (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
    * @see Operation `startEmbeddingJob` of the contract: docs/reference/operations.md#startembeddingjob
    */
   startEmbeddingJob(

@@ -335,9 +335,9 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `product_policy_violation`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409), `lease_stale`
-   * (409), `lease_not_active` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `putExternalExecutionLeaseArtifact` of the contract:
    * docs/reference/operations.md#putexternalexecutionleaseartifact
    */
@@ -363,8 +363,9 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `unavailable` (503).
    * @see Operation `putExternalExecutionLeaseCheckpoint` of the contract:
    * docs/reference/operations.md#putexternalexecutionleasecheckpoint
    */
@@ -529,7 +530,7 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+   * `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
    * `handler_not_routed` (503), `unavailable` (503).
@@ -602,9 +603,9 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `run_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `inbox_full` (429),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `unavailable` (503).
+   * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+   * `inbox_full` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `storage_full` (503), `unavailable` (503).
    * @see Operation `raiseExecutionEvent` of the contract: docs/reference/operations.md#raiseexecutionevent
    */
   raiseExecutionEvent(

@@ -90,9 +90,9 @@ export class ObjectsOperations extends ClientCore {
    * @returns 200: `ObjectInfo`. The object as it is stored.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-   * `method_not_allowed` (405), `request_timeout` (408), `precondition_failed` (412), `payload_too_large`
-   * (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `method_not_allowed` (405), `request_timeout` (408), `quota_exceeded` (409), `precondition_failed` (412),
+   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `putObject` of the contract: docs/reference/operations.md#putobject
    */
   putObject(

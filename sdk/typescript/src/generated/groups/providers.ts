@@ -316,8 +316,8 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `product_policy_violation` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
+   * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
+   * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
    * `unavailable` (503).
    * @see Operation `runProviderCapability` of the contract, here `runProvider`:
@@ -349,8 +349,8 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `product_policy_violation` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
+   * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
+   * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
    * `unavailable` (503).
    * @see Operation `startProviderRunJob` of the contract, here `startProviderJob`:

@@ -91,10 +91,10 @@ export class RagOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated`
    * (401), `permission_denied` (403), `product_policy_violation` (403), `collection_not_found` (404),
-   * `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large`
-   * (413), `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
-   * (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `handler_not_routed` (503), `unavailable` (503).
+   * `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded`
+   * (409), `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+   * `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
    * @see Operation `ingestRagText` of the contract: docs/reference/operations.md#ingestragtext
    */
   ingestRagText(
@@ -124,8 +124,8 @@ export class RagOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
+   * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
+   * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
    * `unavailable` (503).
    * @see Operation `ingestRagTextBatch` of the contract, here `ingestRagTexts`:
@@ -158,8 +158,8 @@ export class RagOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
+   * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
+   * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
    * `unavailable` (503).
    * @see Operation `startRagIngestionTextJob` of the contract, here `startRagTextIngestionJob`:
@@ -191,8 +191,8 @@ export class RagOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
+   * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
+   * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
    * `unavailable` (503).
    * @see Operation `startRagIngestionBatchJob` of the contract, here `startRagTextBatchIngestionJob`:

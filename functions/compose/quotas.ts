@@ -1,0 +1,57 @@
+import { statfsSync } from 'node:fs';
+
+import { type Settings, table } from '../config/table.ts';
+import type { QuotaLimit } from '../kernel/quota.ts';
+import type { World } from '../kernel/world.ts';
+import { Meter } from '../quotas/meter.ts';
+import { meteredStore } from '../quotas/metered-store.ts';
+import { SHARDS } from '../quotas/usage-store.ts';
+import type { ByteOwner, RecordStore } from '../store/port.ts';
+
+/** The store as owners of bytes see it. Closing it adds what is counted. */
+export function boundedStore(
+  store: RecordStore,
+  settings: Settings,
+  world: Pick<World, 'clock' | 'timers' | 'random'>,
+  folder: string | null,
+): RecordStore {
+  const [byte = 0] = world.random.bytes(1);
+  const meter = new Meter({
+    store: () => Promise.resolve(store),
+    world,
+    shard: byte % SHARDS,
+    limitOf: limitsOf(settings, folder),
+    bytesPerMinute: settings.server.writeBytesPerMinute,
+    // What could not be added stays counted, and goes with the next.
+    onFailure: () => {},
+  });
+  const close = store.close.bind(store);
+  store.close = async () => {
+    await meter.flush().catch(() => {});
+    await close();
+  };
+  return meteredStore(store, meter);
+}
+
+function limitsOf({ quotas }: Settings, folder: string | null): (owner: ByteOwner) => QuotaLimit {
+  const ofKind = {
+    tenants: { bytes: quotas.tenantBytesMax, setting: table.quotas.tenantBytesMax.key },
+    spaces: { bytes: quotas.spaceBytesMax, setting: table.quotas.spaceBytesMax.key },
+  };
+  const share = {
+    bytes: bytesOfDisk(folder, quotas.diskSharePercent),
+    setting: table.quotas.diskSharePercent.key,
+  };
+  return ({ kind }) => (share.bytes < ofKind[kind].bytes ? share : ofKind[kind]);
+}
+
+/** Without a bound where no disk is ours, or the file system does not say. */
+function bytesOfDisk(folder: string | null, percent: number): number {
+  if (folder === null) return Infinity;
+  try {
+    const { bsize, blocks } = statfsSync(folder);
+    return blocks > 0 ? Math.floor((blocks * bsize * percent) / 100) : Infinity;
+  } catch {
+    return Infinity;
+  }
+}

@@ -1,0 +1,18 @@
+import { integer } from '../kinds.ts';
+import { setting } from '../setting.ts';
+
+const GIB = 1024 ** 3;
+const TIB = 1024 ** 4;
+
+/** What one owner may store. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const quotas = {
+  tenantBytesMax: setting('Quotas:TenantBytesMax', integer(1, 1_000 * TIB), 10 * GIB,
+    'Bytes that a tenant may store: its documents with their history, and the payloads, results, checkpoints and artifacts of its runs. What adds more is refused with 409 `quota_exceeded`; deletions and ends of work never are.', { unit: 'bytes' }),
+  spaceBytesMax: setting('Quotas:SpaceBytesMax', integer(1, 1_000 * TIB), 10 * GIB,
+    'Bytes that a space may store: its records with their vectors, its objects and its traces.', { unit: 'bytes' }),
+  runArtifactBytesMax: setting('Quotas:RunArtifactBytesMax', integer(1, 1_000 * TIB), GIB,
+    'Bytes of all artifacts of one run.', { unit: 'bytes' }),
+  diskSharePercent: setting('Quotas:DiskSharePercent', integer(1, 100), 80,
+    'Share of the disk under the provider sqlite that one tenant or space may take, where that is less than its bytes.', { unit: 'percent' }),
+} as const;

@@ -1,0 +1,220 @@
+import { ServiceError } from '../kernel/errors.ts';
+import { type QuotaLimit, quotaExceeded } from '../kernel/quota.ts';
+import type { World } from '../kernel/world.ts';
+import type { ByteOwner, RecordStore } from '../store/port.ts';
+import { addUse, type KindOfUse, NO_USE, plus, readUse, type Use } from './usage-store.ts';
+
+/** A process adds what it has counted to the store after so long, or after so many bytes, and reads what others added. */
+const FLUSH_MS = 20_000;
+const FLUSH_BYTES = 8 * 1024 * 1024;
+const FRESH_MS = 30_000;
+const MINUTE_MS = 60_000;
+/** Owners that a process keeps in mind; one that has nothing to add is forgotten first. */
+const OWNERS_MAX = 10_000;
+
+export interface MeterOptions {
+  readonly store: () => Promise<RecordStore>;
+  readonly world: Pick<World, 'clock' | 'timers'>;
+  /** The shard to which this process adds, below `SHARDS`. */
+  readonly shard: number;
+  readonly limitOf: (owner: ByteOwner) => QuotaLimit;
+  /** What requests of one owner may write in a minute, in bytes, through this process. */
+  readonly bytesPerMinute: number;
+  readonly onFailure: (error: unknown) => void;
+}
+
+interface Account {
+  readonly owner: ByteOwner;
+  /** As the store said at `readAt`, with what this process has added since. */
+  stored: Use;
+  readAt: number;
+  /** Counted, and not yet added. */
+  pending: Use;
+  addedAt: number;
+  /** How often this process has added to the store. */
+  additions: number;
+  /** What requests have written in the minute that began then. */
+  minute: { readonly began: number; readonly bytes: number };
+  adding: Promise<void> | null;
+  reading: Promise<void> | null;
+}
+
+/** The process does not know yet what the owner has stored. */
+export class UnknownUse extends Error {
+  readonly owner: ByteOwner;
+
+  constructor(owner: ByteOwner) {
+    super('what the owner has stored is not known yet');
+    this.name = 'UnknownUse';
+    this.owner = owner;
+  }
+}
+
+/**
+ * What owners have stored, as this process knows it: its own writes at once, those of other processes within a minute. Counts
+ * that a killed process had not added are lost, at most 8 MiB an owner.
+ */
+export class Meter {
+  readonly #options: MeterOptions;
+  readonly #accounts = new Map<string, Account>();
+  #cancelTimer: (() => void) | null = null;
+
+  constructor(options: MeterOptions) {
+    this.#options = options;
+  }
+
+  /** Makes known what the owner has stored, before a decision that may add to it. */
+  async ready(owner: ByteOwner): Promise<void> {
+    const account = this.#account(owner);
+    if (account.readAt === 0) await this.#reading(account);
+  }
+
+  /**
+   * Throws `quota_exceeded` where so many bytes more are more than the owner may store, for a request `rate_limited` where it
+   * has written what it may in this minute, and `UnknownUse` before `ready`.
+   */
+  admit(owner: ByteOwner, bytes: number, by: 'request' | 'job'): void {
+    if (bytes <= 0) return;
+    const account = this.#account(owner);
+    if (account.readAt === 0) throw new UnknownUse(owner);
+    this.#refresh(account);
+    const limit = this.#options.limitOf(owner);
+    const used = usedOf(account);
+    if (used + bytes > limit.bytes) throw quotaExceeded(limit, used);
+    if (by === 'request') this.#pace(account, bytes);
+  }
+
+  /** Counts what a request has written to its minute. */
+  wrote(owner: ByteOwner, bytes: number): void {
+    if (bytes <= 0) return;
+    const account = this.#account(owner);
+    const { began, bytes: before } = this.#minuteOf(account);
+    account.minute = { began, bytes: before + bytes };
+  }
+
+  /** One write is smaller than the bytes of a minute, so that each fits into some minute. */
+  #pace(account: Account, bytes: number): void {
+    const { began, bytes: written } = this.#minuteOf(account);
+    if (written + bytes <= this.#options.bytesPerMinute || written === 0) return;
+    const retryAfterSeconds = Math.ceil((began + MINUTE_MS - this.#options.world.clock.now()) / 1000);
+    throw new ServiceError('rate_limited', 'The bytes that may be written in a minute are used up.', {
+      retryAfterSeconds,
+    });
+  }
+
+  #minuteOf({ minute }: Account): Account['minute'] {
+    const now = this.#options.world.clock.now();
+    return now - minute.began < MINUTE_MS ? minute : { began: now, bytes: 0 };
+  }
+
+  add(owner: ByteOwner, kind: KindOfUse, bytes: number): void {
+    if (bytes === 0) return;
+    const account = this.#account(owner);
+    account.pending = plus(account.pending, { ...NO_USE, [kind]: bytes });
+    const age = this.#options.world.clock.now() - account.addedAt;
+    const size = Math.abs(account.pending.data) + Math.abs(account.pending.runs);
+    if (age >= FLUSH_MS || size >= FLUSH_BYTES) this.#add(account).catch(this.#options.onFailure);
+    else this.#schedule();
+  }
+
+  /** What the owner has stored, of all processes. */
+  async useOf(owner: ByteOwner): Promise<Use> {
+    const account = this.#account(owner);
+    await this.#read(account);
+    return plus(account.stored, account.pending);
+  }
+
+  /** Adds everything that is counted. For the end of the process. */
+  async flush(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    await Promise.all([...this.#accounts.values()].map((account) => this.#add(account)));
+  }
+
+  /** Old figures are good enough until the new ones are there. */
+  #refresh(account: Account): void {
+    const age = this.#options.world.clock.now() - account.readAt;
+    if (age >= FRESH_MS) this.#reading(account).catch(this.#options.onFailure);
+  }
+
+  #reading(account: Account): Promise<void> {
+    account.reading ??= this.#read(account).finally(() => {
+      account.reading = null;
+    });
+    return account.reading;
+  }
+
+  #account(owner: ByteOwner): Account {
+    const id = `${owner.kind}/${owner.name}`;
+    const known = this.#accounts.get(id);
+    if (known !== undefined) return known;
+    this.#makeRoom();
+    const account: Account = {
+      owner,
+      stored: NO_USE,
+      readAt: 0,
+      pending: NO_USE,
+      addedAt: this.#options.world.clock.now(),
+      additions: 0,
+      minute: { began: 0, bytes: 0 },
+      adding: null,
+      reading: null,
+    };
+    this.#accounts.set(id, account);
+    return account;
+  }
+
+  async #read(account: Account): Promise<void> {
+    const store = await this.#options.store();
+    // What is added meanwhile may be in the answer or not.
+    for (let additions = -1; additions !== account.additions; ) {
+      await account.adding;
+      ({ additions } = account);
+      account.stored = await readUse(store, account.owner);
+    }
+    account.readAt = this.#options.world.clock.now();
+  }
+
+  async #add(account: Account): Promise<void> {
+    if (account.adding !== null) return account.adding;
+    const more = account.pending;
+    if (more.data === 0 && more.runs === 0) return;
+    account.pending = NO_USE;
+    account.additions += 1;
+    account.stored = plus(account.stored, more);
+    account.addedAt = this.#options.world.clock.now();
+    account.adding = this.#options
+      .store()
+      .then((store) => addUse(store, account.owner, this.#options.shard, more))
+      .catch((error: unknown) => {
+        account.pending = plus(account.pending, more);
+        account.stored = plus(account.stored, { data: -more.data, runs: -more.runs });
+        throw error;
+      })
+      .finally(() => {
+        account.adding = null;
+      });
+    await account.adding;
+  }
+
+  #schedule(): void {
+    this.#cancelTimer ??= this.#options.world.timers.after(FLUSH_MS, () => {
+      this.#cancelTimer = null;
+      this.flush().catch(this.#options.onFailure);
+    });
+  }
+
+  #makeRoom(): void {
+    if (this.#accounts.size < OWNERS_MAX) return;
+    for (const [id, { pending, adding, reading }] of this.#accounts) {
+      if (pending.data === 0 && pending.runs === 0 && adding === null && reading === null) {
+        this.#accounts.delete(id);
+        return;
+      }
+    }
+  }
+}
+
+function usedOf({ stored, pending }: Account): number {
+  return Math.max(0, stored.data + stored.runs + pending.data + pending.runs);
+}

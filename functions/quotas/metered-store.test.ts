@@ -1,0 +1,202 @@
+import * as fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
+import { MemoryStore } from '../../test/simulation/memory-store.ts';
+import { ManualWorld } from '../../test/support/manual-world.ts';
+import type { ByteOwner, RecordData, RecordStore, Scope } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import { Meter } from './meter.ts';
+import { meteredStore } from './metered-store.ts';
+import { readUse, USAGE_SCOPE } from './usage-store.ts';
+
+const SETTING = 'Quotas:TenantBytesMax';
+const scope: Scope = { kind: 'tenants', name: 'a' };
+const owner: ByteOwner = { kind: 'tenants', name: 'a' };
+const other: ByteOwner = { kind: 'tenants', name: 'b' };
+const runs: Scope = { kind: 'system', name: 'execution' };
+const keyOf = (id: string) => ({ collection: 'documents', id: recordId(id) });
+
+function processOn(
+  database: MemoryDatabase,
+  { limit = Infinity, bytesPerMinute = Infinity, world = new ManualWorld(), shard = 0 } = {},
+) {
+  const store: RecordStore = new MemoryStore(database);
+  const spied = vi.spyOn(store, 'transact');
+  const queries = vi.spyOn(store, 'query');
+  const meter = new Meter({
+    store: () => Promise.resolve(store),
+    world,
+    shard,
+    limitOf: () => ({ bytes: limit, setting: SETTING }),
+    bytesPerMinute,
+    onFailure(error) {
+      throw error;
+    },
+  });
+  meteredStore(store, meter);
+  const put = (
+    id: string,
+    text: string,
+    { grows = 'request', isRun = false }: { grows?: 'request' | 'job' | false; isRun?: boolean } = {},
+  ) =>
+    store.transact(isRun ? runs : scope, { keys: [{ key: keyOf(id) }] }, () => {
+      const record: RecordData = { key: keyOf(id), head: {}, body: text };
+      return { writes: [{ put: record }], result: null, grows, ...(isRun ? { owner } : {}) };
+    });
+  const remove = (id: string, from: Scope = scope) =>
+    store.transact(from, { keys: [{ key: keyOf(id) }] }, (found) => ({
+      writes: found.get(keyOf(id)) === undefined ? [] : [{ remove: keyOf(id) }],
+      result: null,
+    }));
+  return { store, meter, world, put, remove, spied, queries };
+}
+
+const bytesOf = async (store: RecordStore) => {
+  const { data, runs: ofRuns } = await readUse(store, owner);
+  return data + ofRuns;
+};
+
+describe('what an owner has stored', () => {
+  const change = fc.record({
+    id: fc.constantFrom('1', '2', '3'),
+    text: fc.option(fc.string({ maxLength: 40 })),
+    isRun: fc.boolean(),
+    process: fc.nat(1),
+  });
+
+  test('is the sum of its records, whichever process wrote and removed them', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 30 }), async (changes) => {
+        const database = new MemoryDatabase();
+        const processes = [processOn(database), processOn(database, { shard: 1 })] as const;
+        const kept = new Map<string, number>();
+        for (const { id, text, isRun, process } of changes) {
+          const { put, remove } = processes[process as 0 | 1];
+          const name = `${isRun} ${id}`;
+          if (text === null) {
+            await remove(id, isRun ? runs : scope);
+            kept.delete(name);
+          } else {
+            await put(id, text, { isRun });
+            kept.set(name, 256 + Buffer.byteLength(text));
+          }
+        }
+        for (const { meter } of processes) await meter.flush();
+        const sum = [...kept.values()].reduce((all, bytes) => all + bytes, 0);
+        expect(await bytesOf(processes[0].store)).toBe(sum);
+        expect(await readUse(processes[0].store, other)).toEqual({ data: 0, runs: 0 });
+      }),
+    );
+  });
+
+  test('counts parts, vectors and what is kept outside, and keeps its count where heads alone change', async () => {
+    const { store, meter } = processOn(new MemoryDatabase());
+    const key = keyOf('1');
+    const record: RecordData = {
+      key,
+      head: { name: 'abc' },
+      body: 'ä',
+      parts: [{ of: recordId('p'), order: '1', body: 'part' }],
+      keptOutside: 1_000,
+    };
+    await store.transact(scope, { keys: [{ key }] }, () => ({ writes: [{ put: record }], result: null }));
+    await store.transact(scope, { keys: [{ key }] }, () => ({
+      writes: [{ put: { key, head: {} } }],
+      result: null,
+    }));
+    await meter.flush();
+    expect(await bytesOf(store)).toBe(256 + 3 + 2 + 4 + 1_000);
+  });
+
+  test('is what a restore brings, and no more', async () => {
+    const { store, meter, put } = processOn(new MemoryDatabase());
+    await put('1', 'x'.repeat(500));
+    async function* records() {
+      yield { key: keyOf('2'), head: {}, body: 'four' };
+    }
+    await store.swap(scope, records(), () => {});
+    await meter.flush();
+    expect(await bytesOf(store)).toBe(256 + 4);
+  });
+});
+
+describe('a limit', () => {
+  test('refuses what grows beyond it, writes nothing, and lets everything else pass', async () => {
+    const { store, put, remove, meter } = processOn(new MemoryDatabase(), { limit: 1_000 });
+    await put('1', 'x'.repeat(500));
+    const refused = put('2', 'x'.repeat(500));
+    await expect(refused).rejects.toMatchObject({
+      code: 'quota_exceeded',
+      extensions: { limit: 1_000, used: 756, setting: SETTING },
+    });
+    expect((await store.query(scope, { by: 'keys', keys: [{ key: keyOf('2') }] })).records).toEqual([]);
+    await expect(put('3', 'x'.repeat(500), { isRun: true })).rejects.toMatchObject({
+      code: 'quota_exceeded',
+    });
+    // What ends work may grow, and what replaces a record by a smaller one does not.
+    await put('4', 'x'.repeat(900), { grows: false });
+    await put('1', 'x'.repeat(400));
+    await remove('4');
+    await remove('1');
+    await put('2', 'x'.repeat(500));
+    await meter.flush();
+    expect(await bytesOf(store)).toBe(756);
+  });
+
+  test('refuses a restore that is larger, and leaves what was there', async () => {
+    const { store, put } = processOn(new MemoryDatabase(), { limit: 1_000 });
+    await put('1', 'there');
+    async function* records() {
+      for (let n = 0; n < 10; n += 1) yield { key: keyOf(`r${n}`), head: {}, body: 'x'.repeat(100) };
+    }
+    await expect(store.swap(scope, records(), () => {})).rejects.toMatchObject({ code: 'quota_exceeded' });
+    expect((await store.query(scope, { by: 'keys', keys: [{ key: keyOf('1') }] })).records).toHaveLength(1);
+  });
+
+  test('binds in another process within a minute', async () => {
+    const world = new ManualWorld();
+    const database = new MemoryDatabase();
+    const one = processOn(database, { limit: 10_000, world });
+    const two = processOn(database, { limit: 10_000, world, shard: 1 });
+    await two.put('0', '');
+    await one.put('1', 'x'.repeat(9_000));
+    await two.put('2', 'x'.repeat(5_000));
+    world.advance(60_000);
+    await one.meter.flush();
+    // Old figures serve the call that finds them old.
+    await two.put('3', '');
+    await two.meter.useOf(owner);
+    await expect(two.put('4', 'x')).rejects.toMatchObject({ code: 'quota_exceeded' });
+  });
+});
+
+test('requests of an owner write so many bytes in a minute, and the next minute as many again', async () => {
+  const { put, world } = processOn(new MemoryDatabase(), { bytesPerMinute: 1_000 });
+  await put('1', 'x'.repeat(500));
+  world.advance(10_000);
+  await expect(put('2', 'x'.repeat(500))).rejects.toMatchObject({
+    code: 'rate_limited',
+    extensions: { retryAfterSeconds: 50 },
+  });
+  await put('3', 'x'.repeat(500), { grows: 'job' });
+  await put('3', 'x'.repeat(5_000), { grows: false });
+  await put('1', '');
+  world.advance(50_000);
+  await put('2', 'x'.repeat(5_000));
+});
+
+test('a busy owner costs each process three additions and two readings a minute, an idle one nothing', async () => {
+  const world = new ManualWorld();
+  const { put, spied, queries, meter } = processOn(new MemoryDatabase(), { world, limit: 1e9 });
+  for (let n = 0; n < 600; n += 1) {
+    await put(String(n), 'x'.repeat(100));
+    world.advance(100);
+  }
+  await meter.flush();
+  const additions = spied.mock.calls.filter(([{ name }]) => name === USAGE_SCOPE.name);
+  const readings = queries.mock.calls.filter(([{ name }]) => name === USAGE_SCOPE.name);
+  expect([additions.length, readings.length]).toEqual([expect.toBeOneOf([3, 4]), expect.toBeOneOf([2, 3])]);
+  spied.mockClear();
+  world.advance(600_000);
+  expect([spied.mock.calls.length, world.pendingTimers]).toEqual([0, 0]);
+});

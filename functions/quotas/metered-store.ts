@@ -1,0 +1,106 @@
+import type { ByteOwner, Decision, Found, RecordData, RecordStore, Scope, Write } from '../store/port.ts';
+import { type Counted, countedIn, sizeOf, withCount } from '../store/stored-size.ts';
+import { type Meter, UnknownUse } from './meter.ts';
+
+/**
+ * The same store. From now on it counts what each write adds for its owner, in the transaction that makes it, and refuses one
+ * that grows beyond what the owner may store. Reads pass as they are.
+ */
+export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
+  const transact = store.transact.bind(store);
+  const claim = store.claim.bind(store);
+  const swap = store.swap.bind(store);
+
+  store.transact = async (scope, request, decide) => {
+    const scopeOwner = ownerOf(scope);
+    let changes: readonly Counted[] = [];
+    let asked: ByteOwner | null = null;
+    const result = await knowing(meter, () =>
+      transact(scope, request, (found) => {
+        const decision = decide(found);
+        const owner = scopeOwner ?? decision.owner ?? null;
+        const weighed = weigh(decision, found, { scopeOwner, writer: owner });
+        changes = weighed.changes;
+        const { grows = false } = decision;
+        if (grows !== false && owner !== null) meter.admit(owner, sumOf(changes, owner), grows);
+        asked = grows === 'request' ? owner : null;
+        return { ...decision, writes: weighed.writes };
+      }),
+    );
+    if (asked !== null) meter.wrote(asked, sumOf(changes, asked));
+    const kind = scope.kind === 'system' ? 'runs' : 'data';
+    for (const { owner, bytes } of changes) if (owner !== null) meter.add(owner, kind, bytes);
+    return result;
+  };
+
+  // What changes heads alone counts nothing.
+  store.claim = (scope, collection, request, decide) =>
+    claim(scope, collection, request, (record, offer) => {
+      const decided = decide(record, offer);
+      const owner = ownerOf(scope);
+      return decided && { ...decided, put: withCount(decided.put, countedIn(record, owner), owner) };
+    });
+
+  store.swap = async (scope, records, verify) => {
+    const owner = ownerOf(scope);
+    if (owner === null) return swap(scope, records, verify);
+    const { data: before } = await meter.useOf(owner);
+    let bytes = 0;
+    async function* weighing(limited: ByteOwner): AsyncGenerator<RecordData> {
+      for await (const record of records) {
+        const size = sizeOf(record) ?? 0;
+        bytes += size;
+        meter.admit(limited, bytes - before, 'job');
+        yield withCount(record, { bytes: size, owner: limited }, limited);
+      }
+    }
+    await swap(scope, weighing(owner), verify);
+    meter.add(owner, 'data', bytes - before);
+  };
+  return store;
+}
+
+/** A decision rests on what its owner has stored, and shows who that is: where it is not known yet, it is made again. */
+async function knowing<R>(meter: Meter, act: () => Promise<R>): Promise<R> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof UnknownUse)) throw error;
+    await meter.ready(error.owner);
+    return act();
+  }
+}
+
+interface Owners {
+  readonly scopeOwner: ByteOwner | null;
+  readonly writer: ByteOwner | null;
+}
+
+/** The writes with their counts, and what they change: the count of each record before is taken off, the new one put on. */
+function weigh<R>(
+  { writes }: Decision<R>,
+  found: Found,
+  { scopeOwner, writer }: Owners,
+): { readonly writes: readonly Write[]; readonly changes: readonly Counted[] } {
+  const changes: Counted[] = [];
+  const all = writes.map((write): Write => {
+    const before = countedIn(found.get('put' in write ? write.put.key : write.remove), scopeOwner);
+    if (before.owner !== null) changes.push({ owner: before.owner, bytes: -before.bytes });
+    if (!('put' in write)) return write;
+    const after = { bytes: sizeOf(write.put) ?? before.bytes, owner: scopeOwner ?? before.owner ?? writer };
+    if (after.owner !== null) changes.push(after);
+    return { put: withCount(write.put, after, scopeOwner) };
+  });
+  return { writes: all, changes };
+}
+
+function sumOf(changes: readonly Counted[], { kind, name }: ByteOwner): number {
+  return changes.reduce(
+    (sum, { owner, bytes }) => (owner?.kind === kind && owner.name === name ? sum + bytes : sum),
+    0,
+  );
+}
+
+function ownerOf({ kind, name }: Scope): ByteOwner | null {
+  return kind === 'system' ? null : { kind, name };
+}

@@ -1,0 +1,64 @@
+import type { ByteOwner, Head, RecordData } from './port.ts';
+
+/** The member of a head that says what its record takes. Releases before 0.6.0 wrote none: their records count nothing. */
+const BYTES = 'countedBytes';
+/** Whose they are, where the scope of the record does not say. */
+const OWNER = 'countedFor';
+
+/** What a record was counted with when it was written last. */
+export interface Counted {
+  readonly bytes: number;
+  readonly owner: ByteOwner | null;
+}
+
+const NOTHING: Counted = { bytes: 0, owner: null };
+
+/** `scopeOwner` is the owner of all records of the scope, `null` in the scopes of the service. */
+export function countedIn(record: RecordData | undefined, scopeOwner: ByteOwner | null): Counted {
+  const bytes = record?.head[BYTES];
+  if (typeof bytes !== 'number' || !(bytes > 0)) return NOTHING;
+  return { bytes, owner: scopeOwner ?? ownerNamed(record?.head[OWNER]) };
+}
+
+/** The write with its count in the head. Without an owner it has none. */
+export function withCount(
+  put: RecordData,
+  { bytes, owner }: Counted,
+  scopeOwner: ByteOwner | null,
+): RecordData {
+  const head = uncounted(put.head);
+  if (bytes === 0 || owner === null) return { ...put, head };
+  const named = scopeOwner === null ? { [OWNER]: `${owner.kind}/${owner.name}` } : {};
+  return { ...put, head: { ...head, [BYTES]: bytes, ...named } };
+}
+
+/** Key, times and index entries of a record without any text. */
+const RECORD_BYTES = 256;
+
+/** The facts of the record alone, as they were written. */
+export function uncounted({ [BYTES]: _bytes, [OWNER]: _owner, ...head }: Head): Head {
+  return head;
+}
+
+/**
+ * What a written record takes: its texts and parts as UTF-8, four bytes for each number of its vectors, what it keeps outside
+ * of the store, and 256 bytes for the record itself. `null` where the write keeps the stored text.
+ */
+export function sizeOf({ head, body, parts = [], search, keptOutside = 0 }: RecordData): number | null {
+  if (body === undefined) return null;
+  const facts = Object.values(head).reduce<number>(
+    (sum, fact) => sum + (typeof fact === 'string' ? fact.length : 0),
+    0,
+  );
+  const texts = parts.reduce(
+    (sum, part) => sum + Buffer.byteLength(part.body),
+    Buffer.byteLength(body ?? ''),
+  );
+  const numbers = (search?.vectors ?? []).reduce((sum, { values }) => sum + values.length, 0);
+  return RECORD_BYTES + facts + texts + 4 * numbers + keptOutside;
+}
+
+function ownerNamed(text: unknown): ByteOwner | null {
+  const [, kind, name] = typeof text === 'string' ? (/^(tenants|spaces)\/(.*)$/s.exec(text) ?? []) : [];
+  return kind === undefined || name === undefined ? null : { kind: kind as ByteOwner['kind'], name };
+}
