@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { databasePath } from '../functions/compose/database-path.ts';
 import { machine } from '../functions/compose/machine.ts';
-import { databasePath } from '../functions/compose/store.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
 import { type DataPlaces, makeBackup, removeOld, verifyBackup } from './backup/backup.ts';

@@ -30,6 +30,7 @@ import { runsArchiveExportCommand, runsArchiveVerifyCommand } from './runs-archi
 import { runsArchiveRestoreCommand } from './runs-archive-restore.ts';
 import { watchStandardOutput } from './standard-output.ts';
 import { tenantDeleteCommand } from './tenant-delete.ts';
+import { usageCommand } from './usage.ts';
 
 /**
  * The operator tool: `npm run -s svc -- <command>`. Data goes to standard output, everything else to standard error.
@@ -54,6 +55,7 @@ const program = new Command('svc')
   .addCommand(mcpCommand())
   .addCommand(preflightCommand())
   .commandsGroup('Canonical store, on its database:')
+  .addCommand(usageCommand())
   .addCommand(canonicalExportCommand())
   .addCommand(canonicalRestoreCommand())
   .addCommand(canonicalArchiveExportCommand())

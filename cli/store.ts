@@ -2,9 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { compose, type Service } from '../functions/compose/compose.ts';
+import { databasePath } from '../functions/compose/database-path.ts';
 import { machine } from '../functions/compose/machine.ts';
 import { composeRunTool } from '../functions/compose/run-tool.ts';
-import { databasePath, placeOf } from '../functions/compose/store.ts';
+import { placeOf } from '../functions/compose/store.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
 import type { EventState } from '../functions/groups/canonical/outbox/outbox-event.ts';
@@ -56,6 +57,7 @@ export interface ReadStore {
 /** A store for a command. */
 export interface OpenStore extends ReadStore {
   readonly store: RecordStore;
+  readonly settings: Settings;
   /** The runs in it. */
   readonly runs: () => Promise<Runtime>;
 }
@@ -78,7 +80,7 @@ export async function withStore<R>(
     const store = await service.store();
     const { log } = service;
     const runs = () => composeRunTool({ settings, world: machine, store: service.store, log });
-    return work({ ...parts, store, runs, scan: (...request) => store.scan(...request) });
+    return work({ ...parts, settings, store, runs, scan: (...request) => store.scan(...request) });
   });
 }
 

@@ -1,7 +1,8 @@
 import { compose, type Service } from './compose/compose.ts';
+import { databasePath } from './compose/database-path.ts';
 import { machine } from './compose/machine.ts';
 import { CompositionFault } from './compose/module.ts';
-import { databasePath, foldersOpenToOthers, placeOf } from './compose/store.ts';
+import { foldersOpenToOthers, placeOf } from './compose/store.ts';
 import { faultsText } from './config/fault.ts';
 import { groupsOff, offLine } from './config/groups-off.ts';
 import { settingsHelp } from './config/help.ts';

@@ -83,6 +83,7 @@ const groupRooms = [
   'runs',
   'jobs',
   'collections',
+  'quotas',
   'traces',
   'providers',
   'embeddings',

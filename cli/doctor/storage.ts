@@ -3,9 +3,12 @@ import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { compose } from '../../functions/compose/compose.ts';
+import { databasePath } from '../../functions/compose/database-path.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { databasePath } from '../../functions/compose/store.ts';
+import { limitsOf } from '../../functions/compose/quotas.ts';
 import type { Settings } from '../../functions/config/table.ts';
+import { listUse, type OwnersUse, sumOf } from '../../functions/quotas/usage-store.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
 import { schemaVersion } from '../../functions/store/sqlite/schema.ts';
 import { searchVersion } from '../../functions/store/sqlite/search-schema.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
@@ -133,16 +136,37 @@ function look(path: string): Found {
 async function openCheck(settings: Settings): Promise<Check> {
   const { provider } = settings.canonicalStore;
   const service = compose(settings, { writeLog: () => undefined });
-  const fault = await within(answerMaxMs, () => faultOf(async () => (await service.store()).ping()));
+  let full: readonly OwnersUse[] = [];
+  const fault = await within(answerMaxMs, () =>
+    faultOf(async () => {
+      const store = await service.store();
+      await store.ping();
+      full = await nearlyFull(store, settings);
+    }),
+  );
   // A store that hangs on a read may hang on close too.
   const closed = await within(closeMaxMs, () => faultOf(() => service.close()));
   if (closed === silence) leaveSoon();
+  if (fault === undefined && full.length > 0) {
+    const message = `The provider ${provider} answers. Owners that have stored more than ${WARNED_PERCENT} percent of what they may: ${full.length}.`;
+    return warning('database', message, 'Look at svc usage, and remove data or raise Quotas.');
+  }
   if (fault === undefined) return ok('database', `The provider ${provider} answers.`);
   const remedy =
     provider === 'sqlite'
       ? 'Check CanonicalStore:DatabasePath and the rights on the file.'
       : 'Check that the database runs, and the settings that lead to it: svc config show.';
   return failed('database', `The provider ${provider} does not answer: ${fault}.`, remedy);
+}
+
+/** From here on an owner should know that its writes will be refused. */
+const WARNED_PERCENT = 80;
+
+async function nearlyFull(store: RecordStore, settings: Settings): Promise<readonly OwnersUse[]> {
+  const limitOf = limitsOf(settings);
+  return (await listUse(store)).filter(
+    ({ owner, use }) => sumOf(use) * 100 > limitOf(owner).bytes * WARNED_PERCENT,
+  );
 }
 
 const silence = 'it says nothing';

@@ -21,12 +21,12 @@ import type { Runtime } from '../runs/runtime.ts';
 import type { RecordStore } from '../store/port.ts';
 import { adapterOf, optionsOf } from './adapter.ts';
 import { processBlobsOf } from './blobs.ts';
+import { databasePath } from './database-path.ts';
 import { runAccessOf } from './identity.ts';
 import type { LayerParts } from './layer.ts';
 import { CompositionFault, loadExport } from './module.ts';
 import { pageTokensOf } from './page-tokens.ts';
 import { composeQueue } from './queue.ts';
-import { databasePath } from './store.ts';
 
 /** Role of a process in executing runs. */
 export type ExecutionRole =

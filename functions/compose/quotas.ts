@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 import { type Settings, table } from '../config/table.ts';
 import type { QuotaLimit } from '../kernel/quota.ts';
@@ -7,20 +8,20 @@ import { Meter } from '../quotas/meter.ts';
 import { meteredStore } from '../quotas/metered-store.ts';
 import { SHARDS } from '../quotas/usage-store.ts';
 import type { ByteOwner, RecordStore } from '../store/port.ts';
+import { databasePath } from './database-path.ts';
 
 /** The store as owners of bytes see it. Closing it adds what is counted. */
 export function boundedStore(
   store: RecordStore,
   settings: Settings,
   world: Pick<World, 'clock' | 'timers' | 'random'>,
-  folder: string | null,
 ): RecordStore {
   const [byte = 0] = world.random.bytes(1);
   const meter = new Meter({
     store: () => Promise.resolve(store),
     world,
     shard: byte % SHARDS,
-    limitOf: limitsOf(settings, folder),
+    limitOf: limitsOf(settings),
     bytesPerMinute: settings.server.writeBytesPerMinute,
     // What could not be added stays counted, and goes with the next.
     onFailure: () => {},
@@ -33,7 +34,10 @@ export function boundedStore(
   return meteredStore(store, meter);
 }
 
-function limitsOf({ quotas }: Settings, folder: string | null): (owner: ByteOwner) => QuotaLimit {
+/** How much each owner may store. */
+export function limitsOf(settings: Settings): (owner: ByteOwner) => QuotaLimit {
+  const { quotas, canonicalStore } = settings;
+  const folder = canonicalStore.provider === 'sqlite' ? dirname(databasePath(settings)) : null;
   const ofKind = {
     tenants: { bytes: quotas.tenantBytesMax, setting: table.quotas.tenantBytesMax.key },
     spaces: { bytes: quotas.spaceBytesMax, setting: table.quotas.spaceBytesMax.key },

@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import type { Provider } from '../config/settings/storage.ts';
 import type { Settings } from '../config/table.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
@@ -6,14 +6,10 @@ import type { World } from '../kernel/world.ts';
 import { USAGE } from '../quotas/usage-store.ts';
 import { type Collection, type RecordStore, StoreError } from '../store/port.ts';
 
+import { databasePath } from './database-path.ts';
 import { boundedStore } from './quotas.ts';
 
 /** The store that the settings name. */
-
-/** The file of the provider `sqlite`. */
-export function databasePath({ service, canonicalStore }: Settings): string {
-  return resolve(canonicalStore.databasePath ?? join(service.dataDirectory, 'svc.canonical.sqlite'));
-}
 
 /** Where the database is, for people: without user and password. */
 export function placeOf(settings: Settings): string {
@@ -76,8 +72,7 @@ async function openStore(options: StoreOptions): Promise<RecordStore> {
   const open = openProvider[settings.canonicalStore.provider];
   const known = [...(await collections()), USAGE];
   const opened = await open(settings, { clock, random, timers, collections: known, create });
-  const folder = settings.canonicalStore.provider === 'sqlite' ? dirname(databasePath(settings)) : null;
-  return watch(boundedStore(opened, settings, world, folder));
+  return watch(boundedStore(opened, settings, world));
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {

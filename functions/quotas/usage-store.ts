@@ -1,4 +1,5 @@
 import type { OwnedCollection } from '../store/ownership.ts';
+import { listPages, recordsOf } from '../store/pages.ts';
 import type { ByteOwner, RecordKey, RecordStore, Scope } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 
@@ -11,6 +12,8 @@ export const USAGE: OwnedCollection = {
 };
 export const USAGE_SCOPE: Scope = { kind: 'system', name: 'usage' };
 export const SHARDS = 4;
+const USAGE_GROUP = 'usage';
+const PAGE = 500;
 
 /** What lies in the scope of the owner itself, and what its runs have stored. */
 export const kindsOfUse = ['data', 'runs'] as const;
@@ -32,10 +35,37 @@ export async function readUse(store: RecordStore, owner: ByteOwner): Promise<Use
 
 export async function addUse(store: RecordStore, owner: ByteOwner, shard: number, more: Use): Promise<void> {
   const key = usageKey(owner, shard);
-  await store.transact(USAGE_SCOPE, { gate: key, keys: [{ key }], frees: true }, (found) => ({
-    writes: [{ put: { key, head: { ...plus(useIn(found.get(key)?.head ?? {}), more) } } }],
-    result: null,
-  }));
+  const { kind, name } = owner;
+  const listing = { group: USAGE_GROUP, id: key.id, hidden: false, indexes: {} };
+  await store.transact(USAGE_SCOPE, { gate: key, keys: [{ key }], frees: true }, (found) => {
+    const use = plus(useIn(found.get(key)?.head ?? {}), more);
+    return { writes: [{ put: { key, head: { kind, name, ...use }, listing } }], result: null };
+  });
+}
+
+export interface OwnersUse {
+  readonly owner: ByteOwner;
+  readonly use: Use;
+}
+
+/** What each owner has stored, those with the most bytes first. */
+export async function listUse(store: RecordStore): Promise<readonly OwnersUse[]> {
+  const all = new Map<string, OwnersUse>();
+  const selection = { collection: USAGE, group: USAGE_GROUP, limit: PAGE, view: 'head' } as const;
+  for await (const { head } of recordsOf(listPages(store, USAGE_SCOPE, selection))) {
+    const owner: ByteOwner = {
+      kind: head['kind'] === 'spaces' ? 'spaces' : 'tenants',
+      name: String(head['name']),
+    };
+    const id = `${owner.kind}/${owner.name}`;
+    all.set(id, { owner, use: plus(all.get(id)?.use ?? NO_USE, useIn(head)) });
+  }
+  return [...all.values()].sort((a, b) => sumOf(b.use) - sumOf(a.use));
+}
+
+/** What is counted can only be less than nothing where a killed process had not added what another removed. */
+export function sumOf({ data, runs }: Use): number {
+  return Math.max(0, data + runs);
 }
 
 export function plus(one: Use, other: Use): Use {

@@ -28,6 +28,7 @@ export class BenchTenant {
         identityPolicyCount: 0,
         tenantPoliciesEnforced: false,
         messageBytesMax: null,
+        limitOf: () => ({ bytes: 1_000_000, setting: 'Quotas:TenantBytesMax' }),
         rateLimit: { permitLimit: 1, windowSeconds: 1 },
       },
     });

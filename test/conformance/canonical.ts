@@ -5,6 +5,7 @@ import { describeCommit } from './canonical-commit.ts';
 import { describeCommitSizes } from './canonical-commit-sizes.ts';
 import { describeCopies } from './canonical-copies.ts';
 import { describeFences } from './canonical-fences.ts';
+import { describeGetUsage } from './canonical-get-usage.ts';
 import { describeIdempotency } from './canonical-idempotency.ts';
 import { describeMigrations } from './canonical-migrations.ts';
 import { describeNames } from './canonical-names.ts';
@@ -51,5 +52,6 @@ export function describeCanonical(tested: TestedStore, { rivals }: { readonly ri
     describePreflight(conformance);
     describeCopies(conformance);
     describeReadCanonicalFence(conformance);
+    describeGetUsage(conformance);
   });
 }

@@ -117,7 +117,8 @@ export class StoreContent {
     const version = this.#version.get()?.['data_version'];
     if (version !== this.#read.version) {
       const rows = this.#tables.flatMap((table) => table.all().map(({ row }) => String(row)));
-      this.#read = { version, rows: new Set(rows) };
+      // What owners have stored is added some time after the writes that are counted.
+      this.#read = { version, rows: new Set(rows.filter((row) => !row.includes('\u001Fusage\u001F'))) };
     }
     return this.#read.rows;
   }

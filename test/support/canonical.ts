@@ -34,6 +34,7 @@ export const unconfigured: Pick<CanonicalDependencies, 'log' | 'configuration'> 
     identityPolicyCount: 0,
     tenantPoliciesEnforced: false,
     messageBytesMax: null,
+    limitOf: () => ({ bytes: 1_000_000, setting: 'Quotas:TenantBytesMax' }),
     rateLimit: { permitLimit: 1, windowSeconds: 1 },
   },
 };

@@ -194,6 +194,18 @@ export interface CanonicalOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.CanonicalFence };
   };
+  /**
+   * Read the stored bytes. Answers how many bytes the tenant and the space of the same name have stored, and
+   * how many they may. Writes of the last minute may be missing.
+   * @beta
+   */
+  readonly getUsage: {
+    readonly params: { readonly tenantId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.Usage };
+  };
 }
 
 export const operations: Readonly<Record<keyof CanonicalOperationTypes, OperationEntry<keyof CanonicalOperationTypes, 'canonical'>>> = {
@@ -1323,6 +1335,56 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'unauthenticated',
       'permission_denied',
       'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  getUsage: {
+    id: 'getUsage',
+    group: 'canonical',
+    stability: 'preview',
+    authorizationClass: 'canonical-policy',
+    rateClass: 'canonical',
+    accessOperation: 'export',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getUsage',
+        method: 'GET',
+        segments: [
+          { literal: 'canonical' },
+          { literal: 'tenants' },
+          { param: 'tenantId' },
+          { literal: 'usage' },
+        ],
+        path: [
+          { name: 'tenantId', required: true, type: 'string', strict: true, minLength: 1, maxLength: 160 },
+        ],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'Usage', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
       'method_not_allowed',
       'request_timeout',
       'unsupported_media_type',

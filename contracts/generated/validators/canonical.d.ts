@@ -35,4 +35,5 @@ export declare const responseValidators: {
   readonly 'probeCanonicalStoreDataPlane:200': Validator<Models.CanonicalPreflightReport>;
   readonly 'probeCanonicalStoreDataPlane:503': Validator<Models.CanonicalPreflightReport>;
   readonly 'readCanonicalFence:200': Validator<Models.CanonicalFence>;
+  readonly 'getUsage:200': Validator<Models.Usage>;
 };

@@ -2,6 +2,7 @@ import type { Settings } from '../../config/table.ts';
 import type { CanonicalConfiguration } from '../../groups/canonical/dependencies.ts';
 import type { GroupModule } from '../group.ts';
 import { pageTokensOf } from '../page-tokens.ts';
+import { limitsOf } from '../quotas.ts';
 
 export const group: GroupModule = {
   bytesMax: 330_000,
@@ -34,6 +35,7 @@ function configurationOf(settings: Settings): CanonicalConfiguration {
     // Without a policy, Development lets every caller in: see `identity.ts`.
     tenantPoliciesEnforced: identityPolicyCount > 0,
     messageBytesMax: settings.server.messageBytesMax,
+    limitOf: limitsOf(settings),
     rateLimit,
   };
 }

@@ -1,7 +1,8 @@
 import type { Log } from '../../kernel/log.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
+import type { QuotaLimit } from '../../kernel/quota.ts';
 import type { World } from '../../kernel/world.ts';
-import type { RecordStore } from '../../store/port.ts';
+import type { ByteOwner, RecordStore } from '../../store/port.ts';
 import type { CopyGate } from './copies/copy-gate.ts';
 import type { DeliveredRetention } from './outbox/retention.ts';
 import type { OutboxWaits } from './outbox/wake.ts';
@@ -33,5 +34,7 @@ export interface CanonicalConfiguration {
   readonly tenantPoliciesEnforced: boolean;
   /** The largest answer that the platform in front carries, in bytes; `null` where there is no bound. */
   readonly messageBytesMax: number | null;
+  /** How much an owner may store. */
+  readonly limitOf: (owner: ByteOwner) => QuotaLimit;
   readonly rateLimit: { readonly permitLimit: number; readonly windowSeconds: number };
 }

@@ -15,6 +15,7 @@ import {
 } from './outbox/outbox-operations.ts';
 import { queryCanonicalOutbox } from './outbox/outbox-query.ts';
 import { preflightCanonicalStore, probeCanonicalStoreDataPlane } from './preflight/preflight-operations.ts';
+import { getUsage } from './usage/get-usage.ts';
 
 export { CopyGate } from './copies/copy-gate.ts';
 export { DeliveredRetention } from './outbox/retention.ts';
@@ -40,5 +41,6 @@ export function canonicalHandlers(dependencies: CanonicalDependencies): GroupHan
     preflightCanonicalStore: preflightCanonicalStore(dependencies),
     probeCanonicalStoreDataPlane: probeCanonicalStoreDataPlane(dependencies),
     readCanonicalFence: readCanonicalFence(dependencies),
+    getUsage: getUsage(dependencies),
   };
 }

@@ -29,6 +29,7 @@ const production: CanonicalConfiguration = {
   identityPolicyCount: 2,
   tenantPoliciesEnforced: true,
   messageBytesMax: null,
+  limitOf: () => ({ bytes: 1_000_000, setting: 'Quotas:TenantBytesMax' }),
   rateLimit: { permitLimit: 120, windowSeconds: 60 },
 };
 

@@ -715,6 +715,43 @@ export type CanonicalRestoreRequest = {
   readonly expectedContentHash?: string | null;
 };
 
+/**
+ * What one owner has stored and may store, in bytes.
+ *
+ * Preview: may change in any release.
+ *
+ * @beta
+ */
+export type StoredBytes = {
+  /**
+   * The bytes that are counted: records with their texts, history, vectors, index values and artifacts. (at
+   * least 0)
+   */
+  readonly used: number;
+  /** Those of them that belong to runs and jobs. (at least 0) */
+  readonly ofRuns: number;
+  /** Where `used` is as many, further data is refused with `quota_exceeded`. (at least 1) */
+  readonly limit: number;
+  /** The key of the setting that says so. (at most 160 characters) */
+  readonly setting: string;
+};
+
+/**
+ * The stored bytes of a tenant, and of the space of the same name.
+ *
+ * Preview: may change in any release.
+ *
+ * @beta
+ */
+export type Usage = {
+  /** The tenant. */
+  readonly tenantId: Identifier;
+  /** Documents, receipts, fences, events and runs. */
+  readonly tenant: StoredBytes;
+  /** Collections, records, objects, traces and jobs. */
+  readonly space: StoredBytes;
+};
+
 // ---- collections
 
 /** The rules of one vector of the records of a collection. */

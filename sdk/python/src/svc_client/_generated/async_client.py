@@ -810,6 +810,37 @@ class AsyncOperations:
         given = Given(path=(tenant_id, name, value))
         return await self._caller.call(spec.READ_CANONICAL_FENCE, given, options)
 
+    async def get_usage(self, tenant_id: str, *, options: AsyncCallOptions | None = None) -> models.Usage:
+        """Read the stored bytes. Answers how many bytes the tenant and the space of the same name have
+        stored, and how many they may. Writes of the last minute may be missing.
+
+        **Preview**: opt-in; any release may change it in ways that break callers.
+
+        `GET /canonical/tenants/{tenantId}/usage`; needs the access operation `export` of
+        `canonical-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
+                or number sign. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `Usage`. The stored bytes, and the limits.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getUsage` of the contract, here `get_usage`: docs/reference/operations.md#getusage
+        """
+        given = Given(path=(tenant_id,))
+        return await self._caller.call(spec.GET_USAGE, given, options)
+
     # ---- Execution runtime
 
     async def get_execution_runtime(

@@ -161,6 +161,8 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.CanonicalFence: ...
 
+    async def get_usage(self, tenant_id: str, *, options: AsyncCallOptions | None = None) -> models.Usage: ...
+
     # ---- Execution runtime
 
     async def get_execution_runtime(
@@ -1239,6 +1241,13 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.CanonicalFence]: ...
 
+    async def get_usage(
+        self,
+        tenant_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.Usage]: ...
+
     # ---- Execution runtime
 
     async def get_execution_runtime(
@@ -2309,6 +2318,13 @@ class AsyncOperationsWithStreamingResponse:
         tenant_id: str,
         name: str,
         value: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_usage(
+        self,
+        tenant_id: str,
         *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...

@@ -156,6 +156,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.CanonicalFence: ...
 
+    def get_usage(self, tenant_id: str, *, options: CallOptions | None = None) -> models.Usage: ...
+
     # ---- Execution runtime
 
     def get_execution_runtime(self, *, options: CallOptions | None = None) -> models.ExecutionRuntimeSurface: ...
@@ -1182,6 +1184,8 @@ class OperationsWithRawResponse:
         *,
         options: CallOptions | None = None,
     ) -> APIResponse[models.CanonicalFence]: ...
+
+    def get_usage(self, tenant_id: str, *, options: CallOptions | None = None) -> APIResponse[models.Usage]: ...
 
     # ---- Execution runtime
 
@@ -2240,6 +2244,8 @@ class OperationsWithStreamingResponse:
         *,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
+
+    def get_usage(self, tenant_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     # ---- Execution runtime
 

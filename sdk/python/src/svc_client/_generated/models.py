@@ -260,6 +260,7 @@ __all__ = [
     "ServerReadinessReport",
     "ServerSecurityStatus",
     "ServerStorageStatus",
+    "StoredBytes",
     "SvcGraphAssertion",
     "SvcGraphAssertionInput",
     "SvcGraphCollectionExportRequest",
@@ -311,6 +312,7 @@ __all__ = [
     "TraceRecord",
     "TraceRecordList",
     "TraceSummary",
+    "Usage",
     "VectorFieldInspection",
     "VectorFieldPolicy",
     "VectorFieldPolicyInput",
@@ -1009,6 +1011,38 @@ class CanonicalRestoreRequest(TypedDict):
     expectedContentHash: NotRequired[str | None]
     """Expected hash of the content, checked in addition to the hash in the snapshot. (at most 71 characters)
     """
+
+
+class StoredBytes(TypedDict):
+    """What one owner has stored and may store, in bytes.
+
+    Preview: may change in any release, also in ways that break callers.
+    """
+
+    used: int
+    """The bytes that are counted: records with their texts, history, vectors, index values and artifacts. (at
+    least 0)
+    """
+    ofRuns: int
+    """Those of them that belong to runs and jobs. (at least 0)"""
+    limit: int
+    """Where `used` is as many, further data is refused with `quota_exceeded`. (at least 1)"""
+    setting: str
+    """The key of the setting that says so. (at most 160 characters)"""
+
+
+class Usage(TypedDict):
+    """The stored bytes of a tenant, and of the space of the same name.
+
+    Preview: may change in any release, also in ways that break callers.
+    """
+
+    tenantId: Identifier
+    """The tenant."""
+    tenant: StoredBytes
+    """Documents, receipts, fences, events and runs."""
+    space: StoredBytes
+    """Collections, records, objects, traces and jobs."""
 
 
 # ---- collections

@@ -175,6 +175,15 @@ READ_CANONICAL_FENCE = OperationSpec(
     notice=NoticeSpec("preview", "read_canonical_fence is a preview: it may change in any release"),
 )
 
+GET_USAGE = OperationSpec(
+    "getUsage",
+    "GET",
+    "/canonical/tenants/{tenantId}/usage",
+    retry="safe",
+    answers={200: "json"},
+    notice=NoticeSpec("preview", "get_usage is a preview: it may change in any release"),
+)
+
 GET_EXECUTION_RUNTIME = OperationSpec(
     "getExecutionRuntime",
     "GET",

@@ -513,4 +513,28 @@ export class CanonicalOperations extends ClientCore {
   ): Call<Models.CanonicalFence> {
     return call(this, operations.readCanonicalFence, { path: [tenantId, name, value] }, options);
   }
+
+  /**
+   * Read the stored bytes. Answers how many bytes the tenant and the space of the same name have stored, and
+   * how many they may. Writes of the last minute may be missing.
+   *
+   * **Preview**: opt-in; any release may change it in ways that break callers.
+   *
+   * `GET /canonical/tenants/{tenantId}/usage`; needs the access operation `export` of `canonical-policy`.
+   *
+   * A read: the client retries it after a transient failure.
+   *
+   * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
+   * number sign. (1 to 160 characters)
+   * @returns 200: `Usage`. The stored bytes, and the limits.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
+   * (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * @beta
+   * @see Operation `getUsage` of the contract: docs/reference/operations.md#getusage
+   */
+  getUsage(tenantId: string, options: CallOptions = {}): Call<Models.Usage> {
+    return call(this, operations.getUsage, { path: [tenantId] }, options);
+  }
 }

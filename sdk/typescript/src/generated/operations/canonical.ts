@@ -162,3 +162,11 @@ export const readCanonicalFence: OperationSpec = {
   retry: 'safe',
   answers: { '200': 'json' },
 };
+
+export const getUsage: OperationSpec = {
+  id: 'getUsage',
+  method: 'GET',
+  path: '/canonical/tenants/{tenantId}/usage',
+  retry: 'safe',
+  answers: { '200': 'json' },
+};
