@@ -52,6 +52,11 @@ export const limits = {
   outboxWaitingCallsPerTenantMax: 32,
   /** Lease calls of all tenants together that wait at a time in one instance. Unit: calls. */
   outboxWaitingCallsMax: 1_000,
+  /**
+   * Calls of one principal that wait at a time in one instance, of each kind: lease calls for events, lease
+   * calls for runs, reads of runs; the server answers further calls at once. Unit: calls.
+   */
+  waitingCallsPerPrincipalMax: 250,
   /** Longest delay of a released event. Unit: seconds. */
   outboxRetryAfterSecondsMax: 86_400,
   /** Delay of a released event when the release names none. Unit: seconds. */
@@ -379,6 +384,15 @@ export const limits = {
   executionLeaseWaitSecondsMax: 20,
   /** Longest time that a read waits for a run to become terminal. Unit: seconds. */
   executionRunWaitSecondsMax: 20,
+  /** Lease calls for runs of all principals together that wait at a time in one instance. Unit: calls. */
+  executionLeaseWaitingCallsMax: 1_000,
+  /**
+   * Reads that wait at a time in one instance for the runs of one tenant of a product, or for the jobs of one
+   * space; the server answers further calls at once. Unit: calls.
+   */
+  executionRunWaitingCallsPerTenantMax: 64,
+  /** Reads of runs of all tenants together that wait at a time in one instance. Unit: calls. */
+  executionRunWaitingCallsMax: 1_000,
   /** Expired leases of a run before the server fails the run. Unit: leases. */
   executionLeaseExpirationsDefault: 5,
   /** Queued, waiting and running runs together, unless the deployment allows more. Unit: runs. */

@@ -1,3 +1,6 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import type { PlaceOwner } from '../kernel/waiting-places.ts';
+
 /** The identity of a caller, as far as it is proven. */
 export interface Caller {
   /**
@@ -11,4 +14,11 @@ export interface Caller {
   readonly principal: string | null;
   /** When the proof of the principal was issued, in milliseconds of the Unix epoch, where that is known. */
   readonly issuedAt?: number | null;
+}
+
+/** In whose name a call waits. Nothing that a request says makes another owner of its caller. */
+export function placeOwnerOf({ kind, principal }: Caller): PlaceOwner {
+  // Policies compare principals without regard to case.
+  const name = `caller ${principal?.toLowerCase() ?? kind}`;
+  return { name, share: limits.waitingCallsPerPrincipalMax };
 }

@@ -1,3 +1,4 @@
+import type { Place } from './waiting-places.ts';
 import type { Timers } from './world.ts';
 
 /**
@@ -6,6 +7,7 @@ import type { Timers } from './world.ts';
  */
 export class WaitingCall {
   readonly #signal: AbortSignal;
+  readonly #place: Place | null;
   readonly #cancelDeadline: () => void;
   readonly #resume = (): void => {
     const resume = this.#idle;
@@ -16,10 +18,11 @@ export class WaitingCall {
   #expired: boolean;
   #owesLook = false;
 
-  /** The call waits up to `waitMs`, and no longer once `signal` is aborted. */
-  constructor(timers: Timers, waitMs: number, signal: AbortSignal) {
+  /** The call waits up to `waitMs`, and no longer once `signal` is aborted; without a place it does not wait. It leaves the place. */
+  constructor(timers: Timers, waitMs: number, signal: AbortSignal, place: Place | null) {
     this.#signal = signal;
-    this.#expired = waitMs <= 0;
+    this.#place = place;
+    this.#expired = waitMs <= 0 || place === null;
     this.#cancelDeadline = this.#expired ? () => undefined : timers.after(waitMs, () => this.expire());
     signal.addEventListener('abort', this.#resume);
   }
@@ -27,6 +30,11 @@ export class WaitingCall {
   /** Whether the call was woken and has not looked since. */
   get owesLook(): boolean {
     return this.#owesLook;
+  }
+
+  /** Whether the time is over or the caller has left. */
+  get isOver(): boolean {
+    return this.#expired || this.#signal.aborted;
   }
 
   /** Wakes the call if it waits; `false`, without effect, while it looks. */
@@ -44,12 +52,12 @@ export class WaitingCall {
 
   /** Resolves with `true` when another look is worthwhile, and with `false` when the time is over or the caller has left. */
   async next(): Promise<boolean> {
-    if (!this.#owesLook && !this.#isOver()) {
+    if (!this.#owesLook && !this.isOver) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
       });
     }
-    if (this.#isOver()) return false;
+    if (this.isOver) return false;
     this.#owesLook = false;
     return true;
   }
@@ -60,13 +68,10 @@ export class WaitingCall {
     this.#resume();
   }
 
-  /** Releases the timer and the signal. */
+  /** Releases the place, the timer and the signal. */
   close(): void {
+    this.#place?.leave();
     this.#cancelDeadline();
     this.#signal.removeEventListener('abort', this.#resume);
-  }
-
-  #isOver(): boolean {
-    return this.#expired || this.#signal.aborted;
   }
 }

@@ -1,3 +1,5 @@
+import type { Place } from '../kernel/waiting-places.ts';
+
 /**
  * `RunQueue` carries run ids to workers. A message has no state: a worker leases the run from the store first. So
  * duplicate, late and reordered messages are harmless, and a lost one is found by maintenance.
@@ -81,8 +83,14 @@ export interface ReadyRuns {
   markAllIncomplete(): void;
   /** Runs of the handler may be ready, although no message reached this process: wakes one searcher for each. */
   hint(handlerId: string, runs?: number): void;
-  /** Enters a call that may wait up to `waitMs`. Enter before the first search, so that no run is missed during it. */
-  enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall;
+  /** Enters a call; `null`: it does not wait. Enter before the first search, so that no run is missed during it. */
+  enter(handlerIds: ReadonlySet<string>, wait: ReadyWait | null, signal: AbortSignal): ReadyCall;
+}
+
+export interface ReadyWait {
+  readonly waitMs: number;
+  /** The call leaves it; `null`: all that it may have are taken, and it does not wait. */
+  readonly place: Place | null;
 }
 
 export interface ReadyCall {

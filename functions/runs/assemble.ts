@@ -1,6 +1,8 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import type { BlobStore } from '../blobs/port.ts';
 import type { Log } from '../kernel/log.ts';
 import { OrderedIds } from '../kernel/ordered-id.ts';
+import { WaitingPlaces } from '../kernel/waiting-places.ts';
 import type { World } from '../kernel/world.ts';
 import type { ProcessQueue, RunQueue } from '../queue/port.ts';
 import type { RecordStore, Scope } from '../store/port.ts';
@@ -68,6 +70,7 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     log: parts.log,
     options: parts.options,
     watch: new RunWatch(world),
+    leasePlaces: new WaitingPlaces(limits.executionLeaseWaitingCallsMax),
     scopes: new RecentScopes(),
     refused: new RefusedRuns(),
     scopeIndex: new ScopeIndexState(),

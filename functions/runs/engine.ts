@@ -248,7 +248,7 @@ export class Engine {
     const { handlerIds } = this;
     const signal = this.#stopping.signal;
     const holder = { kind: 'process', workerId, handlerIds, ttlMs, token, mayLease: always } as const;
-    return { ...holder, waitMs: 0, isNotified: true, signal };
+    return { ...holder, wait: null, isNotified: true, signal };
   }
 
   /** Resolves when the attempt ends: `true` if the run was completed or parked, `false` if it is left to its lease. */

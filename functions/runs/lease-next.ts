@@ -1,3 +1,4 @@
+import type { PlaceOwner } from '../kernel/waiting-places.ts';
 import type { MayTake, ReadyCall } from '../queue/port.ts';
 import { leaseOldest } from './lease-oldest.ts';
 import { type LeaseWish, leaseRunById } from './lease-run.ts';
@@ -7,8 +8,8 @@ import type { Runtime } from './runtime.ts';
 import { settleDue } from './settle.ts';
 
 export interface NextWish extends LeaseWish {
-  /** How long the call may wait for a run. */
-  readonly waitMs: number;
+  /** How long the call may wait for a run, and in whose name; `null`: it does not wait. */
+  readonly wait: { readonly waitMs: number; readonly owner: PlaceOwner } | null;
   /** Whether the local queue wakes the caller for each ready run, so that it need not search for runs of other processes. */
   readonly isNotified: boolean;
   /** Aborted when the caller no longer waits for the answer. */
@@ -25,7 +26,9 @@ const TRIES_MAX = 100;
 export async function leaseNext(runtime: Runtime, wish: NextWish): Promise<Run | null> {
   const { ready } = runtime;
   if (ready === null) return leaseAnnouncedOrSearch(runtime, wish);
-  const call = ready.enter(wish.handlerIds, wish.waitMs, wish.signal);
+  const { handlerIds, wait, signal } = wish;
+  const place = wait === null ? null : runtime.leasePlaces.take([wait.owner]);
+  const call = ready.enter(handlerIds, wait === null ? null : { waitMs: wait.waitMs, place }, signal);
   const stopRechecks = recheckPeriodically(runtime, call);
   const passedOver = ({ id, handlerId }: Run) => call.passOn(handlerId, id);
   const heldBack = (run: Run) => ready.putBack(run.handlerId, { runId: run.id, owner: slotOwner(run) });

@@ -1,3 +1,6 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import { WaitingCall } from '../kernel/waiting-call.ts';
+import { type PlaceOwners, WaitingPlaces } from '../kernel/waiting-places.ts';
 import type { World } from '../kernel/world.ts';
 import type { Run } from './run.ts';
 
@@ -5,80 +8,88 @@ import type { Run } from './run.ts';
 const RECHECK_MS_MIN = 250;
 const RECHECK_MS_MAX = 4_000;
 
-/** Calls of one instance that wait at a time. Further calls are answered without waiting. */
-const CALLS_MAX = 1_000;
+/** What a read of the run has found. */
+export interface WatchedRead<Value> {
+  readonly value: Value;
+  readonly done: boolean;
+  /** In whose name the call waits for this run. */
+  readonly owners: PlaceOwners;
+}
+
+export interface RunWait {
+  readonly runId: string;
+  readonly waitMs: number;
+  /** Aborted when the caller no longer waits. */
+  readonly signal: AbortSignal;
+}
 
 /** Lets calls wait for the end of a run. */
 export class RunWatch {
-  readonly #timers: World['timers'];
-  readonly #waiting = new Map<string, Set<Wake>>();
-  #calls = 0;
+  readonly #world: Pick<World, 'clock' | 'timers'>;
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #places = new WaitingPlaces(limits.executionRunWaitingCallsMax);
 
-  constructor({ timers }: Pick<World, 'timers'>) {
-    this.#timers = timers;
+  constructor(world: Pick<World, 'clock' | 'timers'>) {
+    this.#world = world;
   }
 
   /** Wakes the calls that wait for a run that this instance has ended. */
   ended(run: Run): void {
-    for (const wake of this.#waiting.get(run.id) ?? []) wake(run);
-  }
-
-  /**
-   * Reads until the answer is `done`, the time is over or the caller has left, and returns the last answer. `read`
-   * receives the run if this instance has ended it, which saves a query.
-   */
-  async until<T>(
-    runId: string,
-    waitMs: number,
-    signal: AbortSignal,
-    read: (ended: Run | null) => Promise<{ readonly value: T; readonly done: boolean }>,
-  ): Promise<T> {
-    if (this.#calls >= CALLS_MAX) return (await read(null)).value;
-    this.#calls += 1;
-    let recheckMs = RECHECK_MS_MIN;
-    let over = false;
-    let ended: Run | null = null;
-    const stopClock = this.#timers.after(waitMs, () => {
-      over = true;
-      for (const wake of this.#waiting.get(runId) ?? []) wake(null);
-    });
-    try {
-      for (;;) {
-        const woken = this.#next(runId, recheckMs, signal);
-        try {
-          const { value, done } = await read(ended);
-          if (done || over || signal.aborted) return value;
-          ended = await woken.promise;
-        } finally {
-          // Also removes the listener if the read failed.
-          woken.cancel();
-        }
-        recheckMs = Math.min(2 * recheckMs, RECHECK_MS_MAX);
-      }
-    } finally {
-      this.#calls -= 1;
-      stopClock();
+    for (const watcher of this.#watchers.get(run.id) ?? []) {
+      watcher.ended = run;
+      watcher.call?.lookAgain();
     }
   }
 
-  /** Starts to listen before the read that follows, so that an end in between is not missed. */
-  #next(runId: string, recheckMs: number, signal: AbortSignal) {
-    const waiting = this.#waiting.get(runId) ?? new Set();
-    this.#waiting.set(runId, waiting);
-    const { promise, resolve } = Promise.withResolvers<Run | null>();
-    const wake: Wake = (ended) => {
-      stopClock();
-      signal.removeEventListener('abort', cancel);
-      waiting.delete(wake);
-      if (waiting.size === 0 && this.#waiting.get(runId) === waiting) this.#waiting.delete(runId);
-      resolve(ended);
-    };
-    const cancel = () => wake(null);
-    const stopClock = this.#timers.after(recheckMs, cancel);
-    waiting.add(wake);
-    signal.addEventListener('abort', cancel);
-    return { promise, cancel };
+  /**
+   * Reads until the answer is `done`, the time is over or the caller has left, and returns the last answer; once where as
+   * many calls wait as may. `read` receives the run if this instance has ended it, which saves a query.
+   */
+  async until<Value>(
+    { runId, waitMs, signal }: RunWait,
+    read: (ended: Run | null) => Promise<WatchedRead<Value>>,
+  ): Promise<Value> {
+    const { clock, timers } = this.#world;
+    const until = clock.now() + waitMs;
+    // Before the first read, so that an end behind it is not missed.
+    const watcher = this.#open(runId);
+    try {
+      let found = await read(null);
+      if (found.done) return found.value;
+      const place = this.#places.take(found.owners);
+      const call = new WaitingCall(timers, until - clock.now(), signal, place);
+      watcher.call = call;
+      if (watcher.ended !== null) call.lookAgain();
+      for (let recheckMs = RECHECK_MS_MIN; !found.done && !call.isOver; ) {
+        const stopRecheck = timers.after(recheckMs, () => call.lookAgain());
+        await call.next().finally(stopRecheck);
+        found = await read(watcher.ended);
+        recheckMs = Math.min(2 * recheckMs, RECHECK_MS_MAX);
+      }
+      return found.value;
+    } finally {
+      watcher.call?.close();
+      this.#close(runId, watcher);
+    }
+  }
+
+  #open(runId: string): Watcher {
+    const watchers = this.#watchers.get(runId) ?? new Set();
+    this.#watchers.set(runId, watchers);
+    const watcher: Watcher = { ended: null, call: null };
+    watchers.add(watcher);
+    return watcher;
+  }
+
+  #close(runId: string, watcher: Watcher): void {
+    const watchers = this.#watchers.get(runId);
+    watchers?.delete(watcher);
+    if (watchers?.size === 0) this.#watchers.delete(runId);
   }
 }
 
-type Wake = (ended: Run | null) => void;
+interface Watcher {
+  /** The run, once this instance has ended it. */
+  ended: Run | null;
+  call: WaitingCall | null;
+}

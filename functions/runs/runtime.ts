@@ -1,6 +1,7 @@
 import type { BlobStore } from '../blobs/port.ts';
 import type { Log } from '../kernel/log.ts';
 import type { QuotaLimit } from '../kernel/quota.ts';
+import type { WaitingPlaces } from '../kernel/waiting-places.ts';
 import type { World } from '../kernel/world.ts';
 import type { ReadyRuns, RunQueue } from '../queue/port.ts';
 import type { RecordStore, Scope } from '../store/port.ts';
@@ -72,6 +73,8 @@ export interface Runtime {
   readonly log: Log;
   readonly options: RuntimeOptions;
   readonly watch: RunWatch;
+  /** Of the lease calls that wait for a run. */
+  readonly leasePlaces: WaitingPlaces;
   readonly scopes: RecentScopes;
   readonly refused: RefusedRuns;
   readonly scopeIndex: ScopeIndexState;

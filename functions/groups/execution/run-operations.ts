@@ -1,14 +1,17 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import type { Handler } from '../../http/handler.ts';
-import type { Caller } from '../../identity/caller.ts';
+import { type Caller, placeOwnerOf } from '../../identity/caller.ts';
 import { serviceIdentityOf } from '../../identity/execution-access.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { checkJson } from '../../kernel/json-bytes.ts';
+import type { PlaceOwners } from '../../kernel/waiting-places.ts';
 import { statusUri } from '../../runs/admission.ts';
 import { cancel, type RunGuard, raise } from '../../runs/control.ts';
 import { missingRun } from '../../runs/held.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
 import { findCheckpoint, requireRun } from '../../runs/read-runs.ts';
 import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
+import { slotOwner } from '../../runs/run-job.ts';
 import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
@@ -66,14 +69,24 @@ export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'g
     const look = async (known: Run | null) => {
       const run = known ?? (await requireRun(runtime, runId));
       guard(run);
-      return { value: run, done: isTerminal(run.status) };
+      return { value: run, done: isTerminal(run.status), owners: waitOwners(caller, run) };
     };
     const waitMs = Math.ceil((query.waitSeconds ?? 0) * 1_000);
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
     const run =
-      waitMs === 0 ? (await look(null)).value : await runtime.watch.until(runId, waitMs, ended, look);
+      waitMs === 0
+        ? (await look(null)).value
+        : await runtime.watch.until({ runId, waitMs, signal: ended }, look);
     return { status: 200, body: await wireRun(runtime, run, { includeResult: query.includeResult ?? true }) };
   };
+}
+
+/** A caller of many tenants leaves places to each; one that may name tenants at will has no more than its own share. */
+function waitOwners(caller: Caller, run: Run): PlaceOwners {
+  const own = placeOwnerOf(caller);
+  const tenant = slotOwner(run);
+  if (tenant === null) return [own];
+  return [own, { name: `tenant ${tenant}`, share: limits.executionRunWaitingCallsPerTenantMax }];
 }
 
 export function cancelExecutionRun(dependencies: ExecutionDependencies): Handler<'cancelExecutionRun'> {

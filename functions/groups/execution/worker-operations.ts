@@ -1,6 +1,7 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
+import { placeOwnerOf } from '../../identity/caller.ts';
 import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 import { ExpectedAbsence, invalidMember } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
@@ -52,11 +53,12 @@ export function leaseExternalExecutionRun(
     };
     const wanted = body.runId?.trim() || null;
     const waitMs = Math.ceil((body.waitSeconds ?? 0) * 1_000);
+    const waits = waitMs === 0 ? null : { waitMs, owner: placeOwnerOf(caller) };
     // A stopping server answers its waiting callers at once.
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
     const run =
       wanted === null
-        ? await leaseNext(runtime, { ...wish, waitMs, isNotified: waitMs > 0, signal: ended })
+        ? await leaseNext(runtime, { ...wish, wait: waits, isNotified: waits !== null, signal: ended })
         : await leaseRunById(runtime, wanted, { ...wish, delivered: true }, now);
     if (run === null) return { status: 204, body: null };
     return { status: 200, body: await wireLease(runtime, run, token, workerId) };

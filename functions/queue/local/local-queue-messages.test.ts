@@ -73,7 +73,7 @@ test('after a settling that failed, every searcher looks at the store: its messa
   const wakes: string[] = [];
   queue.addExecutor({ handlerIds: new Set(['p']), wake: () => wakes.push('p') });
   queue.learn('h', [], true, queue.mark);
-  const call = queue.enter(wanted, 20_000, still);
+  const call = queue.enter(wanted, { waitMs: 20_000, place: { leave: () => undefined } }, still);
   const woken = call.next();
   fails = true;
   message('a', 'timer_due', world.now + 100);

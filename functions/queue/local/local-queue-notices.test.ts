@@ -27,7 +27,11 @@ async function startedQueue() {
 
 /** A call that waits: how often it was woken, and the runs that it took. */
 function waiting(queue: LocalQueue) {
-  const call = queue.enter(wanted, 20_000, new AbortController().signal);
+  const call = queue.enter(
+    wanted,
+    { waitMs: 20_000, place: { leave: () => undefined } },
+    new AbortController().signal,
+  );
   const seen = { woken: 0, taken: [] as string[] };
   void (async () => {
     while (await call.next()) {

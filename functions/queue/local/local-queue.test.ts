@@ -35,7 +35,11 @@ function queueOf(
 
 /** A call that waits, after its first look: how often it was woken, and whether it has ended. */
 function waiting(queue: LocalQueue, signal = still, handlerIds: ReadonlySet<string> = wanted) {
-  const call: ReadyCall = queue.enter(handlerIds, 20_000, signal);
+  const call: ReadyCall = queue.enter(
+    handlerIds,
+    { waitMs: 20_000, place: { leave: () => undefined } },
+    signal,
+  );
   const told = { woken: 0, ended: false, taken: [] as string[] };
   void (async () => {
     while (await call.next()) {
@@ -253,7 +257,7 @@ describe('calls that wait', () => {
 
   test('a message that comes before the first look, or while a call looks, is not missed', async () => {
     const { queue, message, world } = queueOf();
-    const call = queue.enter(wanted, 20_000, still);
+    const call = queue.enter(wanted, { waitMs: 20_000, place: { leave: () => undefined } }, still);
     expect(queue.take(wanted)).toBeNull();
     message('1', world.now);
     expect(await call.next()).toBe(true);
@@ -296,7 +300,7 @@ describe('calls that wait', () => {
     queue.learn('h', [], true, queue.mark);
     const seen: number[] = [];
     const calls = [0, 1, 2].map((index) => {
-      const call = queue.enter(wanted, 20_000, still);
+      const call = queue.enter(wanted, { waitMs: 20_000, place: { leave: () => undefined } }, still);
       void (async () => {
         while (await call.next()) {
           const runId = queue.take(wanted);

@@ -6,6 +6,7 @@ import type {
   ReadyCall,
   ReadyRun,
   ReadyRuns,
+  ReadyWait,
   RunMessage,
   RunOwner,
   RunQueue,
@@ -15,9 +16,6 @@ import { Lanes } from './lanes.ts';
 
 /** Longest delay of a timer: platforms accept at most 2^31 ms. */
 const TIMER_MS_MAX = 86_400_000;
-
-/** Calls of one instance that wait at a time. Further calls are answered without waiting. */
-const WAITING_CALLS_MAX = 1_000;
 
 /** Longest delay after settling due runs has failed: it doubles with each failure. Half of it is random. */
 const RETRY_MS_MIN = 1_000;
@@ -175,11 +173,11 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 
   /** Enters a call before its first search, so that it misses no run that arrives during the search. */
-  enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall {
-    const mayWaitMs = this.#calls.size < WAITING_CALLS_MAX ? waitMs : 0;
+  enter(handlerIds: ReadonlySet<string>, wait: ReadyWait | null, signal: AbortSignal): ReadyCall {
+    const { waitMs = 0, place = null } = wait ?? {};
     const call = new RunCall({
       handlerIds,
-      waiting: new WaitingCall(this.#options.world.timers, mayWaitMs, signal),
+      waiting: new WaitingCall(this.#options.world.timers, waitMs, signal, place),
       left: (ended) => {
         this.#calls.delete(ended);
         // The call was woken but did not search: another one has to.

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { limits } from '../../../../contracts/generated/limits.ts';
 import type { CanonicalOutboxLease } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
+import { placeOwnerOf } from '../../../identity/caller.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
 import { checkText, identifier } from '../../../kernel/identifiers.ts';
@@ -25,7 +26,7 @@ const TOKEN_SEED_BYTES = 32;
 /** Leases due events of the tenant, earliest first; an empty list where none is due within the time the call may wait. */
 export function leaseCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'leaseCanonicalOutbox'> {
   const { waits, world } = dependencies;
-  return async ({ params: { tenantId }, body }, { now, signal, draining }) => {
+  return async ({ params: { tenantId }, body }, { caller, now, signal, draining }) => {
     const wish: LeaseWish = {
       tenantId,
       consumerId: identifier(body.consumerId, '/consumerId'),
@@ -40,7 +41,8 @@ export function leaseCanonicalOutbox(dependencies: CanonicalDependencies): Handl
     const look = () => leaseDue(dependencies, wish, world.clock.now());
     // A server that stops has its waiting callers answered at once, as if their time were over.
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
-    return { status: 200, body: await waits.find({ ...wish, waitMs, signal: ended }, look) };
+    const wait = { ...wish, waitMs, signal: ended, caller: placeOwnerOf(caller) };
+    return { status: 200, body: await waits.find(wait, look) };
   };
 }
 

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { ManualWorld } from '../../../../test/support/manual-world.ts';
 import { OutboxWaits, type WaitBounds } from './wake.ts';
 
+const owner = { name: 'dispatcher', share: 1_000 };
+
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Calls that wait for events which a test puts into a shared list. */
@@ -39,7 +41,7 @@ class Stage {
       await Promise.resolve();
       return found;
     };
-    const wish = { tenantId, waitMs, wanted, signal: controller.signal };
+    const wish = { tenantId, waitMs, wanted, caller: owner, signal: controller.signal };
     const done = this.waits.find(wish, look).then(
       (found) => void (answered.found = found),
       (error: unknown) => void (answered.error = error),

@@ -1,5 +1,6 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
 import { WaitingCall } from '../../../kernel/waiting-call.ts';
+import { type Place, type PlaceOwner, WaitingPlaces } from '../../../kernel/waiting-places.ts';
 import type { World } from '../../../kernel/world.ts';
 
 /**
@@ -37,13 +38,15 @@ const BOUNDS: WaitBounds = {
  */
 export class OutboxWaits {
   readonly #world: Pick<World, 'clock' | 'timers'>;
-  readonly #bounds: WaitBounds;
+  readonly #perTenant: number;
+  readonly #places: WaitingPlaces;
   readonly #tenants = new Map<string, WaitingTenant>();
   #waiting = 0;
 
   constructor(world: Pick<World, 'clock' | 'timers'>, bounds: WaitBounds = BOUNDS) {
     this.#world = world;
-    this.#bounds = bounds;
+    this.#perTenant = bounds.perTenant;
+    this.#places = new WaitingPlaces(bounds.overall);
   }
 
   /** Says that an event of the tenant is due at `dueAt`, in milliseconds since 1970: now, earlier or later. */
@@ -74,13 +77,13 @@ export class OutboxWaits {
 
   /** Before the call's first look. `null` where as many wait as may. */
   #enter(wish: WaitWish): Waiting | null {
-    const { tenantId } = wish;
-    if (this.#waiting >= this.#bounds.overall) return null;
+    const { tenantId, caller } = wish;
+    const place = this.#places.take([caller, { name: `tenant ${tenantId}`, share: this.#perTenant }]);
+    if (place === null) return null;
     const tenant = this.#tenants.get(tenantId) ?? this.#open(tenantId);
-    if (tenant.size >= this.#bounds.perTenant) return null;
     this.#waiting += 1;
     const waitMs = Math.min(wish.waitMs, limits.outboxWaitSecondsMax * 1000);
-    return tenant.enter({ ...wish, waitMs }, () => {
+    return tenant.enter({ ...wish, waitMs }, place, () => {
       this.#waiting -= 1;
       if (tenant.idle) this.#tenants.delete(tenantId);
     });
@@ -102,6 +105,7 @@ export class OutboxWaits {
 
 export interface WaitWish {
   readonly tenantId: string;
+  readonly caller: PlaceOwner;
   readonly waitMs: number;
   /** At most so many are found. */
   readonly wanted: number;
@@ -140,9 +144,9 @@ class WaitingTenant {
     return this.#calls.size === 0 && this.#dues.length === 0;
   }
 
-  enter({ waitMs, wanted, signal }: WaitWish, left: () => void): Waiting {
+  enter({ waitMs, wanted, signal }: WaitWish, place: Place, left: () => void): Waiting {
     if (this.#calls.size === 0) this.#restart();
-    const call = new WaitingCall(this.#world.timers, waitMs, signal);
+    const call = new WaitingCall(this.#world.timers, waitMs, signal, place);
     this.#calls.add(call);
     this.#arm();
     return {

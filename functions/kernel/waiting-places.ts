@@ -1,0 +1,51 @@
+/** One in whose name a call waits, and how many of the places it may hold at a time. */
+export interface PlaceOwner {
+  readonly name: string;
+  readonly share: number;
+}
+
+/** A call without an owner would take from the share of all others. */
+export type PlaceOwners = readonly [PlaceOwner, ...PlaceOwner[]];
+
+/** The right of one call to wait, until it is left. */
+export interface Place {
+  readonly leave: () => void;
+}
+
+/** Of the calls of one kind that wait in this process: all together are bounded, and so are those of each owner. */
+export class WaitingPlaces {
+  readonly #most: number;
+  readonly #held = new Map<string, number>();
+  #all = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** `null` where all places are taken, or one of the owners has its share: the call is then answered without waiting. */
+  take(owners: PlaceOwners): Place | null {
+    const isFull = ({ name, share }: PlaceOwner): boolean => this.#of(name) >= share;
+    if (this.#all >= this.#most || owners.some(isFull)) return null;
+    this.#change(owners, 1);
+    let isLeft = false;
+    return {
+      leave: () => {
+        if (!isLeft) this.#change(owners, -1);
+        isLeft = true;
+      },
+    };
+  }
+
+  #of(name: string): number {
+    return this.#held.get(name) ?? 0;
+  }
+
+  #change(owners: PlaceOwners, by: number): void {
+    this.#all += by;
+    for (const { name } of owners) {
+      const held = this.#of(name) + by;
+      if (held === 0) this.#held.delete(name);
+      else this.#held.set(name, held);
+    }
+  }
+}
