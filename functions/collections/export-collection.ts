@@ -1,5 +1,6 @@
 import { invalidMember } from '../kernel/errors.ts';
-import { turnsOf } from '../kernel/turns.ts';
+import type { Turns } from '../kernel/turns.ts';
+
 import { type QueryRequest, readListing } from './page-request.ts';
 import type { RecordParts } from './parts.ts';
 import { readAtOneMoment, tokenOf } from './query-records.ts';
@@ -44,7 +45,7 @@ export async function exportCollection(
   const isCut = page.nextOffset !== null && (page.cutByBytes || !isOwnLimit);
   if (isCut && (failOnLimitExceeded ?? true)) throw tooMany(page.cutByBytes, most);
   const { records } = page;
-  const contentHash = await hashOf(parts, collection, records);
+  const contentHash = await hashOf(parts.world.turns.of(space), collection, records);
   return { collection, records, maxRecords: most, continuationToken: tokenOf(page), contentHash };
 }
 
@@ -55,11 +56,10 @@ function tooMany(cutByBytes: boolean, most: number) {
 }
 
 async function hashOf(
-  { world }: RecordParts,
+  turns: Turns,
   { name, policy }: StoredCollection,
   records: readonly string[],
 ): Promise<string> {
-  const turns = turnsOf(world.clock);
   const hash = new SnapshotHash(name, policy);
   for (const record of records) {
     hash.add(record);

@@ -1,7 +1,7 @@
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-import { turnsOf } from '../kernel/turns.ts';
+
 import { type LoadJob, newLedger, progressOf, watchOf } from './batch-upsert.ts';
 import { comparisonWith, hashDrifted, hashImport, type ImportRequest, readImport } from './import-request.ts';
 import { announceLedger } from './leftovers.ts';
@@ -131,7 +131,7 @@ async function begin(
   const known = job.contentHash;
   const { contentHash, ...comparison } =
     known === undefined
-      ? await hashImport(request, turnsOf(parts.world.clock))
+      ? await hashImport(request, parts.world.turns.of(space))
       : comparisonWith(request, known);
   if (comparison.status === 'drifted') throw hashDrifted();
   await announceLedger(parts, space, runId);

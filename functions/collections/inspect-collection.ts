@@ -1,4 +1,3 @@
-import { turnsOf } from '../kernel/turns.ts';
 import { headsOf } from './candidates.ts';
 import type { RecordParts } from './parts.ts';
 import { collectionAt } from './query-records.ts';
@@ -32,7 +31,7 @@ export async function inspectCollection(
       const collection = await collectionAt(moment, name);
       const { incarnation, policy } = collection;
       const budget = new ReadBudget(limits.readsPerCallMax, ADVICE, lane);
-      const reader = { moment, incarnation, budget, turns: turnsOf(world.clock), bytes: attempt() };
+      const reader = { moment, incarnation, budget, turns: world.turns.of(space), bytes: attempt() };
       const inspection = new Inspection(policy, anomaliesMax);
       for await (const { head } of headsOf(reader)) inspection.add(factsIn(head));
       return { collection, inspection };

@@ -1,4 +1,3 @@
-import { turnsOf } from '../kernel/turns.ts';
 import type { Moment, RecordData } from '../store/port.ts';
 import type { PositionOwner } from './cursor-memory.ts';
 import { type FoundPage, findPage, type PageMost } from './find-page.ts';
@@ -106,7 +105,7 @@ async function pageAt(
     moment,
     incarnation,
     budget,
-    turns: turnsOf(world.clock),
+    turns: world.turns.of(space),
     bytes,
     pageMax: limits.readPageMax,
   };

@@ -1,4 +1,4 @@
-import { turnsOf } from '../kernel/turns.ts';
+import type { Turns } from '../kernel/turns.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
 import type { RecordParts } from './parts.ts';
 import type { RecordSearch } from './search/entry.ts';
@@ -38,7 +38,7 @@ export async function reindexPage(
     if (next !== null) throw new StoreError('unavailable', 'a page of a collection is empty');
     return { records: 0, last: null };
   }
-  const prepared = await prepare(parts, collection, records);
+  const prepared = await prepare(parts, parts.world.turns.of(space), records, collection);
   for (let count = prepared.length; ; count = Math.ceil(count / 2)) {
     const some = prepared.slice(0, count);
     try {
@@ -53,12 +53,12 @@ export async function reindexPage(
 
 /** The first of the records, as many as one transaction carries. */
 async function prepare(
-  { world, store }: RecordParts,
-  collection: StoredCollection,
+  { store }: RecordParts,
+  turns: Turns,
   records: readonly RecordData[],
+  collection: StoredCollection,
 ): Promise<Prepared[]> {
   const scale = scaleOf(await store());
-  const turns = turnsOf(world.clock);
   const prepared: Prepared[] = [];
   let weight = 0;
   for (const record of records) {

@@ -47,7 +47,7 @@ export async function rankByWords(
   const pool = new CandidatePool(lexical, walk.source);
   const candidates = { reader, query, lexical, pool };
   const refusal = await fillPool(candidates, walk, pageMost);
-  const ranking = pool.rank();
+  const ranking = await inTurns(pool.rank(), reader.turns);
   if (isUnknown(ranking, query.page)) throw refusal ?? pageUnknown(lexical);
   return ranking.matches.map((match) => ({
     id: match.id,

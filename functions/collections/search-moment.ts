@@ -1,4 +1,3 @@
-import { turnsOf } from '../kernel/turns.ts';
 import type { Moment } from '../store/port.ts';
 import { isSearchable } from './entry-version.ts';
 import type { RecordParts } from './parts.ts';
@@ -16,8 +15,6 @@ import { spaceScope } from './store-collections.ts';
 import { collectionOf, type StoredCollection } from './stored-collection.ts';
 
 const CANDIDATES_DEFAULT = 5_000;
-/** A search holds the process no longer at a time, save for a page of entries and for the ranking of its candidates. */
-const PART_MS = 4;
 
 /** A collection as of one moment, in which several searches see the same records. */
 export interface SearchMoment {
@@ -43,7 +40,7 @@ export async function inSearchMoment<Answer>(
       const policy = await policyAt(moment, name);
       const collection = collectionOf(policy);
       if (!isSearchable(policy.head)) throw new StaleEntries(collection, policy.head);
-      return answer(searchMoment(parts, collection, { moment, lane, bytes: attempt() }));
+      return answer(searchMoment(parts, space, collection, { moment, lane, bytes: attempt() }));
     });
   try {
     return await parts.lanes.run(space, answerIn, call);
@@ -61,6 +58,7 @@ interface At {
 
 function searchMoment(
   { limits, world }: RecordParts,
+  space: string,
   collection: StoredCollection,
   { moment, lane, bytes }: At,
 ): SearchMoment {
@@ -71,7 +69,7 @@ function searchMoment(
     collection,
     read: (request) => readSearch(request, collection.policy, lexicalCandidatesMax),
     reader(advice) {
-      const turns = turnsOf(world.clock, PART_MS);
+      const turns = world.turns.of(space);
       return {
         moment,
         find: moment.find,

@@ -1,6 +1,6 @@
 import { refusalWords, ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import { turnsOf } from '../kernel/turns.ts';
+
 import { decisionTime } from '../kernel/world.ts';
 import {
   type Decision,
@@ -105,11 +105,11 @@ type ReadItem = { readonly precondition: WritePrecondition | null } & (
 
 /** The items that one transaction can carry, as far as their weight shows. Others get their turn between two items. */
 async function readItems(
-  { parts: { world }, store, into, options }: Chunk,
+  { parts: { world }, space, store, into, options }: Chunk,
   items: readonly ChunkItem[],
 ): Promise<ReadItem[]> {
   const read: ReadItem[] = [];
-  const turns = turnsOf(world.clock);
+  const turns = world.turns.of(space);
   const scale = scaleOf(store);
   let weight = 0;
   for (const { text, precondition = null } of items.slice(0, ITEMS_MAX)) {

@@ -3,7 +3,6 @@ import { createEmbeddingParts } from '../embeddings/embed-texts.ts';
 import type { Embedder } from '../embeddings/embedder.ts';
 import { guardedEmbedder } from '../embeddings/guarded-embedder.ts';
 import type { VectorRetention } from '../embeddings/retention.ts';
-import { WorkLine } from '../embeddings/work-line.ts';
 import { describeFailure } from '../kernel/log.ts';
 import { embeddingProvidersOf } from './embedding-providers.ts';
 import { type LayerParts, layer } from './layer.ts';
@@ -22,7 +21,12 @@ export const embeddingPartsOf = layer((parts) => {
       failure: describeFailure(error),
     });
   const paid = { retention: vectorRetentionOf(parts), report };
-  return createEmbeddingParts({ store: parts.store.get, embedder: activeEmbedder(parts), paid });
+  return createEmbeddingParts({
+    store: parts.store.get,
+    embedder: activeEmbedder(parts),
+    paid,
+    turns: parts.world.turns,
+  });
 });
 
 export const vectorRetentionOf = layer(({ settings, store, world }): VectorRetention => {
@@ -45,12 +49,10 @@ function activeEmbedder(parts: LayerParts): Embedder {
       remoteEmbedder(entry, active, outgoingOf(entry, world)),
       providerGuardOf(parts, entry),
     );
-  // The calls of all groups share the processor.
-  const processor = { clock: world.clock, line: new WorkLine() };
   const embedder =
     entry === undefined
-      ? builtInEmbedder(provider, dimensions, processor)
-      : renamedEmbedder({ provider, modelId, dimensions }, processor);
+      ? builtInEmbedder(provider, dimensions, world.turns)
+      : renamedEmbedder({ provider, modelId, dimensions }, world.turns);
   if (embedder === null) throw new Error(`no embedder is ${provider}`);
   return embedder;
 }

@@ -28,7 +28,6 @@ vi.mock('../collections/incarnation-cache.ts', (original) => counting('Incarnati
 vi.mock('../collections/read-lanes.ts', (original) => counting('ReadLanes', original));
 vi.mock('../collections/staged-payloads.ts', (original) => counting('StagedPayloads', original));
 vi.mock('../embeddings/paid-flights.ts', (original) => counting('PaidFlights', original));
-vi.mock('../embeddings/work-line.ts', (original) => counting('WorkLine', original));
 vi.mock('../kernel/page-token.ts', (original) => counting('PageTokens', original));
 vi.mock('../objects/bytes-in-flight.ts', (original) => counting('BytesInFlight', original));
 
@@ -53,7 +52,6 @@ test('a process has one of each layer, and so of what bounds it, whatever it ser
         ReadLanes: 2,
         // Scripts that ingest documents have a bound of their own.
         StagedPayloads: 2,
-        WorkLine: 1,
       });
     } finally {
       await service.close();

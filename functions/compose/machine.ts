@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { RandomSource, World } from '../kernel/world.ts';
+import { TurnRoom } from '../kernel/turn-room.ts';
+import type { Clock, RandomSource, World } from '../kernel/world.ts';
 
 const RANDOM_POOL_BYTES = 4096;
 
 /** Clock, randomness, timers and network of this machine. Beside the providers, nothing else may use them directly. */
+const clock: Clock = { now: () => Date.now() };
+
 export const machine: World = {
-  clock: { now: () => Date.now() },
+  clock,
   random: pooledRandom(),
   timers: {
     after(delayMs, callback) {
@@ -14,6 +17,7 @@ export const machine: World = {
     },
   },
   http: (input, init) => fetch(input, init),
+  turns: new TurnRoom(clock),
 };
 
 /** Reads random bytes in large amounts: a system call for 16 bytes costs as much as one for thousands. */

@@ -22,10 +22,10 @@ export const retrievalPartsOf = layer(
 
 /** The reranker of the service itself, and the providers of the settings that rank texts. */
 function rerankersOf(parts: LayerParts): Rerankers {
-  const { clock, random } = parts.world;
+  const { random, turns } = parts.world;
   const registry = providerRegistryOf(parts);
   const capabilities = capabilityPartsOf(parts);
-  const local = localReranker(clock);
+  const local = localReranker(turns);
   return {
     find(id) {
       if (id === null || id === LOCAL_RERANKER) return local;

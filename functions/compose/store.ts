@@ -68,14 +68,14 @@ export function lazyStore(options: StoreOptions): Lazy<RecordStore> {
 /** Loads the chosen driver only: a function starts faster without the others. */
 async function openStore(options: StoreOptions): Promise<RecordStore> {
   const { settings, world, create, collections, watch = (store) => store } = options;
-  const { clock, random, timers } = world;
+  const { clock, random, timers, turns } = world;
   const open = openProvider[settings.canonicalStore.provider];
   const known = [...(await collections()), USAGE];
-  const opened = await open(settings, { clock, random, timers, collections: known, create });
+  const opened = await open(settings, { clock, random, timers, turns, collections: known, create });
   return watch(boundedStore(opened, settings, world));
 }
 
-type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {
+type StoreParts = Pick<World, 'clock' | 'random' | 'timers' | 'turns'> & {
   readonly collections: readonly Collection[];
   readonly create: boolean;
 };

@@ -1,9 +1,8 @@
-import { inTurns, turnsOf } from '../kernel/turns.ts';
-import type { Clock } from '../kernel/world.ts';
+import type { TurnRoom } from '../kernel/turn-room.ts';
+import { inTurns, type Turns } from '../kernel/turns.ts';
 import type { BatchLimits, EmbedCall, Embedder } from './embedder.ts';
 import { deterministicHashVector } from './rules/deterministic-hash.ts';
 import { tokenHashVector } from './rules/token-hash.ts';
-import type { WorkLine } from './work-line.ts';
 
 const NO_PREFIXES = { query: null, passage: null, symmetric: null } as const;
 /** They hold no more than a request does, and a job comes up for air after each call. */
@@ -32,12 +31,6 @@ const models: readonly BuiltIn[] = [
   },
 ];
 
-/** How the calls of a process share its processor. */
-export interface SharedProcessor {
-  readonly clock: Clock;
-  readonly line: WorkLine;
-}
-
 /** A model of the service under another id and with another length of vectors. */
 export interface RenamedModel {
   readonly provider: string;
@@ -46,21 +39,17 @@ export interface RenamedModel {
 }
 
 /** `null` where the service has no such model. */
-export function renamedEmbedder(named: RenamedModel, processor?: SharedProcessor): Embedder | null {
+export function renamedEmbedder(named: RenamedModel, turns?: TurnRoom): Embedder | null {
   const model = models.find(({ modelId }) => modelId === named.modelId);
-  const embedder = builtInEmbedder(model?.provider ?? '', named.dimensions, processor);
+  const embedder = builtInEmbedder(model?.provider ?? '', named.dimensions, turns);
   return embedder === null ? null : { ...embedder, provider: named.provider };
 }
 
 /**
- * The embedder of the service under this id, without a network and free of cost; `null` where it has none. Without a `processor`
- * to share, a call does its work in one go.
+ * The embedder of the service under this id, without a network and free of cost; `null` where it has none. Without
+ * `turns`, a call does its work in one go.
  */
-export function builtInEmbedder(
-  provider: string,
-  dimensions?: number,
-  processor?: SharedProcessor,
-): Embedder | null {
+export function builtInEmbedder(provider: string, dimensions?: number, turns?: TurnRoom): Embedder | null {
   const model = models.find((each) => each.provider === provider);
   if (model === undefined) return null;
   const size = dimensions ?? model.dimensions;
@@ -71,7 +60,7 @@ export function builtInEmbedder(
     prefixes: NO_PREFIXES,
     isPaid: false,
     batch: BATCH,
-    embed: (texts, call) => inTurns(vectorsOf(model, texts, size), turnsFor(call, processor)),
+    embed: (texts, call) => inTurns(vectorsOf(model, texts, size), turnsFor(call, turns)),
   };
 }
 
@@ -86,16 +75,6 @@ function* vectorsOf(
 }
 
 /** The work ends with the call that wants it. */
-function turnsFor({ signal, space = '' }: EmbedCall, processor: SharedProcessor | undefined) {
-  if (processor === undefined) return { due: () => false, next: () => Promise.resolve() };
-  const { clock, line } = processor;
-  let turns = turnsOf(clock);
-  return {
-    due: () => turns.due(),
-    next: async () => {
-      signal.throwIfAborted();
-      await line.turn(space);
-      turns = turnsOf(clock);
-    },
-  };
+function turnsFor({ signal, space = '' }: EmbedCall, room: TurnRoom | undefined): Turns {
+  return room?.of(space, signal) ?? { due: () => false, next: () => Promise.resolve() };
 }

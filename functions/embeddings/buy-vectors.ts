@@ -1,4 +1,4 @@
-import { nextTurn } from '../kernel/turns.ts';
+import type { TurnRoom } from '../kernel/turn-room.ts';
 import { untilAborted } from '../providers/outgoing/until-aborted.ts';
 import type { RecordKey, RecordStore } from '../store/port.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
@@ -19,6 +19,7 @@ export interface Purchase {
   readonly report?: ((error: unknown) => void) | undefined;
   /** Called after each call of the model with how many texts have their vectors. */
   readonly moved?: ((done: number) => Promise<void>) | undefined;
+  readonly turns?: TurnRoom | undefined;
 }
 
 /**
@@ -31,7 +32,7 @@ export async function buyVectors(
   call: EmbedCall,
 ): Promise<Vectors> {
   const { flights, space } = purchase;
-  const keys = await keysOf(purchase.embedder, texts, call);
+  const keys = await keysOf(purchase, texts, call);
   const done = new Map<string, Float32Array>();
   // The flight of another call may fail; then its texts are asked for here.
   while (done.size < texts.length) {
@@ -94,14 +95,14 @@ async function buyOwn(
 
 /** The hash of a long text takes a part of a millisecond, and there may be many. */
 async function keysOf(
-  embedder: Embedder,
+  { embedder, space, turns }: Purchase,
   texts: readonly string[],
   { purpose }: EmbedCall,
 ): Promise<ReadonlyMap<string, RecordKey>> {
   const keys = new Map<string, RecordKey>();
   for (const text of texts) {
     keys.set(text, embeddingKey(embedder, purpose, text));
-    await nextTurn();
+    await turns?.pause(space);
   }
   return keys;
 }

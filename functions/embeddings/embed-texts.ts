@@ -1,5 +1,4 @@
 import { float32Number } from '../collections/rules/snapshot/float32-text.ts';
-import { nextTurn } from '../kernel/turns.ts';
 import { type EmbeddingQuestion, preparedTexts } from './rules/request.ts';
 import { type EmbeddingParts, textVectors } from './text-vectors.ts';
 
@@ -42,7 +41,7 @@ export async function embedTexts(
   work: EmbedWork,
 ): Promise<EmbeddingAnswer> {
   const { purpose } = question;
-  const { embedder } = parts;
+  const { embedder, turns } = parts;
   const prepared = preparedTexts(question, embedder.prefixes);
   const texts = [...new Set(prepared.map(({ text }) => text))];
   const { space, signal, moved } = work;
@@ -53,7 +52,7 @@ export async function embedTexts(
     // A job that goes on from a checkpoint answers its members in the same order.
     items.push({ index, textLength, preparedTextLength: text.length, ...prefix, values });
     // A vector of 3,072 numbers takes some milliseconds.
-    await nextTurn();
+    await turns?.pause(space);
   }
   const { provider, modelId, dimensions } = embedder;
   return { provider, modelId, dimensions, purpose, items };

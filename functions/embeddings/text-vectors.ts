@@ -1,3 +1,4 @@
+import type { TurnRoom } from '../kernel/turn-room.ts';
 import type { RecordStore } from '../store/port.ts';
 import { buyVectors, type Purchase } from './buy-vectors.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
@@ -9,6 +10,8 @@ export interface EmbeddingParts {
   readonly embedder: Embedder;
   readonly flights: PaidFlights;
   readonly paid?: Pick<Purchase, 'retention' | 'report'>;
+  /** In which the calls take turns with other long work; absent: they take none. */
+  readonly turns?: TurnRoom;
 }
 
 /** The parts with what a process remembers of its calls. */
@@ -24,12 +27,12 @@ export interface TextVectorsCall extends Omit<EmbedCall, 'space' | 'admit'> {
 
 /** The vectors of different prepared texts. Those that are paid for are kept, so that no text is paid for twice. */
 export async function textVectors(
-  { store, embedder, flights, paid }: EmbeddingParts,
+  { store, embedder, flights, paid, turns }: EmbeddingParts,
   texts: readonly string[],
   { moved, ...call }: TextVectorsCall,
 ): Promise<Vectors> {
   const { space } = call;
   return embedder.isPaid
-    ? buyVectors({ ...paid, store: await store(), embedder, flights, space, moved }, texts, call)
+    ? buyVectors({ ...paid, store: await store(), embedder, flights, space, moved, turns }, texts, call)
     : newVectors(embedder, texts, call, ({ size }) => moved?.(size));
 }

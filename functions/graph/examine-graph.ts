@@ -5,7 +5,7 @@ import type { ReadCall } from '../collections/read-call.ts';
 import { checkCollectionName } from '../collections/rules/policy.ts';
 import type { RecordValue } from '../collections/rules/record-key.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import { inTurns, turnsOf } from '../kernel/turns.ts';
+import { inTurns } from '../kernel/turns.ts';
 import type { GraphChoice } from './graph-query.ts';
 import { type GraphInspection, inspectRead, readAnomalyLimit } from './inspect-collection-graph.ts';
 import { readGraph, readMaxRecords } from './read-graph.ts';
@@ -74,7 +74,10 @@ export async function examineGraph(
 ) {
   const { maxRecords, anomalyLimit, target } = readExamination(request);
   const graph = await readGraph(parts, space, name, { ...request, maxRecords }, call);
-  const inspection: GraphInspection = await inspectRead(parts, graph, { ...request, anomalyLimit });
+  const inspection: GraphInspection = await inspectRead(parts.world.turns.of(space), graph, {
+    ...request,
+    anomalyLimit,
+  });
   const seedCoverage =
     target === null ? null : await coverage(parts, space, target, nodeIdsOf(graph.records), call);
   const { nodeCount, edgeCount, traversalReady } = inspection;
@@ -110,7 +113,7 @@ async function coverage(
   const { page } = await readAtOneMoment(parts, space, name, call, ({ policy }, read) =>
     read(readListing({ partitionKeys }, policy), most),
   );
-  const turns = turnsOf(parts.world.clock);
+  const turns = parts.world.turns.of(space);
   const records: RecordValue[] = [];
   for (const text of page.records) {
     records.push(parseJson(text) as RecordValue);

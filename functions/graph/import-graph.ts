@@ -9,7 +9,7 @@ import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { objectOrEmpty } from '../kernel/json-kinds.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import { type Turns, turnsOf } from '../kernel/turns.ts';
+import type { Turns } from '../kernel/turns.ts';
 import type { GraphEnvelope } from './rules/elements.ts';
 import {
   decidePolicy,
@@ -85,7 +85,7 @@ async function load(parts: RecordParts, job: GraphImportJob, request: GraphImpor
     ledger === null ? isReplacement(collection, existing, request) : isLoadingApart(ledger.facts);
   const policy = replaces ? null : (existing?.policy ?? null);
   const text = () =>
-    snapshotText(policy ?? graphPolicy(collection), request, replaces, turnsOf(parts.world.clock));
+    snapshotText(policy ?? graphPolicy(collection), request, replaces, parts.world.turns.of(space));
   // Nobody asks a graph for the hash of a collection, and making it would take a look at every record.
   const { policyStatus, records } = await importCollection(parts, { ...job, text, contentHash: '' });
   return { policyStatus: policyStatus === 'existing_equivalent' ? statusOf(policy) : policyStatus, records };

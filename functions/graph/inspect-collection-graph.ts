@@ -1,7 +1,7 @@
 import type { RecordParts } from '../collections/parts.ts';
 import type { ReadCall } from '../collections/read-call.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import { inTurns, turnsOf } from '../kernel/turns.ts';
+import { inTurns, type Turns } from '../kernel/turns.ts';
 import { chosenMetadata, type GraphChoice } from './graph-query.ts';
 import { type ReadGraph, readGraph } from './read-graph.ts';
 import { inspectGraph } from './rules/inspect.ts';
@@ -27,18 +27,14 @@ export async function inspectCollectionGraph(
   call: ReadCall = {},
 ) {
   const anomalyLimit = readAnomalyLimit(request.anomalyLimit);
-  return inspectRead(parts, await readGraph(parts, space, name, request, call), {
+  return inspectRead(parts.world.turns.of(space), await readGraph(parts, space, name, request, call), {
     ...request,
     anomalyLimit,
   });
 }
 
 /** The same of a graph that was read. */
-export async function inspectRead(
-  { world }: Pick<RecordParts, 'world'>,
-  read: ReadGraph,
-  request: GraphInspectionRequest,
-) {
+export async function inspectRead(turns: Turns, read: ReadGraph, request: GraphInspectionRequest) {
   const { collection, records, truncated, continuationToken } = read;
   const steps = inspectGraph(records, {
     includeAnomalies: request.includeAnomalies ?? true,
@@ -46,7 +42,7 @@ export async function inspectRead(
     allowPartialGraph: request.allowPartialGraph ?? false,
     truncated,
   });
-  const inspection = await inTurns(steps, turnsOf(world.clock));
+  const inspection = await inTurns(steps, turns);
   const found = scopeIn(records);
   const asked = chosenMetadata(request);
   return {

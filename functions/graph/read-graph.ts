@@ -6,7 +6,7 @@ import type { RecordValue } from '../collections/rules/record-key.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import { inTurns, turnsOf } from '../kernel/turns.ts';
+import { inTurns } from '../kernel/turns.ts';
 import { exportedKinds, type GraphChoice, graphQuery } from './graph-query.ts';
 import type { GraphEnvelope } from './rules/elements.ts';
 import { GRAPH_RECORDS_MAX } from './rules/limits.ts';
@@ -43,7 +43,7 @@ export async function readGraph(
       bytes: parts.limits.answerBytesMax,
     }),
   );
-  const turns = turnsOf(parts.world.clock);
+  const turns = parts.world.turns.of(space);
   const records: RecordValue[] = [];
   for (const text of page.records) {
     records.push(parseJson(text) as RecordValue);
@@ -83,6 +83,6 @@ export async function exportGraph(
   const { records, ...read } = await readGraph(parts, space, name, request, call);
   if (read.truncated && (request.failOnLimitExceeded ?? true))
     throw graphTooLarge(read.maxRecords, 'set failOnLimitExceeded to false to get a part');
-  const envelope = await inTurns(rebuildEnvelope(records), turnsOf(parts.world.clock));
+  const envelope = await inTurns(rebuildEnvelope(records), parts.world.turns.of(space));
   return { ...read, envelope, recordCount: records.length };
 }

@@ -5,7 +5,7 @@ import { ReadBudget } from '../collections/read-budget.ts';
 import { attemptsOf, type ReadCall } from '../collections/read-call.ts';
 import { spaceScope } from '../collections/store-collections.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { inTurns, type Turns, turnsOf } from '../kernel/turns.ts';
+import { inTurns, type Turns } from '../kernel/turns.ts';
 import { countGraph } from './count-graph.ts';
 import type { GraphChoice } from './graph-query.ts';
 import { IndexedGraph } from './indexed-graph.ts';
@@ -72,7 +72,7 @@ export async function traverseExport(
   const { maxRecords, startNodeIds, profile } = request;
   if (truncated && request.allowPartialGraph !== true)
     throw graphTooLarge(maxRecords, 'set allowPartialGraph to true to walk in a part');
-  const turns = turnsOf(parts.world.clock);
+  const turns = parts.world.turns.of(space);
   const lists = await inTurns(rebuildEnvelope(inRecordOrder(records)), turns);
   const graph = new ListedGraph(lists);
   const traversed = await inTurns(walkLists(traverse(startNodeIds, profile), graph), turns);
@@ -101,7 +101,7 @@ export async function traverseIndexes(
       store.snapshot(spaceScope(space), async (moment) => {
         const { incarnation, policy } = await collectionAt(moment, name);
         if (missingIndexes(policy).length > 0) return null;
-        const turns = turnsOf(parts.world.clock);
+        const turns = parts.world.turns.of(space);
         const pageMax = parts.limits.readPageMax;
         const bytes = attempt();
         const readerWithin = (readsMax: number): RecordReader => {

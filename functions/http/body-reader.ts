@@ -3,7 +3,7 @@ import { limits } from '../../contracts/generated/limits.ts';
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { turnsOf } from '../kernel/turns.ts';
+import type { World } from '../kernel/world.ts';
 import { type Judge, type Reserve, readBody, refuseBody } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
@@ -18,7 +18,7 @@ import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from './st
 /** Reads a request body by the media type that the contract names: JSON, a form of parts, or plain bytes. */
 
 export interface BodyReader {
-  readonly world: StreamWorld;
+  readonly world: StreamWorld & Pick<World, 'turns'>;
   readonly policy: BodyPolicy;
   /** The largest message that the platform in front carries, in bytes; `null` for no bound. */
   readonly messageBytesMax: number | null;
@@ -79,7 +79,11 @@ async function readJson(source: Source): Promise<Json | SentText> {
   const value =
     bytes.byteLength < PACED_BYTES
       ? parseStrictJson(bytes, most)
-      : await parsePacedJson(bytes, { ...most, itemMembersMax, itemContainersMax }, turnsOf(world.clock));
+      : await parsePacedJson(
+          bytes,
+          { ...most, itemMembersMax, itemContainersMax },
+          world.turns.of(request.socketAddress),
+        );
   if (entry.keepsText !== true) return value;
   // The handler holds the bytes, and their text once it asks for it.
   reserve(bytes.byteLength * 2);

@@ -32,7 +32,7 @@ export interface CallOptions {
   readonly handlers: HandlerMap;
   /** By group. A group's validators load with its first call, so that a function loads only its own. */
   readonly validators: Readonly<Record<string, () => Promise<GroupValidators>>>;
-  readonly world: Pick<World, 'clock' | 'random' | 'timers'>;
+  readonly world: Pick<World, 'clock' | 'random' | 'timers' | 'turns'>;
   readonly authorizer: Authorizer;
   /** Checks every answer against its model: for tests and Development. */
   readonly validateResponses?: boolean;

@@ -1,32 +1,17 @@
 import { createHash, hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from './world.ts';
 
 /** Long work of one call, in parts: between two parts the other calls of the process get their turn. */
 export interface Turns {
-  /** Whether the work has held the process long enough. */
+  /** Whether long work has held this turn of the event loop long enough. Asked for after each small step: it is cheap. */
   readonly due: () => boolean;
-  /** Lets the others work. */
+  /** Lets the others work, and settles when it is the turn of this work again. */
   readonly next: () => Promise<void>;
 }
-
-const PART_MS = 10;
 
 /** Lets the other calls of the process work, once. */
 export async function nextTurn(): Promise<void> {
   await setImmediate();
-}
-
-/** Asked for after each small step, since the clock is cheap; a clock that stands still gives no turn. */
-export function turnsOf(clock: Clock, partMs = PART_MS): Turns {
-  let since = clock.now();
-  return {
-    due: () => clock.now() - since >= partMs,
-    next: async () => {
-      await nextTurn();
-      since = clock.now();
-    },
-  };
 }
 
 /** At some 250 MB a second these take less than 20 ms. */

@@ -1,3 +1,5 @@
+import type { TurnRoom } from './turn-room.ts';
+
 /**
  * The clock, randomness, timers and outgoing HTTP of the machine, handed in so that a test controls them.
  * Nothing outside the composition root and the providers reads a clock, draws randomness or sets a timer.
@@ -26,6 +28,8 @@ export interface World {
   readonly random: RandomSource;
   readonly timers: Timers;
   readonly http: OutgoingHttp;
+  /** In which all long work of the process takes turns. */
+  readonly turns: TurnRoom;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ReadCall } from '../collections/read-call.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
-import { inTurns, turnsOf } from '../kernel/turns.ts';
+import { inTurns } from '../kernel/turns.ts';
 import { type RetrievalParts, scoredCandidatesMax } from '../retrieval/parts.ts';
 import {
   type RetrievalAnswer,
@@ -71,7 +71,7 @@ export async function buildContext(
     const { rank, score, record } = found;
     return { rank, score, collection: record.collection, record: record.value, found };
   });
-  const turns = turnsOf(parts.records.world.clock);
+  const turns = parts.records.world.turns.of(space);
   const chosen = await inTurns(contextChunks(matches, options), turns);
   const cited = citationsOf(chosen.chunks, options);
   const graph = await expanded(parts, space, { expansion, chosen }, call);

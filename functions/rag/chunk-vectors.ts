@@ -2,7 +2,7 @@ import type { RecordParts } from '../collections/parts.ts';
 import type { ReadCall } from '../collections/read-call.ts';
 import type { RecordKey } from '../collections/rules/record-key.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-import { turnsOf } from '../kernel/turns.ts';
+
 import { readVectors } from './read-stored.ts';
 import type { IngestDocument } from './rules/ingest-document.ts';
 import type { ChunkVector } from './rules/ingest-records.ts';
@@ -64,7 +64,7 @@ export class ChunkVectors {
     );
     const all = [...texts];
     // A call that is short gives no turn by itself, and there may be many.
-    const turns = turnsOf(this.#parts.world.clock);
+    const turns = this.#parts.world.turns.of(this.#space);
     for (let at = 0; at < all.length; at += TEXTS_A_CALL) {
       this.#call.signal?.throwIfAborted();
       const some = all.slice(at, at + TEXTS_A_CALL);

@@ -1,5 +1,4 @@
 import { ServiceError } from '../kernel/errors.ts';
-import { nextTurn } from '../kernel/turns.ts';
 import { refusedBy } from '../providers/refusal.ts';
 import { isCaseFault } from '../retrieval/evaluation/case-fault.ts';
 import type { RetrievalParts } from '../retrieval/parts.ts';
@@ -34,7 +33,8 @@ export async function* evaluateContexts(
   cases: readonly EvaluatedCase[],
   call: ContextCall & { readonly continueOnError: boolean },
 ): AsyncGenerator<TriedContext, void> {
-  const { clock } = parts.records.world;
+  const { clock, turns: room } = parts.records.world;
+  const turns = room.of(space, call.signal);
   for (const [index, asked] of cases.entries()) {
     call.signal?.throwIfAborted();
     const startedAt = clock.now();
@@ -42,7 +42,7 @@ export async function* evaluateContexts(
     const outcome = await tried(parts, space, asked, { ...call, pointer });
     yield { index, asked, durationMs: Math.max(0, clock.now() - startedAt), outcome };
     if ('refused' in outcome && !call.continueOnError) return;
-    await nextTurn();
+    await turns.next();
   }
 }
 

@@ -2,7 +2,7 @@ import type { RecordParts } from '../collections/parts.ts';
 import { collectionMissing, readCollection } from '../collections/read-policy.ts';
 import { etagOf } from '../collections/rules/record-write.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
-import { inTurns, turnsOf } from '../kernel/turns.ts';
+import { inTurns } from '../kernel/turns.ts';
 import { ChunkVectors, type VectorsCall } from './chunk-vectors.ts';
 import type { BegunPlan, IngestProgress } from './ingest-progress.ts';
 import { keptRecords, type PlanWrite, planWrites } from './plan-writes.ts';
@@ -48,7 +48,7 @@ export async function ingestDocument(
   options: IngestOptions,
 ): Promise<Ingested> {
   const { chunksMax = Infinity, pointer = '' } = options;
-  const chunks = await inTurns(cutDocument(document, pointer), turnsOf(parts.world.clock));
+  const chunks = await inTurns(cutDocument(document, pointer), parts.world.turns.of(space));
   if (chunks.length > chunksMax)
     throw invalidMember(
       pointer,
@@ -155,7 +155,7 @@ class IngestCall {
   }
 
   #inTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
-    return inTurns(steps, turnsOf(this.#parts.world.clock));
+    return inTurns(steps, this.#parts.world.turns.of(this.#space));
   }
 }
 

@@ -12,7 +12,7 @@ import type { StoredCollection } from '../collections/stored-collection.ts';
 import { factsIn, storedText } from '../collections/stored-record.ts';
 import { sha256 } from '../kernel/canonical-json.ts';
 import { objectOrEmpty } from '../kernel/json-kinds.ts';
-import { turnsOf } from '../kernel/turns.ts';
+
 import type { RecordData } from '../store/port.ts';
 import type { DocumentChunk } from './rules/cut-document.ts';
 import { manifestIdOf } from './rules/ids.ts';
@@ -112,7 +112,7 @@ async function atOneMoment<Result>(
       store.snapshot(spaceScope(space), async (moment) => {
         const collection = await collectionAt(moment, name);
         const budget = new ReadBudget(parts.limits.readsPerCallMax, ADVICE, lane);
-        const turns = turnsOf(parts.world.clock);
+        const turns = parts.world.turns.of(space);
         const { incarnation } = collection;
         const pageMax = parts.limits.readPageMax;
         return read({ moment, incarnation, budget, turns, bytes: attempt(), pageMax }, collection);

@@ -7,7 +7,7 @@ import type { StoredCollection } from '../collections/stored-collection.ts';
 import { type FindableRecord, findableRecord, recordData, stampIn } from '../collections/stored-record.ts';
 import { writeBeside } from '../collections/write-beside.ts';
 import { scaleOf, WEIGHT_MAX, weightOf } from '../collections/write-weight.ts';
-import { turnsOf } from '../kernel/turns.ts';
+
 import { decisionTime } from '../kernel/world.ts';
 import {
   type Decision,
@@ -133,7 +133,7 @@ class PlanWriter {
   /** The writes from `from` on that one transaction can carry, as far as their weight shows; at least one. */
   async fitting(writes: readonly PlanWrite[], from: number): Promise<readonly ReadyWrite[]> {
     const { policy } = this.#collection;
-    const turns = turnsOf(this.#parts.world.clock);
+    const turns = this.#parts.world.turns.of(this.#space);
     const scale = scaleOf(this.#store);
     const ready: ReadyWrite[] = [];
     let weight = 0;

@@ -1,10 +1,9 @@
+import type { TurnRoom } from '../kernel/turn-room.ts';
 import { inTurns } from '../kernel/turns.ts';
-import type { Clock } from '../kernel/world.ts';
 import type { ProviderFailure } from '../providers/failure.ts';
 import { tokenOverlap } from '../providers/rules/token-overlap.ts';
 import type { RerankItem, RerankPayload } from './rules/rerank.ts';
 import type { RerankFailure } from './rules/rerank-outcome.ts';
-import { signalledTurns } from './signalled-turns.ts';
 
 export interface RerankCall {
   readonly space: string;
@@ -57,19 +56,19 @@ const inputBytes: Readonly<Record<string, number>> = {
 };
 
 /** The reranker of the service itself: the share of the words of the query. The same input gives the same order. */
-export function localReranker(clock: Clock): Reranker {
+export function localReranker(turns: TurnRoom): Reranker {
   return {
     provider: LOCAL_RERANKER,
     inputBytesMax: (mode) => (Object.hasOwn(inputBytes, mode) ? (inputBytes[mode] ?? null) : null),
-    async rerank(payload, { signal }) {
-      const items = await inTurns(tokenOverlap(payload), signalledTurns(clock, signal));
+    async rerank(payload, { space, signal }) {
+      const items = await inTurns(tokenOverlap(payload), turns.of(space, signal));
       return { traceId: null, items };
     },
   };
 }
 
 /** The local reranker alone; a deployment with providers hands in its own. */
-export function localRerankers(clock: Clock): Rerankers {
-  const local = localReranker(clock);
+export function localRerankers(turns: TurnRoom): Rerankers {
+  const local = localReranker(turns);
   return { find: (provider) => (provider === null || provider === LOCAL_RERANKER ? local : null) };
 }

@@ -47,6 +47,7 @@ export async function attemptRun(parts: AttemptParts, run: Run, execution: Execu
   try {
     const outcome = await execute(parts, run, execution);
     if (outcome === null || outcome === 'parked') return outcome !== null;
+    await pauseJob(runtime, run);
     await completeAttempt(runtime, execution, outcome);
     return true;
   } catch (error) {
@@ -96,10 +97,16 @@ async function execute(
       refused,
     });
     const result = (await handler.run(context)) ?? null;
+    await pauseJob(runtime, run);
     return execution.isOver ? null : succeeded(result, runtime.options.resultBytesMax);
   } catch (error) {
     return outcomeOfError(runtime, execution, error);
   }
+}
+
+/** The results of jobs may be large, and many may end at once: one is written as text in a turn of the event loop. */
+async function pauseJob({ world }: Runtime, { job }: Run): Promise<void> {
+  if (job !== undefined) await world.turns.pause(job.space);
 }
 
 function outcomeOfError(

@@ -3,8 +3,7 @@ import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { checkedText, checkJson } from '../kernel/json-bytes.ts';
 import { parseUtc } from '../kernel/timestamp.ts';
-import { turnsOf } from '../kernel/turns.ts';
-import type { Clock } from '../kernel/world.ts';
+import type { Turns } from '../kernel/turns.ts';
 import type { CheckedArtifact } from './artifact.ts';
 import type { CheckpointWrite } from './checkpoint.ts';
 import type { Report } from './rules/report.ts';
@@ -139,7 +138,7 @@ export interface ArtifactInput {
 /** Content may be large: others get their turn while it is judged. */
 export async function checkArtifact(
   input: ArtifactInput,
-  clock: Clock,
+  turns: Turns,
   pointer = '',
 ): Promise<CheckedArtifact> {
   const { mediaType = null, text = null, uri = null } = input;
@@ -149,7 +148,7 @@ export async function checkArtifact(
   }
   if (text !== null && !text.isWellFormed())
     throw invalidMember(`${pointer}/text`, 'must be well-formed Unicode');
-  const place = { pointer: `${pointer}/content`, turns: turnsOf(clock) };
+  const place = { pointer: `${pointer}/content`, turns };
   const contentText =
     content === undefined ? null : await checkedText(content, limits.executionArtifactBytesMax, place);
   return {

@@ -9,6 +9,7 @@ import { type RunContext, RunSuspended } from './plugin.ts';
 import { putArtifact } from './put-artifact.ts';
 import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
 import type { Run, WaitKind, WaitOutcome } from './run.ts';
+import { slotOwner } from './run-job.ts';
 import { acquireRunLease, raiseFromRun, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
 import type { Runtime } from './runtime.ts';
 import { payloadLimit } from './start-request.ts';
@@ -79,9 +80,16 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
       await recordEvent(runtime, held, checkTrace({ type, ...options }), now());
     },
     putArtifact: async (artifact) =>
-      putArtifact(runtime, held, await checkArtifact(artifact, runtime.world.clock), now()),
-    writeCheckpoint: async (key, content, metadata = {}) =>
-      checkpoint(runtime, held, checkCheckpoint({ key, content: plain(content), metadata }), now()),
+      putArtifact(
+        runtime,
+        held,
+        await checkArtifact(artifact, runtime.world.turns.of(slotOwner(run) ?? '')),
+        now(),
+      ),
+    async writeCheckpoint(key, content, metadata = {}) {
+      if (run.job !== undefined) await runtime.world.turns.pause(run.job.space);
+      return checkpoint(runtime, held, checkCheckpoint({ key, content: plain(content), metadata }), now());
+    },
     readCheckpoint: async (key) => readCheckpoint(runtime, held, checkName(key, '/key'), now()),
     acquireLease: async (name, ttlSeconds, metadata = {}) =>
       acquireRunLease(

@@ -3,7 +3,7 @@ import type { ReadCall } from '../collections/read-call.ts';
 import { canonicalJson } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-import { type Turns, turnsOf } from '../kernel/turns.ts';
+import type { Turns } from '../kernel/turns.ts';
 import type { TraceParts } from './parts.ts';
 import { listTraces } from './read-traces.ts';
 import { type TraceWarning, traceWarnings } from './rules/unsafe-content.ts';
@@ -45,7 +45,7 @@ export async function exportTraces(
   const { traces, isCut } = await listTraces(parts, space, { operation, limit }, call);
   if (isCut)
     throw invalidMember('/limit', `must be at most ${traces.length} for these traces`, 'limit_exceeded');
-  const turns = turnsOf(parts.world.clock);
+  const turns = parts.world.turns.of(space);
   const warnings = await warningsOf(traces, turns);
   if (failOnUnsafeContent && warnings.length > 0)
     throw invalidMember('/failOnUnsafeContent', `${warnings.length} places may hold secrets`);

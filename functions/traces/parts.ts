@@ -6,7 +6,7 @@ import type { RecordStore } from '../store/port.ts';
 /** What the functions over traces depend on. The store is opened by the first call that needs it. */
 export interface TraceParts {
   readonly store: () => Promise<RecordStore>;
-  readonly world: Pick<World, 'clock' | 'random'>;
+  readonly world: Pick<World, 'clock' | 'random' | 'turns'>;
   readonly limits: TraceLimits;
   /** Places for the calls that read many traces. */
   readonly lanes: ReadLanes;
@@ -27,7 +27,7 @@ export function createTraceParts({
   lanes,
   ...own
 }: Pick<TraceParts, 'store' | 'limits'> & {
-  readonly world: Pick<World, 'clock' | 'random' | 'timers'>;
+  readonly world: Pick<World, 'clock' | 'random' | 'timers' | 'turns'>;
   readonly lanes?: ReadLanes;
 }): TraceParts {
   return { ...own, lanes: lanes ?? new ReadLanes({ timers: own.world.timers }), announced: new Map() };

@@ -10,7 +10,7 @@ export class JsonClient {
   }
 
   /** The answer's text, empty for 204; throws for anything but 2xx. */
-  send(method: 'GET' | 'POST', path: string, body?: object): Promise<string> {
+  send(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<string> {
     const text = body === undefined ? '' : JSON.stringify(body);
     const headers: Record<string, string | number> =
       body === undefined

@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,request-floor,neighbours,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
+ *         execution-wake,request-floor,neighbours,neighbour-jobs,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
  */
 import { cpus } from 'node:os';
@@ -25,6 +25,7 @@ import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
 import { benchMcp } from './mcp.ts';
 import { benchNearest } from './nearest.ts';
+import { benchNeighbourJobs } from './neighbour-jobs.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchObjectsMemory } from './objects-memory.ts';
 import { benchProviders } from './providers.ts';
@@ -61,6 +62,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-wake': benchExecutionWake,
   'request-floor': (options) => benchRequestFloor(options, values.before),
   neighbours: benchNeighbours,
+  'neighbour-jobs': benchNeighbourJobs,
   'hostile-http': () => benchHostileHttp(),
   records: benchRecords,
   nearest: (options) => benchNearest({ ...options, vectors: Number(values.vectors) }),

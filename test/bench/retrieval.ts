@@ -128,6 +128,6 @@ function partsOver(store: RecordStore, vectors: SearchVectors): RetrievalParts {
     records: createRecordParts({ store: open, world: machine, limits: SEARCH_LIMITS }),
     embeddings: createEmbeddingParts({ store: open, embedder }),
     traces: createTraceParts({ store: open, world: machine, limits: traceLimits }),
-    rerankers: localRerankers(machine.clock),
+    rerankers: localRerankers(machine.turns),
   };
 }

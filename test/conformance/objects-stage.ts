@@ -46,11 +46,11 @@ export class ObjectsStage {
     this.space = space;
     this.world = world;
     this.activeRuns = activeRuns;
-    const { clock, timers, http } = world;
+    const { clock, timers, http, turns } = world;
     const records = createRecordParts({
       store: () => Promise.resolve(store),
       // Tickets must differ from all others in the database.
-      world: { clock, timers, http, random: { bytes: (size) => randomBytes(size) } },
+      world: { clock, timers, http, turns, random: { bytes: (size) => randomBytes(size) } },
       limits,
     });
     this.parts = createObjectParts({

@@ -41,10 +41,10 @@ export class RecordsStage {
     bytes: (size: number) => Uint8Array = randomBytes,
   ) {
     this.space = space;
-    const { clock, timers, http } = this.world;
+    const { clock, timers, http, turns } = this.world;
     this.parts = createRecordParts({
       store: () => Promise.resolve(store),
-      world: { clock, timers, http, random: { bytes } },
+      world: { clock, timers, http, turns, random: { bytes } },
       limits: { ...limits, ...own },
     });
   }

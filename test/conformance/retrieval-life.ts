@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import { ProviderFailure } from '../../functions/providers/failure.ts';
 import { runCase } from '../../functions/retrieval/evaluation/run-case.ts';
 import {
@@ -234,7 +235,7 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
       traceId: 'trace-2',
       failure: { failureClass: 'policy', providerStatus: 'rate_limited' },
     });
-  const local = (): Rerankers => localRerankers({ now: () => 0 });
+  const local = (): Rerankers => localRerankers(new TurnRoom({ now: () => 0 }));
   test.each<[string, () => Rerankers, object, string, string]>([
     ['is away', () => reranker({ rerank: broken }), {}, 'network', 'connection_lost'],
     ['refuses', () => reranker({ rerank: rejected }), {}, 'policy', 'rate_limited'],

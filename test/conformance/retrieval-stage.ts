@@ -69,7 +69,7 @@ export class RetrievalStage {
     const embedder = own.embedder ?? builtInEmbedder('local-token-hash', DIMENSIONS);
     if (embedder === null) throw new Error('the model is part of the service');
     this.embedder = embedder;
-    const rerankers = own.rerankers ?? localRerankers(this.records.world.clock);
+    const rerankers = own.rerankers ?? localRerankers(this.records.parts.world.turns);
     const embeddings = createEmbeddingParts({ store: () => Promise.resolve(store), embedder });
     this.parts = { records: this.records.parts, embeddings, traces: this.traces.parts, rerankers };
   }

@@ -8,6 +8,7 @@ import { searchRecords } from '../../functions/collections/search-records.ts';
 import { writeChunk } from '../../functions/collections/write-chunk.ts';
 import { deleteRecord, upsertRecord } from '../../functions/collections/write-records.ts';
 import { serviceCollections } from '../../functions/compose/collections.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import { firestoreMissing, firestoreOptions, firestoreProject } from '../support/firestore.ts';
 import { countBill } from './bill-counter.ts';
 import { openTestStore } from './fixtures.ts';
@@ -26,6 +27,7 @@ describe.skipIf(firestoreMissing !== undefined)(`the bill of records ${firestore
     clock,
     random,
     timers,
+    turns: new TurnRoom(clock),
     http: () => Promise.reject(new Error('no other service is called')),
   };
   const limits = {

@@ -32,7 +32,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
     tests: [
       'functions/embeddings/{rules,jobs}/*.test.ts',
-      'functions/embeddings/{built-in,embed-texts,embedding-model,guarded-embedder,work-line}.test.ts',
+      'functions/embeddings/{built-in,embed-texts,embedding-model,guarded-embedder}.test.ts',
     ],
   },
   'runs-rules': {

@@ -4,6 +4,7 @@ import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/ha
 import type { Handler } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';
@@ -147,6 +148,7 @@ export class Cluster {
         },
       },
       random: flaw?.random?.() ?? { bytes: (size) => scheduler.random.bytes(size) },
+      turns: new TurnRoom({ now: () => scheduler.now + skewMs }),
       timers: { after: (delayMs, callback) => scheduler.after(process, delayMs, callback) },
       http: () => Promise.reject(new Error('the canonical operations call nobody')),
     };

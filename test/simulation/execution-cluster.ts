@@ -1,4 +1,5 @@
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { Clock, World } from '../../functions/kernel/world.ts';
 import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
 import type { PluginHandler } from '../../functions/runs/plugin.ts';
@@ -153,6 +154,7 @@ export class ExecutionCluster {
     if (this.#ahead > 0) clock.set(scheduler.now + this.#ahead);
     return {
       clock,
+      turns: new TurnRoom(clock),
       random: { bytes: (size) => scheduler.random.bytes(size) },
       timers: {
         after: (delayMs, callback) =>

@@ -1,5 +1,6 @@
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import { cancel, raise } from '../../functions/runs/control.ts';
 import { leaseRunById } from '../../functions/runs/lease-run.ts';
 import type { Run } from '../../functions/runs/run.ts';
@@ -211,6 +212,7 @@ class Stage {
     const world = {
       clock: { now: () => NOW },
       random: { bytes: (size: number) => this.#random.bytes(size) },
+      turns: new TurnRoom({ now: () => NOW }),
       timers: { after: () => () => undefined },
       http: () => Promise.reject(new Error('nobody is called')),
     };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import { raise } from '../../functions/runs/control.ts';
 import { leaseRunById } from '../../functions/runs/lease-run.ts';
 import type { Runtime } from '../../functions/runs/runtime.ts';
@@ -30,6 +31,7 @@ function runtimeOver(store: RecordStore, now: number, enqueue: () => void = () =
   const world = {
     clock: { now: () => now },
     random: { bytes: (size: number) => random.bytes(size) },
+    turns: new TurnRoom({ now: () => now }),
     timers: { after: () => () => undefined },
     http: () => Promise.reject(new Error('nobody is called')),
   };

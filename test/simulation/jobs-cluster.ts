@@ -2,6 +2,7 @@ import { executionHandlers } from '../../functions/groups/execution/handlers.ts'
 import { executableJobs, registerJobs } from '../../functions/jobs/built-in.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
 import { assembleRuns } from '../../functions/runs/assemble.ts';
@@ -93,6 +94,7 @@ export class JobsCluster {
     const world: World = {
       clock: { now: () => scheduler.now },
       random: { bytes: (size) => scheduler.random.bytes(size) },
+      turns: new TurnRoom({ now: () => scheduler.now }),
       timers: { after: (delayMs, callback) => scheduler.after(process, delayMs, callback) },
       http: () => Promise.reject(new Error('the instance calls no other service')),
     };

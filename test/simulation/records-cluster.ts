@@ -1,6 +1,7 @@
 import { createRecordParts, type RecordParts } from '../../functions/collections/parts.ts';
 import { spaceScope } from '../../functions/collections/store-collections.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { type Faults, faultyHooks } from './faults.ts';
@@ -61,6 +62,7 @@ export class RecordsCluster {
     const world: World = {
       clock: { now: () => scheduler.now },
       random: { bytes: (size) => scheduler.random.bytes(size) },
+      turns: new TurnRoom({ now: () => scheduler.now }),
       timers: { after: (delayMs, callback) => scheduler.after(process, delayMs, callback) },
       http: () => Promise.reject(new Error('the instance calls no other service')),
     };

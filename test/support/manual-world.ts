@@ -1,3 +1,4 @@
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 
 interface ManualTimer {
@@ -29,6 +30,7 @@ export class ManualWorld implements World {
       };
     },
   };
+  readonly turns = new TurnRoom(this.clock);
   readonly http = () => Promise.reject(new Error('this world has no network'));
 
   get pendingTimers(): number {

@@ -6,6 +6,7 @@ import { getRecord } from '../../functions/collections/read-record.ts';
 import { readPolicy } from '../../functions/collections/rules/policy.ts';
 import { writeChunk } from '../../functions/collections/write-chunk.ts';
 import { deleteRecord, upsertRecord } from '../../functions/collections/write-records.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 
@@ -16,7 +17,7 @@ const textOf = (id: string) => JSON.stringify({ id, partitionKey: 'p', metadata:
 /** A store behind a proxy that counts its round trips. */
 export interface CountedStore {
   readonly store: RecordStore;
-  readonly world: Omit<World, 'http'>;
+  readonly world: Omit<World, 'http' | 'turns'>;
   /** Round trips until now. */
   readonly turns: () => number;
   /** Closes the store and what it stands on. */
@@ -30,7 +31,8 @@ export function testRecordRoundTrips(open: () => Promise<CountedStore>, queryTur
 
   beforeAll(async () => {
     counted = await open();
-    const world = { ...counted.world, http: () => Promise.reject(new Error('none is called')) };
+    const turns = new TurnRoom(counted.world.clock);
+    const world = { ...counted.world, turns, http: () => Promise.reject(new Error('none is called')) };
     const limits = { readsPerCallMax: 5_000, pageRecordsMax: 100, answerBytesMax: 4_000_000 };
     parts = createRecordParts({ store: () => Promise.resolve(counted.store), world, limits });
     await createCollection(parts, SPACE, readPolicy({ name: NAME, indexedMetadata: ['/metadata/kind'] }));

@@ -1,5 +1,6 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { Timers, World } from '../../functions/kernel/world.ts';
 
 /** What the process has done in one turn of its event loop. */
@@ -56,7 +57,8 @@ export class WorkMeter {
 
   /** The machine with the clock of this meter. A timer ends once its time has passed by work, or on the machine. */
   world(machine: World): World {
-    return { ...machine, clock: { now: () => this.#now() }, timers: this.#timersOf(machine.timers) };
+    const clock = { now: () => this.#now() };
+    return { ...machine, clock, timers: this.#timersOf(machine.timers), turns: new TurnRoom(clock) };
   }
 
   /** Turns that have ended. */

@@ -86,15 +86,19 @@ export class CandidatePool {
     this.#isLimited = true;
   }
 
-  /** By score downwards, then in the order of the collection's listing. */
-  rank(): Ranking {
+  /** By score downwards, then in the order of the collection's listing; in steps, since candidates may be many. */
+  *rank(): Generator<void, Ranking> {
     const query = this.#query;
     const ids = [...this.#readings.keys()];
     const readings = [...this.#readings.values()];
     const corpus = corpusOf(readings, query.terms.length);
-    const scored = scoresOf(readings, corpus, query)
+    yield;
+    const scores = scoresOf(readings, corpus, query);
+    yield;
+    const scored = scores
       .map((parts, index) => ({ id: ids[index]!, score: parts.final, parts, reading: readings[index]! }))
       .filter((match) => isAnswered(match, query));
+    yield;
     const matches = highest(scored, query.top)
       .sort((a, b) => b.score - a.score || compareUtf8(a.reading.orderKey, b.reading.orderKey))
       .slice(0, query.top)

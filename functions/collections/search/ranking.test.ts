@@ -19,7 +19,7 @@ function rank(records: readonly Leaves[], request: LexicalRequest, candidatesMax
     const reading = pool.read(lexiconOf(`p\u0001${index}`, normalLeaves(texts)));
     if (reading !== null && reading !== 'body') pool.add(String(index), reading);
   }
-  return pool.rank();
+  return whole(pool.rank());
 }
 
 function scores(records: readonly Leaves[], request: LexicalRequest): [string, number][] {
@@ -117,7 +117,7 @@ describe('scores', () => {
       const reading = pool.read(lexiconOf(key, [{ path: '/content', text: 'fox' }]));
       if (reading !== null && reading !== 'body') pool.add(String(index), reading);
     }
-    expect(pool.rank().matches.map(({ id }) => id)).toEqual(['2', '3', '1', '0', '4']);
+    expect(whole(pool.rank()).matches.map(({ id }) => id)).toEqual(['2', '3', '1', '0', '4']);
   });
 
   test('stay finite for the highest boosts', () => {
@@ -199,7 +199,7 @@ describe('a pool', () => {
     expect([pool.missing, pool.isLimited]).toEqual([1, false]);
     expect(pool.add('3', reading)).toBe(false);
     expect([pool.has('3'), pool.isLimited]).toEqual([false, true]);
-    expect(pool.rank().corpus.count).toBe(2);
+    expect(whole(pool.rank()).corpus.count).toBe(2);
   });
 
   test('asks for the record where the lexicon is a mark', () => {

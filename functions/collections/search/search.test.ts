@@ -69,7 +69,7 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
     if (reading === null) continue;
     if (pool.add(id, as(fault.reading, reading))) candidates.push(id);
   }
-  const { matches, isLimited } = pool.rank();
+  const { matches, isLimited } = whole(pool.rank());
   expect(matches.map(({ rank }) => rank)).toEqual(matches.map((_, index) => index + 1));
   return {
     candidates,

@@ -1,6 +1,6 @@
 import { hashDrifted, hashImport, readImport } from '../../collections/import-request.ts';
 import type { GroupHandlers, Handler } from '../../http/handler.ts';
-import { turnsOf } from '../../kernel/turns.ts';
+
 import { admitRecordJob, authorizeRecordJob, requestText } from '../records/library/admit-record-job.ts';
 import { importJobView } from '../records/library/import-job-view.ts';
 import type { CollectionsDependencies } from './dependencies.ts';
@@ -25,12 +25,12 @@ function startImport(
 ): Handler<'importCollection'> & Handler<'startCollectionImportJob'> {
   return async ({ params: { collection }, query, idempotencyKey, text: read }, { caller, correlationId }) => {
     const start = { kind: 'collection_import', caller, query, startsAsRun } as const;
-    authorizeRecordJob(recordJobs, start);
+    const { space } = authorizeRecordJob(recordJobs, start);
     const text = requestText(recordJobs.payloads, read());
     const request = readImport(text, collection);
     // A replacement removes records, so it needs the right to delete them.
     if (request.replaceExisting) recordJobs.access.spaceOf(caller, 'delete', query.tenantId);
-    const { contentHash, status } = await hashImport(request, turnsOf(world.clock));
+    const { contentHash, status } = await hashImport(request, world.turns.of(space));
     if (status === 'drifted') throw hashDrifted();
     const { run, replayed, headers } = await admitRecordJob(recordJobs, {
       ...start,

@@ -104,7 +104,8 @@ export function putExternalExecutionLeaseArtifact(
   dependencies: ExecutionDependencies,
 ): Handler<'putExternalExecutionLeaseArtifact'> {
   const put: Handler<'putExternalExecutionLeaseArtifact'> = async ({ body }, { caller, now }) => {
-    const write = await checkArtifact(body.artifact, dependencies.runtime.world.clock, '/artifact');
+    const turns = dependencies.runtime.world.turns.of(placeOwnerOf(caller).name);
+    const write = await checkArtifact(body.artifact, turns, '/artifact');
     const held = heldBy(dependencies, caller, body);
     // The whole content may be large; its length tells apart what one worker would confuse.
     const { name, kind, mediaType, uri, text } = write;

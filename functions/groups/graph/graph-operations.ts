@@ -7,7 +7,7 @@ import type { GroupHandlers } from '../../http/handler.ts';
 import { jsonInTurns } from '../../kernel/json-in-turns.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
-import { inTurns, turnsOf } from '../../kernel/turns.ts';
+import { inTurns } from '../../kernel/turns.ts';
 import type { GraphDependencies } from './dependencies.ts';
 import { doctorResult, inspectionResult } from './graph-results.ts';
 import { checkElements, checkedEnvelope, importOptions } from './import-options.ts';
@@ -31,7 +31,7 @@ export function exportGraphEnvelope({ records, access }: GraphDependencies): Han
       continuationToken,
       exportedAt,
     };
-    const text = await jsonInTurns(answer, ELEMENTS_DEPTH, turnsOf(records.world.clock));
+    const text = await jsonInTurns(answer, ELEMENTS_DEPTH, records.world.turns.of(space));
     return { status: 200, body: new JsonText(text) };
   };
 }
@@ -66,7 +66,7 @@ export function preflightGraphImport({
     const space = access.spaceOf(caller, 'read');
     const existing = await readCollection(records, space, params.collection);
     const envelope = checkedEnvelope(body);
-    const turns = turnsOf(records.world.clock);
+    const turns = records.world.turns.of(space);
     await inTurns(checkElements(body), turns);
     const policy = existing?.policy ?? null;
     const steps = preflightImport(envelope, importOptions(body), params.collection, policy);

@@ -14,7 +14,7 @@ import { listHeaders } from '../../http/list-headers.ts';
 import { mayRead } from '../../identity/record-access.ts';
 import { withoutDetails } from '../../jobs/job-view.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
-import { inTurns, type Turns, turnsOf } from '../../kernel/turns.ts';
+import { inTurns, type Turns } from '../../kernel/turns.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { GraphDependencies } from './dependencies.ts';
@@ -46,7 +46,8 @@ function startImport(
     const check = () => {
       // A replacement removes records, so it needs the right to delete them.
       if (body.replaceExisting === true) graphJobs.access.spaceOf(caller, 'delete', query.tenantId);
-      return importFacts(body, turnsOf(records.world.clock));
+      const space = graphJobs.access.spaceOf(caller, 'write', query.tenantId);
+      return importFacts(body, records.world.turns.of(space));
     };
     const start = { operationId, kind: 'import', caller, query, check } as const;
     const given = { collection: params.collection, text: text(), idempotencyKey, correlationId };

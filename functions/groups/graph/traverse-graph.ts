@@ -7,7 +7,7 @@ import type { GroupHandlers } from '../../http/handler.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { jsonInTurns } from '../../kernel/json-in-turns.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
-import { turnsOf } from '../../kernel/turns.ts';
+
 import type { GraphDependencies } from './dependencies.ts';
 
 /** The way to a node is four levels below the answer. */
@@ -40,7 +40,7 @@ export function traverseGraph({
       estimatedRequiredRecordCount: sourceRecordCount + (sourceTruncated ? 1 : 0),
       sourceContinuationToken: continuationToken,
     };
-    const text = await jsonInTurns(answer, WAYS_DEPTH, turnsOf(records.world.clock));
+    const text = await jsonInTurns(answer, WAYS_DEPTH, records.world.turns.of(space));
     return { status: 200, body: new JsonText(text) };
   };
 }

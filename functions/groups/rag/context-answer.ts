@@ -1,13 +1,13 @@
 import { invalidMember } from '../../kernel/errors.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
-import { inTurns, turnsOf } from '../../kernel/turns.ts';
+import { inTurns, type Turns } from '../../kernel/turns.ts';
 import type { BuiltContext } from '../../rag/build-context.ts';
 import { contextJson } from '../../rag/rules/context-json.ts';
 import type { RagDependencies } from './dependencies.ts';
 
 /** The JSON text of a context. Others get their turn while it is written. */
 export function contextText(
-  { records }: RagDependencies['retrieval'],
+  turns: Turns,
   { retrieval, options, chosen, cited, text, graph, trace }: BuiltContext,
 ): Promise<string> {
   const steps = contextJson({
@@ -24,7 +24,7 @@ export function contextText(
     graphExpansion: graph?.summary ?? null,
     trace,
   });
-  return inTurns(steps, turnsOf(records.world.clock));
+  return inTurns(steps, turns);
 }
 
 /** Throws where one message cannot carry the answer. */

@@ -18,7 +18,10 @@ export function buildRagContext({
     const space = access.spaceOf(caller, 'read');
     judgeRerankers(rerankAccess, { caller, space }, [body.retrieval]);
     const built = await contextOf(retrieval, space, body, context);
-    return { status: 200, body: answered(retrieval, await contextText(retrieval, built)) };
+    return {
+      status: 200,
+      body: answered(retrieval, await contextText(retrieval.records.world.turns.of(space), built)),
+    };
   };
 }
 
@@ -46,7 +49,7 @@ export function buildRagPrompt({
     const prompt = promptOf(parts, template);
     const trace = asked.includeTrace === true ? traceOf(built, prompt) : null;
     const members = JSON.stringify({ query: parts.query, ...prompt, trace });
-    const json = `${members.slice(0, -1)},"context":${await contextText(retrieval, built)}}`;
+    const json = `${members.slice(0, -1)},"context":${await contextText(retrieval.records.world.turns.of(space), built)}}`;
     return { status: 200, body: answered(retrieval, json) };
   };
 }

@@ -31,6 +31,7 @@ export function evaluateRagContext({
       checkJsonBytes(metadata, CASE_METADATA_BYTES_MAX, `/cases/${index}/metadata`);
     const call = { signal, correlationId, ...(grow === undefined ? {} : { grow }) };
     const continueOnError = body.continueOnError ?? true;
+    const turns = retrieval.records.world.turns.of(space, signal);
     const cases: CaseAnswer[] = [];
     const texts: string[] = [];
     try {
@@ -38,7 +39,7 @@ export function evaluateRagContext({
       for await (const each of tried) {
         const { outcome } = each;
         const isShown = body.includeContext === true && 'built' in outcome;
-        const answer = caseOf(each, isShown ? await contextText(retrieval, outcome.built) : null);
+        const answer = caseOf(each, isShown ? await contextText(turns, outcome.built) : null);
         // The text of a context is held once: as that of its case.
         const text = caseJson(answer);
         grow?.(text.length);

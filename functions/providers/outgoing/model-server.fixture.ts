@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
+import { TurnRoom } from '../../kernel/turn-room.ts';
 import type { World } from '../../kernel/world.ts';
 import { guardedHttp } from './guarded-http.ts';
 
@@ -74,6 +75,7 @@ export class ModelWorld implements World {
   readonly waits: number[] = [];
   #late: (() => void)[] = [];
   readonly clock = { now: () => Date.UTC(2026, 0, 1) };
+  readonly turns = new TurnRoom(this.clock);
   readonly random = { bytes: (size: number) => new Uint8Array(size) };
   readonly timers = {
     after: (delayMs: number, callback: () => void) => {

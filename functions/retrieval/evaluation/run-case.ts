@@ -9,7 +9,6 @@ import { judgedRecord } from '../rules/evaluation/matching.ts';
 import { type Evaluation, type VariantRequest, withVariant } from '../rules/evaluation/request.ts';
 import { type Retrieval, readRetrieval } from '../rules/request.ts';
 import { rerankMembers } from '../rules/trace.ts';
-import { signalledTurns } from '../signalled-turns.ts';
 import { isCaseFault } from './case-fault.ts';
 
 export interface CaseCall extends ReadCall {
@@ -31,10 +30,10 @@ export async function runCase(
   }: { readonly evaluation: Evaluation; readonly index: number; readonly variant: VariantRequest | null },
   call: CaseCall,
 ): Promise<CaseResult> {
-  const { clock } = parts.records.world;
+  const { clock, turns: worldTurns } = parts.records.world;
   const startedAt = clock.now();
   // A case may have thousands of sources to compare.
-  const turns = signalledTurns(clock, call.signal);
+  const turns = worldTurns.of(space, call.signal);
   const asked = evaluation.cases[index]!;
   let k = asked.k ?? evaluation.defaultK ?? limits.retrievalLimitDefault;
   try {

@@ -1,5 +1,4 @@
 import { attemptsOf } from '../../collections/read-call.ts';
-import { nextTurn } from '../../kernel/turns.ts';
 import type { RetrievalParts } from '../parts.ts';
 import type { CaseResult } from '../rules/evaluation/case-result.ts';
 import {
@@ -70,6 +69,7 @@ async function tryCases(
   at: number | null,
 ): Promise<readonly CaseResult[]> {
   const tried: CaseResult[] = [];
+  const turns = parts.records.world.turns.of(space, call.signal);
   // The records of a case are gone before the next one: only what exceeds all cases before counts.
   const attempt = attemptsOf(call);
   for (let index = 0; index < evaluation.cases.length; index += 1) {
@@ -84,7 +84,8 @@ async function tryCases(
     if (kept === null) await log.keep(at, result);
     tried.push(result);
     if (stops(tried, evaluation.continueOnError)) break;
-    await nextTurn();
+    // A case is long work: one starts in a turn, of all jobs.
+    await turns.next();
   }
   return tried;
 }

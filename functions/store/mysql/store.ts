@@ -1,3 +1,4 @@
+import type { TurnRoom } from '../../kernel/turn-room.ts';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
 import { Lanes } from '../lanes.ts';
@@ -44,6 +45,8 @@ export interface MysqlStoreOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
+  /** In which long searches take turns with other long work; without it each takes turns by itself. */
+  readonly turns?: TurnRoom;
   /** What the names of all tables begin with: letters, digits and `_`. Stores of two prefixes share nothing. */
   readonly tablePrefix?: string;
   /** Whether the tables are made where there are none (default), or every call refused with `NoStoreError`. */
@@ -112,7 +115,8 @@ class MysqlStore implements RecordStore {
     const address = addressOf(connectionString);
     // Longer than a broken connection takes to fail, so that callers get that error and not a timeout of the pool.
     const waitMaxMs = queryTimeoutMs + 2 * connectTimeoutMs;
-    const nearest = new NearestSearch({ bytesMax: this.#options.vectorBytesMax, clock: this.#options.clock });
+    const { vectorBytesMax: bytesMax, turns } = this.#options;
+    const nearest = new NearestSearch({ bytesMax, clock, turns });
     this.#search = { tables: new SearchTables(), nearest };
     const pool = (size: number, silence: number) =>
       new Pool({

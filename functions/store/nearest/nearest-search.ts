@@ -1,3 +1,4 @@
+import type { TurnRoom } from '../../kernel/turn-room.ts';
 import { nextTurn } from '../../kernel/turns.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { StoreError } from '../port.ts';
@@ -17,8 +18,10 @@ export interface NearestOptions {
   /** Memory that the vectors of all slots may take together. */
   readonly bytesMax: number;
   readonly clock: Clock;
-  /** Lets the other calls of the process work. */
-  readonly turn?: () => Promise<void>;
+  /** In which searches take turns with other long work; without it each takes turns by itself. */
+  readonly turns?: TurnRoom | undefined;
+  /** Lets the other calls of the process work, as part of the work of the owner. */
+  readonly turn?: (owner: string) => Promise<void>;
   /** A slot of at most so many rows is read from the database by each search. */
   readonly rowsUnloaded?: number;
   /** Bytes of a matrix that a scan reads before the other calls get their turn. */
@@ -42,12 +45,12 @@ const SCANS = 3;
  * and each search brings it up to date with the search's own moment.
  */
 export class NearestSearch {
-  readonly #options: Required<NearestOptions>;
+  readonly #options: Required<Omit<NearestOptions, 'turns'>>;
   readonly #slots: LoadedSlots;
 
-  constructor(options: NearestOptions) {
+  constructor({ turns, ...options }: NearestOptions) {
     this.#options = {
-      turn: nextTurn,
+      turn: turns === undefined ? nextTurn : (owner) => turns.pause(owner),
       rowsUnloaded: 64,
       bytesPerTurn: BYTES_PER_TURN,
       loadedPerPage: rowsPerPage,
@@ -119,7 +122,11 @@ export class NearestSearch {
       const slot = this.#slots.pin(state.slot, rows.owner, request.values.length);
       try {
         checkDimensions(slot, request);
-        const readiness = await slot.bringTo(rows, state, this.#options);
+        const { loadedPerPage } = this.#options;
+        const readiness = await slot.bringTo(rows, state, {
+          turn: () => this.turn(rows.owner),
+          loadedPerPage,
+        });
         if (readiness === 'ahead') return null;
         if (readiness === 'ready') return await this.#findIn(slot, rows, state, request, among);
         this.#slots.drop(state.slot, slot);
@@ -140,7 +147,8 @@ export class NearestSearch {
     request: NearestRequest,
     among: readonly string[] | null,
   ): Promise<FoundNearest | null> {
-    const { turn, bytesPerTurn } = this.#options;
+    const { bytesPerTurn } = this.#options;
+    const turn = () => this.turn(rows.owner);
     const bounds = new Bounds(request.metric, request.values);
     for (let scan = 1; scan <= SCANS; scan += 1) {
       const candidates = await candidatesIn(slot, version, {
@@ -169,7 +177,12 @@ export class NearestSearch {
     }
     // Without reading what is known not to suffice; `rows` may be an estimate.
     if (state.rows > 2 * request.readsMax) return { matches: [], complete: false, narrowed: false, reads: 0 };
-    return await scanExactly(rows, request, this.#options.turn);
+    return await scanExactly(rows, request, () => this.turn(rows.owner));
+  }
+
+  /** Lets the other calls of the process work, as part of the work of the owner. */
+  turn(owner: string): Promise<void> {
+    return this.#options.turn(owner);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { TurnRoom } from '../../kernel/turn-room.ts';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { groupedNames } from '../grouping.ts';
 import { Lanes } from '../lanes.ts';
@@ -43,6 +44,8 @@ export interface PostgresStoreOptions extends DatabaseOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
+  /** In which long searches take turns with other long work; without it each takes turns by itself. */
+  readonly turns?: TurnRoom;
   /** Whether the schema is made where there is none (default), or every call refused with `NoStoreError`. */
   readonly create?: boolean;
   /**
@@ -95,6 +98,7 @@ class PostgresStore implements RecordStore {
     const nearest = new NearestSearch({
       bytesMax: options.vectorBytesMax ?? vectorBytesDefault,
       clock: options.clock,
+      turns: options.turns,
     });
     this.#session = { database, ...tables, nearest, clock, random, timers, paired, grouped };
     const { poolSize, connectTimeoutMs, statementTimeoutMs } = { ...defaults, ...options };

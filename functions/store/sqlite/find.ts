@@ -6,7 +6,7 @@ import { type Read, SlotRows } from './search-vectors.ts';
 
 /** All reads go through `read`, which holds them to one moment. */
 export function finder(nearest: NearestSearch, scope: Scope, read: Read): Find {
-  const terms = new TermFinder(scope, read);
+  const terms = new TermFinder(scope, read, { turn: () => nearest.turn(scope.name) });
   const find = (request: FindRequest): Promise<FindPage> => {
     if (request.by === 'nearest') return nearest.find(new SlotRows(read, scope, request), request);
     return request.by === 'counts' ? terms.counts(request) : terms.entries(request);

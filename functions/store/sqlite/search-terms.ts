@@ -47,7 +47,7 @@ export class TermFinder {
     this.#options = {
       rowsPerTurn: 2_000,
       holdersMax: 8_192,
-      pageEntriesMax: 256,
+      pageEntriesMax: 64,
       turn: nextTurn,
       ...options,
     };

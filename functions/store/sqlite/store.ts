@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { TurnRoom } from '../../kernel/turn-room.ts';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
 import { groupedNames } from '../grouping.ts';
@@ -47,6 +48,8 @@ export interface SqliteStoreOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
+  /** In which long searches take turns with other long work; without it each takes turns by itself. */
+  readonly turns?: TurnRoom;
   /** Whether waiting calls share a flush to disk (default), or each has a database transaction to itself. */
   readonly grouping?: boolean;
   /**
@@ -153,6 +156,7 @@ class SqliteStore implements RecordStore {
     this.#nearest = new NearestSearch({
       bytesMax: options.vectorBytesMax ?? vectorBytesDefault,
       clock: options.clock,
+      turns: options.turns,
     });
     this.#sweepBehind();
   }

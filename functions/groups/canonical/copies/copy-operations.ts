@@ -3,7 +3,7 @@ import { SnapshotError, type SnapshotFault } from '../../../archives/snapshot-er
 import type { Handler } from '../../../http/handler.ts';
 import { RawBody } from '../../../http/message.ts';
 import { type ProblemDetail, ServiceError } from '../../../kernel/errors.ts';
-import { turnsOf } from '../../../kernel/turns.ts';
+
 import { delay } from '../../../kernel/world.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { snapshotText } from './snapshot-text.ts';
@@ -38,7 +38,7 @@ export function restoreCanonicalTenant(
     dependencies.copies.run(signal, async () => {
       const store = await dependencies.store();
       const { snapshot, expectedContentHash } = body;
-      const turns = turnsOf(dependencies.world.clock);
+      const turns = dependencies.world.turns.of(tenantId);
       await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, turns, signal }));
       // Calls that wait for events may find some now.
       dependencies.waits?.announce(tenantId, now);

@@ -12,7 +12,7 @@ import { orderedContent } from '../../../jobs/ordered-content.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
-import { inTurns, turnsOf } from '../../../kernel/turns.ts';
+import { inTurns } from '../../../kernel/turns.ts';
 import { keepResult } from '../../records/library/kept-result.ts';
 import { loadReports } from '../../records/library/load-reports.ts';
 import { discardAfter, readStagedText, type StagedText } from '../../records/library/staged-payload.ts';
@@ -98,7 +98,7 @@ async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Do
   const done = (await context.readCheckpoint(IMPORTED))?.content;
   const earlier = done === undefined ? null : await importedResult(parts.records, place, done);
   if (earlier !== null) return imported(earlier as unknown as GraphImportResult);
-  const { clock } = parts.records.world;
+  const { clock, turns } = parts.records.world;
   const result = await importGraph(parts.records, {
     ...place,
     request: async () => {
@@ -107,7 +107,7 @@ async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Do
       return {
         ...importOptions(request),
         continueOnError,
-        envelope: await inTurns(readEnvelope(envelopeIn(request), '/envelope'), turnsOf(clock)),
+        envelope: await inTurns(readEnvelope(envelopeIn(request), '/envelope'), turns.of(space)),
       };
     },
     signal: context.signal,

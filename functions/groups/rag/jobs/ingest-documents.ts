@@ -6,7 +6,7 @@ import type { JobContext } from '../../../jobs/job-plugin.ts';
 import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import { refusalWords, ServiceError } from '../../../kernel/errors.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
-import { inTurns, turnsOf } from '../../../kernel/turns.ts';
+import { inTurns } from '../../../kernel/turns.ts';
 import { type Ingested, ingestDocument } from '../../../rag/ingest.ts';
 import { IngestProgress } from '../../../rag/ingest-progress.ts';
 import {
@@ -108,7 +108,7 @@ export class DocumentIngestion {
       signal,
       progress: new IngestProgress(records, { space, runId, index }),
     });
-    if (!dryRun) await inTurns(this.#planned.remember(ingested.plan), turnsOf(records.world.clock));
+    if (!dryRun) await inTurns(this.#planned.remember(ingested.plan), records.world.turns.of(space));
     const place = { runId, index, space, startedAt };
     return ingestAnswer(ingested.plan, ingested.written?.stamps ?? [], await this.#trace(ingested, place));
   }
