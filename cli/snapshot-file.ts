@@ -6,9 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { limits } from '../contracts/generated/limits.ts';
 import { placed } from '../functions/archives/snapshot-error.ts';
 import type { TenantSnapshot } from '../functions/groups/canonical/copies/snapshot/snapshot.ts';
-import { parseStrictJson, type StrictJsonLimits } from '../functions/http/strict-json.ts';
 import { ByteBlocks } from '../functions/kernel/byte-blocks.ts';
 import type { Json } from '../functions/kernel/canonical-json.ts';
+import { parseStrictJson, type StrictJsonLimits } from '../functions/kernel/strict-json.ts';
 import type { RandomSource } from '../functions/kernel/world.ts';
 import { exitCodes, ToolError } from './output.ts';
 

@@ -72,7 +72,7 @@ export class McpClient {
       const response = await this.#post('tasks/get', { taskId });
       if (response.status !== 429 && response.status !== 503)
         return (await resultOf('tasks/get', response)) as unknown as Task;
-      const seconds = Number(response.headers.get('Retry-After') ?? 1);
+      const seconds = Math.min(Number(response.headers.get('Retry-After')) || 1, 60);
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
     }
   }

@@ -29,7 +29,7 @@ function answerTo({ url, body }: Received): object {
     return { data: input.map((_, index) => ({ index, embedding: [index, 0.5, 0.25] })) };
   if (url === '/v1/rerank') return { results: [{ index: 1, relevance_score: 0.9 }] };
   const message = { role: 'assistant', content: 'Hi' };
-  const usage = { prompt_tokens: 1_000_000, completion_tokens: 500_000 };
+  const usage = { prompt_tokens: 1_000, completion_tokens: 500 };
   return { choices: [{ finish_reason: 'stop', message }], usage };
 }
 
@@ -118,7 +118,7 @@ test('a run calls the model, and its trace tells the cost and no content', async
   expect(trace).toMatchObject({
     operation: 'provider.run',
     adapter: 'chat',
-    resultSummary: { status: 'Succeeded', usage: { inputTokens: 1_000_000, costUsd: 0.45 } },
+    resultSummary: { status: 'Succeeded', usage: { inputTokens: 1_000, costUsd: 0.00045 } },
   });
   expect(JSON.stringify(trace)).not.toContain('hello there');
 });

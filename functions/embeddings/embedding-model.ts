@@ -2,10 +2,11 @@ import { float32Number } from '../collections/rules/snapshot/float32-text.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ProviderFailure } from '../providers/failure.ts';
 import type { LiveModel, ModelBounds } from '../providers/live/model.ts';
-import { totalUsage, type Usage, usageOf } from '../providers/rules/usage.ts';
+import { totalUsage, type Usage } from '../providers/rules/usage.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
 import { splitBatches, tokensOf } from './rules/batches.ts';
 import { preparedTexts } from './rules/request.ts';
+import { textsUsage } from './rules/texts-usage.ts';
 
 const NO_PREFIXES = { query: null, passage: null, symmetric: null };
 /** What a number of a vector takes as JSON, with its comma; most take one or two more. */
@@ -33,7 +34,7 @@ export function embeddingModel(embedder: Embedder): Required<Pick<LiveModel, 'em
         const embed = () => bought(embedder, each, { purpose, ...bounds });
         done.push(await (batches.length === 1 ? embed() : kept(bounds, index, embed)));
       }
-      const usage = totalUsage(done.map((each) => each.usage)) ?? usageFor([], null);
+      const usage = totalUsage(done.map((each) => each.usage)) ?? textsUsage([], null);
       return { value: { dimensions, vectors: done.flatMap(({ vectors }) => vectors) }, usage };
     },
   };
@@ -71,20 +72,15 @@ async function bought(
     took,
   }: Pick<EmbedCall, 'purpose'> & Pick<ModelBounds, 'signal' | 'admit' | 'took'>,
 ): Promise<Batch> {
-  let usage = usageFor(texts, null);
+  let usage = textsUsage(texts, null);
   const vectors = await embedder.embed(texts, {
     purpose,
     signal,
     admit: admit && (() => admit(tokensOf(texts))),
     took(tokens) {
-      usage = usageFor(texts, tokens);
+      usage = textsUsage(texts, tokens);
       took?.(usage);
     },
   });
   return { vectors: vectors.map((vector) => Array.from(vector, float32Number)), usage };
-}
-
-function usageFor(texts: readonly string[], reported: number | null): Usage {
-  const input = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return usageOf({ input: reported, output: 0 }, { input, output: 0 });
 }

@@ -1,6 +1,7 @@
 import type { ProviderGuard } from '../providers/provider-guard.ts';
 import type { Embedder } from './embedder.ts';
 import { tokensOf } from './rules/batches.ts';
+import { textsUsage } from './rules/texts-usage.ts';
 
 /** The embedder within the limits of its provider. */
 export function guardedEmbedder(embedder: Embedder, guard: ProviderGuard): Embedder {
@@ -9,7 +10,8 @@ export function guardedEmbedder(embedder: Embedder, guard: ProviderGuard): Embed
     embed: (texts, call) =>
       guard.within({ space: call.space ?? null, tokens: tokensOf(texts) }, (admit, used) => {
         const took = (tokens: number | null) => {
-          if (tokens !== null) used(tokens);
+          const { inputTokens, excessTokens } = textsUsage(texts, tokens);
+          if (tokens !== null) used(inputTokens, excessTokens);
         };
         return embedder.embed(texts, { ...call, admit, took });
       }),

@@ -1,3 +1,4 @@
+import { type Turns, turnsOf } from '../kernel/turns.ts';
 import type { World } from '../kernel/world.ts';
 import { schemaFailure } from '../providers/outgoing/answer.ts';
 import { callProvider } from '../providers/outgoing/call-provider.ts';
@@ -6,6 +7,8 @@ import { answerBytesMax, memberOf, readList, readVector, reportedTokens } from '
 
 /** https://platform.openai.com/docs/api-reference/embeddings/create. */
 const BATCH = { textsMax: 2_048, tokensMax: 300_000 } as const;
+/** What a process holds of one answer: at most some 48 MB of JSON. */
+const NUMBERS_MAX = 1_000_000;
 
 export interface OpenAiEmbedderOptions {
   /** The id of the provider in the settings. */
@@ -34,7 +37,7 @@ export function openAiEmbedder(world: World, options: OpenAiEmbedderOptions): Em
     dimensions,
     prefixes,
     isPaid: true,
-    batch: BATCH,
+    batch: { ...BATCH, textsMax: Math.min(BATCH.textsMax, Math.ceil(NUMBERS_MAX / dimensions)) },
     async embed(texts, { signal, admit, took }) {
       const size = sendsDimensions ? { dimensions } : {};
       const body = { input: texts, model: modelId, ...size, encoding_format: 'float' };
@@ -44,19 +47,27 @@ export function openAiEmbedder(world: World, options: OpenAiEmbedderOptions): Em
       const answer = await callProvider(world, call, { timeoutMs, signal, admit });
       const usage = memberOf(answer, 'usage');
       took?.(reportedTokens(memberOf(usage, 'prompt_tokens'), memberOf(usage, 'total_tokens')));
-      return vectorsIn(answer, texts.length, dimensions);
+      return vectorsIn(answer, { count: texts.length, dimensions, turns: turnsOf(world.clock) });
     },
   };
 }
 
 /** The answer names the place of each vector, and may give them in another order. */
-function vectorsIn(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
+async function vectorsIn(
+  answer: unknown,
+  {
+    count,
+    dimensions,
+    turns,
+  }: { readonly count: number; readonly dimensions: number; readonly turns: Turns },
+): Promise<readonly Float32Array[]> {
   const vectors = new Map<number, Float32Array>();
   for (const item of readList(answer, 'data', count)) {
     const index = memberOf(item, 'index');
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count)
       throw schemaFailure('vector_index', 'The provider answered a vector for no text of the call.');
     vectors.set(index, readVector(memberOf(item, 'embedding'), dimensions));
+    if (turns.due()) await turns.next();
   }
   if (vectors.size !== count)
     throw schemaFailure('vector_index', 'The provider answered two vectors for one text.');

@@ -1,3 +1,4 @@
+import { turnsOf } from '../kernel/turns.ts';
 import type { World } from '../kernel/world.ts';
 import { callProvider } from '../providers/outgoing/call-provider.ts';
 import type { BatchLimits, Embedder, EmbeddingPrefixes, EmbeddingPurpose } from './embedder.ts';
@@ -56,9 +57,13 @@ export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Em
       };
       const answer = await callProvider(world, call, { timeoutMs, signal, admit });
       took?.(tokensIn(answer));
-      return readList(answer, 'predictions', texts.length).map((each) =>
-        readVector(memberOf(memberOf(each, 'embeddings'), 'values'), dimensions),
-      );
+      const turns = turnsOf(world.clock);
+      const vectors: Float32Array[] = [];
+      for (const each of readList(answer, 'predictions', texts.length)) {
+        vectors.push(readVector(memberOf(memberOf(each, 'embeddings'), 'values'), dimensions));
+        if (turns.due()) await turns.next();
+      }
+      return vectors;
     },
   };
 }

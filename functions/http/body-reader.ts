@@ -4,6 +4,8 @@ import type { OperationEntry, OperationRoute } from '../../contracts/operation.t
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { World } from '../kernel/world.ts';
+import { parsePacedJson } from '../kernel/paced-json.ts';
+import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from '../kernel/strict-json.ts';
 import { type Judge, type Reserve, readBody, refuseBody } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
@@ -11,9 +13,7 @@ import { type Framing, framingOf, type Headers, mediaTypeOf, requireJson } from 
 import type { RawRequest } from './message.ts';
 import { type SentBody, SentText } from './operation-input.ts';
 import { type BodyPolicy, pacedChunks, type StreamWorld, tooLarge } from './paced-chunks.ts';
-import { parsePacedJson } from './paced-json.ts';
 import type { RouteMatch } from './router.ts';
-import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from './strict-json.ts';
 
 /** Reads a request body by the media type that the contract names: JSON, a form of parts, or plain bytes. */
 

@@ -3,6 +3,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { JsonText } from '../kernel/json-value-text.ts';
+import { parseStrictJsonText } from '../kernel/strict-json.ts';
 import { type Answer, isByteIterable, writeAnswer } from './answer.ts';
 import { bodyRefusal } from './body-reader.ts';
 import { abandonStreams, byteBody, streamsOf } from './byte-stream.ts';
@@ -14,7 +15,6 @@ import { tooLarge } from './paced-chunks.ts';
 import { checkQuery, type ParameterValue } from './parameters.ts';
 import { checkPath } from './path-values.ts';
 import { serviceErrorOf } from './problem.ts';
-import { parseStrictJsonText } from './strict-json.ts';
 import { createValidators } from './validators.ts';
 
 /** The input of a call from inside the process: values, where HTTP has text. */

@@ -2,6 +2,7 @@ import type { FormPart, OperationEntry } from '../../contracts/operation.ts';
 import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
+import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from '../kernel/strict-json.ts';
 import type { Reserve } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
@@ -9,7 +10,6 @@ import { mediaTypeOf } from './headers.ts';
 import type { PartHead } from './multipart-head.ts';
 import { boundaryOf, MultipartParser } from './multipart-parser.ts';
 import { FormParts } from './operation-input.ts';
-import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from './strict-json.ts';
 
 /** The most bytes of one JSON part: it is buffered, where the last part is a stream. */
 const JSON_PART_BYTES_MAX = 1024 * 1024;

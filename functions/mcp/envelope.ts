@@ -1,7 +1,7 @@
-import { parseStrictJson, type StrictJsonLimits, textOf } from '../http/strict-json.ts';
 import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { compactJson, membersOf } from '../kernel/json-slices.ts';
+import { parseStrictJson, type StrictJsonLimits, textOf } from '../kernel/strict-json.ts';
 import { ErrorCode, invalidMeta, McpError } from './errors.ts';
 
 export type RequestId = string | number;

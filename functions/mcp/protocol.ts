@@ -1,5 +1,5 @@
-import type { StrictJsonLimits } from '../http/strict-json.ts';
 import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { StrictJsonLimits } from '../kernel/strict-json.ts';
 import type { McpCaller } from './caller.ts';
 import type { McpCapacity, McpContext } from './catalog.ts';
 import { type McpCall, type RequestId, type RequestMeta, readMessage, SERVER_INFO } from './envelope.ts';

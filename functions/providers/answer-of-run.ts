@@ -142,7 +142,7 @@ async function callWithin(
       took(usage) {
         took(usage);
         const reported = reportedTokens(usage);
-        if (reported !== null) used(reported);
+        if (reported !== null) used(reported, usage.excessTokens);
       },
     }),
   );

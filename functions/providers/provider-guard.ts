@@ -24,8 +24,11 @@ export interface GuardedCall {
 /** Counts one request before it is sent, with its own tokens where they are known. Throws a `ProviderFailure` where it may not be sent now. */
 export type Admit = (tokens?: number) => Promise<void>;
 
-/** Gets the tokens that the provider reports for the last admitted request. They replace the estimate of the guard. */
-export type Used = (tokens: number) => void;
+/**
+ * Gets the tokens that the provider reports for the last admitted request. They replace the estimate of the guard. What it reports
+ * beyond what the request can have taken is the excess: it counts to the space of the call alone.
+ */
+export type Used = (tokens: number, excess?: number) => void;
 
 /** Keeps the calls of one provider within limits that all instances of the service share. */
 export interface ProviderGuard {
@@ -40,30 +43,42 @@ export function providerGuard(parts: GuardParts): ProviderGuard {
   return {
     async within({ space, tokens }, work) {
       const tag = space === null ? null : spaceTag(parts.provider, space);
-      const sent: Sent = { isSent: false, isNews: false, isTrial: false, tokens: 0, moreTokens: 0 };
+      const sent: Sent = {
+        isSent: false,
+        isNews: false,
+        isTrial: false,
+        tokens: 0,
+        moreTokens: 0,
+        excessTokens: 0,
+      };
       const admit = async (own = tokens) => {
         const { isNews, isTrial } = await enterCall(parts, { space: tag, tokens: own });
         Object.assign(sent, { isSent: true, isNews, isTrial: isTrial || sent.isTrial, tokens: own });
       };
-      const used = (reported: number) => {
+      const used = (reported: number, excess = 0) => {
         sent.moreTokens += reported - sent.tokens;
         sent.tokens = reported;
+        sent.excessTokens += excess;
       };
       // The result was paid for: it matters more than a store that cannot note how the call ended.
       const note = (failure: FailureClass | null) => {
-        const moreTokens = moreTokensOf(parts.limits, sent);
-        return leaveCall(parts, { space: tag, failure, isTrial: sent.isTrial, moreTokens }).catch(
+        const noted = tokensToNote(parts.limits, sent);
+        return leaveCall(parts, { space: tag, failure, isTrial: sent.isTrial, ...noted }).catch(
           () => undefined,
         );
       };
+      const hasTokens = () => {
+        const { moreTokens, excessTokens } = tokensToNote(parts.limits, sent);
+        return moreTokens !== 0 || excessTokens !== 0;
+      };
       try {
         const result = await work(admit, used);
-        if (sent.isNews || moreTokensOf(parts.limits, sent) !== 0) await note(null);
+        if (sent.isNews || hasTokens()) await note(null);
         return result;
       } catch (error) {
         if (sent.isSent && error instanceof ProviderFailure) await note(error.failureClass);
         // Whatever else it was, others need not wait for it any longer.
-        else if (sent.isTrial || moreTokensOf(parts.limits, sent) !== 0) await note('cancelled');
+        else if (sent.isTrial || hasTokens()) await note('cancelled');
         throw error;
       }
     },
@@ -79,11 +94,14 @@ interface Sent {
   tokens: number;
   /** Used beyond those counted for all requests, as far as it was reported; less where negative. */
   moreTokens: number;
+  /** Reported beyond what the requests can have taken. */
+  excessTokens: number;
 }
 
 /** Tokens are counted only where the settings have a budget; elsewhere the guard writes nothing more. */
-function moreTokensOf({ tokensPerDayMax }: GuardLimits, { isSent, moreTokens }: Sent): number {
-  return tokensPerDayMax === null || !isSent ? 0 : moreTokens;
+function tokensToNote({ tokensPerDayMax }: GuardLimits, { isSent, moreTokens, excessTokens }: Sent) {
+  const isCounted = tokensPerDayMax !== null && isSent;
+  return isCounted ? { moreTokens, excessTokens } : { moreTokens: 0, excessTokens: 0 };
 }
 
 async function enterCall(
@@ -113,6 +131,7 @@ async function leaveCall(
     readonly failure: FailureClass | null;
     readonly isTrial: boolean;
     readonly moreTokens: number;
+    readonly excessTokens: number;
   },
 ): Promise<void> {
   const key = guardKey(provider);

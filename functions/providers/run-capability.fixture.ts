@@ -110,5 +110,5 @@ export function runOf(request: Partial<RunRequest> = {}, more: Partial<Capabilit
 export const completion = (content: string): Reply =>
   json({
     choices: [{ finish_reason: 'stop', message: { role: 'assistant', content } }],
-    usage: { prompt_tokens: 500_000, completion_tokens: 250_000 },
+    usage: { prompt_tokens: 500, completion_tokens: 250 },
   });

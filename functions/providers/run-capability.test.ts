@@ -84,10 +84,10 @@ describe('a run over the network', () => {
     const { outcome } = await runCapability(instance.parts, provider, runOf());
     expect(outcome.output).toMatchObject({ message: { content: 'Hi' }, stopReason: 'complete' });
     expect(instance.traces[0]?.resultSummary['usage']).toEqual({
-      inputTokens: 500_000,
-      outputTokens: 250_000,
+      inputTokens: 500,
+      outputTokens: 250,
       isReported: true,
-      costUsd: 3,
+      costUsd: 0.003,
     });
   });
 

@@ -1,4 +1,4 @@
-import { parseStrictJson } from '../../functions/http/strict-json.ts';
+import { parseStrictJson } from '../../functions/kernel/strict-json.ts';
 import { shortestCpuMs } from '../support/cpu-time.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import { round } from './load.ts';

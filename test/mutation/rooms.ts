@@ -93,11 +93,11 @@ export const rooms: Readonly<Record<string, Room>> = {
     files: [
       'functions/http/{answer,byte-allowance,byte-answer,bytes-in-flight,connection-line,correlation,cors}.ts',
       'functions/http/{fixed-document,foreign-origin,headers,list-headers,message,multipart-head}.ts',
-      'functions/http/{operation-input,parameters,path,path-values,problem,router,strict-json}.ts',
+      'functions/http/{operation-input,parameters,path,path-values,problem,router}.ts',
     ],
     tests: [
       'functions/http/{byte-allowance,byte-answer,bytes-in-flight,chain,fixed-document,foreign-origin}.test.ts',
-      'functions/http/{in-process,multipart,parameters,path,path-refusals,problem,router,strict-json}.test.ts',
+      'functions/http/{in-process,multipart,parameters,path,path-refusals,problem,router}.test.ts',
     ],
   },
   canonical: {

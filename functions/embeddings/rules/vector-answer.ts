@@ -5,7 +5,8 @@ import { isCount } from '../../providers/rules/usage.ts';
 export function readVector(values: unknown, dimensions: number): Float32Array {
   if (!Array.isArray(values) || values.length !== dimensions)
     throw schemaFailure('vector_length', `The provider answered no vector of ${dimensions} numbers.`);
-  const vector = Float32Array.from(values, (value) => (typeof value === 'number' ? value : Number.NaN));
+  const vector = new Float32Array(dimensions);
+  for (const [at, value] of values.entries()) vector[at] = typeof value === 'number' ? value : Number.NaN;
   if (!vector.every((value) => Number.isFinite(value)))
     throw schemaFailure(
       'vector_not_finite',

@@ -57,7 +57,7 @@ async function run(body: object = hello): Promise<ProviderRunJob> {
 }
 
 test('a run calls the model with the key of the settings, and its trace has the cost', async () => {
-  const usage = { prompt_tokens: 2_000_000, completion_tokens: 1_000_000 };
+  const usage = { prompt_tokens: 1_000, completion_tokens: 500 };
   const message = { content: 'Hi' };
   await start([json({ choices: [{ finish_reason: 'stop', message }], usage })], {
     'Providers:0:InputPrice': '0.15',
@@ -67,7 +67,7 @@ test('a run calls the model with the key of the settings, and its trace has the 
   expect(job).toMatchObject({ status: 'Succeeded', result: { output: { message: { content: 'Hi' } } } });
   expect(server.received[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   const trace = await service.call({ method: 'GET', path: `/traces/${job.traceId}` });
-  expect(trace.json()).toMatchObject({ resultSummary: { usage: { isReported: true, costUsd: 0.9 } } });
+  expect(trace.json()).toMatchObject({ resultSummary: { usage: { isReported: true, costUsd: 0.00045 } } });
 });
 
 test('a model that asks to wait is asked again inside the time of the run', async () => {

@@ -5,7 +5,7 @@ import { schemaFailure } from '../outgoing/answer.ts';
 import { callProvider } from '../outgoing/call-provider.ts';
 import type { Prompt } from '../rules/prompts.ts';
 import type { Completion } from '../rules/structured-answer.ts';
-import { usageOf } from '../rules/usage.ts';
+import { inputTokensMax, outputTokensBound, usageOf } from '../rules/usage.ts';
 import { withoutSecret } from '../rules/without-secret.ts';
 import { bytesOf, memberOf } from './answer-members.ts';
 import type { LiveModel, ModelBounds, RankedDocument } from './model.ts';
@@ -42,9 +42,11 @@ export function openAiModel(
       const { answer, key } = await call('/chat/completions', body, bounds);
       const choice = choiceIn(answer);
       const reported = memberOf(answer, 'usage');
+      const input = bytesOf(body.messages);
       const usage = usageOf(
         { input: memberOf(reported, 'prompt_tokens'), output: memberOf(reported, 'completion_tokens') },
-        { input: bytesOf(body['messages']), output: bytesOf(contentOf(choice)) },
+        { input, output: bytesOf(contentOf(choice)) },
+        { input: inputTokensMax(input, body.messages.length), output: outputTokensBound(outputTokensMax) },
       );
       bounds.took?.(usage);
       const { text, isWhole } = completionIn(choice);
@@ -55,7 +57,9 @@ export function openAiModel(
       const { answer } = await call('/rerank', body, bounds);
       const reported = memberOf(memberOf(answer, 'usage'), 'total_tokens');
       const input = bytesOf([query, documents]);
-      const usage = usageOf({ input: reported, output: 0 }, { input, output: 0 });
+      // A model of pairs reads the query with each document.
+      const most = inputTokensMax(input + bytesOf(query) * documents.length, documents.length);
+      const usage = usageOf({ input: reported, output: 0 }, { input, output: 0 }, { input: most, output: 0 });
       bounds.took?.(usage);
       return { value: ranksIn(answer, documents.length), usage };
     },

@@ -5,7 +5,7 @@ import { schemaFailure } from '../outgoing/answer.ts';
 import { callProvider } from '../outgoing/call-provider.ts';
 import type { Prompt } from '../rules/prompts.ts';
 import type { Completion } from '../rules/structured-answer.ts';
-import { usageOf } from '../rules/usage.ts';
+import { inputTokensMax, outputTokensBound, usageOf } from '../rules/usage.ts';
 import { withoutSecret } from '../rules/without-secret.ts';
 import { bytesOf, memberOf } from './answer-members.ts';
 import type { LiveModel } from './model.ts';
@@ -47,6 +47,10 @@ export function vertexModel(
           output: sumOf(memberOf(reported, 'candidatesTokenCount'), memberOf(reported, 'thoughtsTokenCount')),
         },
         { input: bytesOf(body['contents']), output: bytesOf(textIn(candidate)) },
+        {
+          input: inputTokensMax(bytesOf(body), prompt.messages.length),
+          output: outputTokensBound(outputTokensMax),
+        },
       );
       bounds.took?.(usage);
       const { text, isWhole } = completionIn(answer, candidate);

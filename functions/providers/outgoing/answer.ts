@@ -1,5 +1,8 @@
 import { gatherBytes } from '../../kernel/byte-blocks.ts';
-import { parseJson } from '../../kernel/json-text.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { type PacedJsonLimits, parsePacedJson } from '../../kernel/paced-json.ts';
+import { turnsOf } from '../../kernel/turns.ts';
+import type { Clock } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 
 const jsonType = /^application\/(?:[a-z0-9.+-]+\+)?json(?:$|[ ;])/i;
@@ -8,17 +11,32 @@ const REDIRECT = 300;
 const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
 
+/** Twice what the largest answer of a good provider holds: vectors of 2,048 texts, of which each has four objects and a list. */
+const AMOUNT_MAX = 20_000;
+const DEPTH_MAX = 64;
+const ANSWER_LIMITS: PacedJsonLimits = {
+  depthMax: DEPTH_MAX,
+  membersMax: AMOUNT_MAX,
+  containersMax: AMOUNT_MAX,
+  itemMembersMax: AMOUNT_MAX,
+  itemContainersMax: AMOUNT_MAX,
+  // Of one vector or one text. It is parsed in one go, in some 20 ms.
+  itemLengthMax: 1024 * 1024,
+  keepsHalfCharacters: true,
+};
+
 /** The JSON of a whole answer 200 of at most `bytesMax` bytes. Throws a `ProviderFailure` for every other one. */
-export async function readAnswer(response: Response, bytesMax: number, now: number): Promise<unknown> {
+export async function readAnswer(response: Response, bytesMax: number, clock: Clock): Promise<unknown> {
   const { status, headers } = response;
-  if (status !== OK) throw refusalOf(status, headers.get('retry-after'), now);
+  if (status !== OK) throw refusalOf(status, headers.get('retry-after'), clock.now());
   if (!jsonType.test(headers.get('content-type') ?? ''))
     throw schemaFailure('unexpected_content_type', 'The provider answered something other than JSON.');
   const bytes = await bytesOf(response, bytesMax);
   try {
-    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    throw schemaFailure('invalid_json', 'The provider answered JSON that does not parse.');
+    return await parsePacedJson(bytes, ANSWER_LIMITS, turnsOf(clock));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw schemaFailure('invalid_json', 'The provider answered no JSON, or more of it than an answer holds.');
   }
 }
 
@@ -50,10 +68,12 @@ function refusalOf(status: number, retryAfter: string | null, now: number): Prov
   return new ProviderFailure(isOfSettings ? 'configuration' : 'unknown', word, message);
 }
 
-/** The wait that a Retry-After field asks for (RFC 9110 section 10.2.3), in milliseconds. */
+/** Callers get the wait too: a provider cannot send them away for longer. */
+const RETRY_AFTER_MS_MAX = 3_600_000;
+
+/** The wait that a Retry-After field asks for (RFC 9110 section 10.2.3), in milliseconds; at most an hour. */
 export function retryAfterOf(field: string | null, now: number): number | null {
   if (field === null) return null;
-  if (/^[0-9]{1,9}$/.test(field)) return Number(field) * 1_000;
-  const moment = Date.parse(field);
-  return Number.isNaN(moment) ? null : Math.max(0, moment - now);
+  const wait = /^[0-9]+$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - now;
+  return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), RETRY_AFTER_MS_MAX);
 }

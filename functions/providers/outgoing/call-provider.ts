@@ -98,7 +98,7 @@ async function exchange(
       redirect: 'manual',
       signal,
     } as const;
-    return await readAnswer(await http(url, init), answerBytesMax, clock.now());
+    return await readAnswer(await http(url, init), answerBytesMax, clock);
   } catch (error) {
     throw failureOf(error);
   }

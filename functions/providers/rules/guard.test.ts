@@ -162,6 +162,31 @@ describe('tokens that the provider reports', () => {
     expect(callEnded(begun, { ...end, now: NOW, moreTokens: 0 })).toBe(begun);
   });
 
+  test.each([50, 100])(
+    'beyond what a call can take cost its space alone, with a share of %d %%',
+    (spaceSharePercent) => {
+      const own = { ...limits, spaceSharePercent };
+      const begun = admitted(NO_CALLS, { limits: own, tokens: 10 });
+      const after = callEnded(begun, { ...end, now: NOW, excessTokens: 9e15 });
+      const twice = callEnded(after, { ...end, now: NOW, moreTokens: 5, excessTokens: 9e15 });
+      expect(counts(twice)).toEqual([15, Number.MAX_SAFE_INTEGER]);
+      expect(ask(twice, { limits: own }).refusal?.reason).toBe('space_budget_spent');
+      expect(ask(twice, { limits: own, space: 'b' }).refusal).toBeNull();
+      expect(ask(twice, { limits: own, now: NOW + DAY }).refusal).toBeNull();
+      expect(callEnded(begun, { ...end, now: NOW, space: null, excessTokens: 9e15 }).spaces).toEqual(
+        begun.spaces,
+      );
+    },
+  );
+
+  test('beyond what a call can take cost none of the spaces that share a count', () => {
+    let state = NO_CALLS;
+    const own = { tokensPerDayMax: 1_000, spaceSharePercent: 50 };
+    for (let n = 0; n <= SPACES_MAX; n += 1) state = admitted(state, { limits: own, space: `s${n}` });
+    const last = { ...end, space: `s${SPACES_MAX}`, now: NOW, excessTokens: 9e15 };
+    expect(ask(callEnded(state, last), { limits: own, space: 'another' }).refusal).toBeNull();
+  });
+
   test('take nothing from another day', () => {
     const begun = admitted(NO_CALLS, { limits, tokens: 40 });
     expect(callEnded(begun, { ...end, now: NOW + DAY, moreTokens: -30 }).tokens).toBe(0);

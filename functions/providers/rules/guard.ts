@@ -8,7 +8,7 @@ import {
   withoutOldFailures,
 } from './circuit.ts';
 import { type Periods, periodOf } from './periods.ts';
-import { countOf, countsOfPeriod, withCount } from './space-counts.ts';
+import { countOf, countsOfPeriod, OTHERS, withCount } from './space-counts.ts';
 
 /** Whether a provider may be called, by what all instances of the service know of it. Pure: `now` is in milliseconds since 1970. */
 
@@ -156,16 +156,25 @@ export function shareIn(limit: number, percent: number): number {
   return Math.ceil((limit * percent) / 100);
 }
 
-/** The state after a call has ended; the same object where nothing changes. `moreTokens` were used beyond those counted, less where negative. */
+export interface GuardedEnd extends CallEnd {
+  /** Used beyond those counted, less where negative. */
+  readonly moreTokens?: number;
+  /** Reported beyond what the call can have used: the space alone has them. */
+  readonly excessTokens?: number;
+}
+
+/** The state after a call has ended; the same object where nothing changes. */
 export function callEnded(
   state: GuardState,
-  { moreTokens = 0, ...end }: CallEnd & { readonly moreTokens?: number },
+  { moreTokens = 0, excessTokens = 0, ...end }: GuardedEnd,
 ): GuardState {
   const known = withoutOldFailures(state, end.now);
   const after = afterCall(known, end);
-  if (moreTokens === 0) return after === known ? state : inPeriods(after, end.now).state;
+  if (moreTokens === 0 && excessTokens === 0)
+    return after === known ? state : inPeriods(after, end.now).state;
   const current = inPeriods(after, end.now).state;
-  return { ...current, ...withTokens(current, end.space, moreTokens) };
+  const counted = { ...current, ...withTokens(current, end.space, moreTokens) };
+  return { ...counted, spaces: spacesWithExcess(counted, end.space, excessTokens) };
 }
 
 /** The day may have begun again since they were counted: then there is nothing to take back. */
@@ -176,4 +185,11 @@ function withTokens({ tokens, spaces }: GuardState, space: string | null, more: 
     tokens: Math.max(0, tokens + more),
     spaces: isCounted ? withCount(spaces, { ...own, tokens: Math.max(0, own.tokens + more) }) : spaces,
   };
+}
+
+/** The day's budget stays with the others; spaces that share one count do not pay for each other. */
+function spacesWithExcess({ spaces }: GuardState, space: string | null, excess: number) {
+  const own = space === null || excess === 0 ? null : countOf(spaces, space);
+  if (own === null || own.tag === OTHERS) return spaces;
+  return withCount(spaces, { ...own, tokens: Math.min(own.tokens + excess, Number.MAX_SAFE_INTEGER) });
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { readPayload } from './payloads.ts';
+import type { PromptedPayload } from './prompts.ts';
 import { outputOf } from './structured-answer.ts';
 
 test('a chat that answers half a character has the rest of its text', () => {
@@ -9,4 +11,16 @@ test('a chat that answers half a character has the rest of its text', () => {
     message: { role: 'assistant', content: 'a\ufffdb', contentBlocks: null },
     stopReason: 'complete',
   });
+});
+
+test.each([
+  ['100,000 levels', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+  ['100,000 levels and an escape in a name', `{"\\u0061":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+  ['a member twice', '{"a":1,"a":2}'],
+  ['the member __proto__', '{"__proto__":{"a":1}}'],
+  ['a number beyond a double', '{"a":1e999}'],
+])('JSON of a model that holds %s is refused', (_, text) => {
+  const payload = readPayload('ai.extract', { text: 'x' }) as PromptedPayload;
+  const read = () => outputOf(payload, { text, isWhole: true });
+  expect(read).toThrow(expect.objectContaining({ providerStatus: 'invalid_structured_output' }));
 });

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
-import { parseJson } from '../../kernel/json-text.ts';
+import { parseStrictJsonText } from '../../kernel/strict-json.ts';
 import { ProviderFailure } from '../failure.ts';
 import { cut } from './deterministic.ts';
 import { isInnerPath, type ReviewPayload, type ScaffoldPayload, type ToolPlanPayload } from './payloads.ts';
@@ -60,9 +60,12 @@ function unfenced(text: string): string {
 function objectIn(text: string): JsonObject {
   let value: unknown;
   try {
-    value = parseJson(unfenced(text));
+    value = parseStrictJsonText(unfenced(text));
   } catch {
-    throw wrong('invalid_structured_output', 'The provider answered a text that is no JSON.');
+    throw wrong(
+      'invalid_structured_output',
+      'The provider answered a text that is no JSON, or not as strict as that of a request.',
+    );
   }
   return objectOf(value as Json, 'The provider answered JSON that is no object.');
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { costOf, estimatedTokens, usageOf, usageView } from './usage.ts';
+import { costOf, estimatedTokens, inputTokensMax, outputTokensBound, usageOf, usageView } from './usage.ts';
 
 const bytes = { input: 301, output: 30 };
+const most = { input: inputTokensMax(301, 1), output: outputTokensBound(64) };
 
 describe('the usage of a call', () => {
   test('is what the provider reports', () => {
-    expect(usageOf({ input: 7, output: 0 }, bytes)).toEqual({
+    expect(usageOf({ input: 7, output: 0 }, bytes, most)).toEqual({
       inputTokens: 7,
       outputTokens: 0,
       isReported: true,
@@ -20,10 +21,27 @@ describe('the usage of a call', () => {
     ['7', 1],
     [Infinity, 1],
   ])('is a third of its bytes where the report is %j and %j', (input, output) => {
-    expect(usageOf({ input, output }, bytes)).toEqual({
+    expect(usageOf({ input, output }, bytes, most)).toEqual({
       inputTokens: 101,
       outputTokens: 10,
       isReported: false,
+    });
+  });
+
+  test.each([
+    [1_341, 1_088, undefined],
+    [1_342, 1_088, 1],
+    [1_341, 1_089, 1],
+    [Number.MAX_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER - 1_341],
+    [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  ])('that reports %d and %d is at most what was sent and allowed, and the rest is excess', (...reported) => {
+    const [input, output, excessTokens] = reported;
+    const usage = usageOf({ input, output }, bytes, most);
+    expect(usage).toEqual({
+      inputTokens: Math.min(input, 1_341),
+      outputTokens: Math.min(output, 1_088),
+      isReported: true,
+      ...(excessTokens === undefined ? {} : { excessTokens }),
     });
   });
 

@@ -10,6 +10,28 @@ export interface Usage {
   readonly outputTokens: number;
   /** Whether the provider said so; else it is an estimate by bytes. */
   readonly isReported: boolean;
+  /** Tokens that the provider reports beyond what the call can have taken; absent without any. */
+  readonly excessTokens?: number;
+}
+
+/** What a call can have taken at most. */
+export interface UsageBounds {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** A template of the server, and the marks around each message or text. */
+const CALL_MARGIN_TOKENS = 1_024;
+const TEXT_MARGIN_TOKENS = 16;
+
+/** A token has one byte at least. */
+export function inputTokensMax(bytes: number, texts: number): number {
+  return bytes + texts * TEXT_MARGIN_TOKENS + CALL_MARGIN_TOKENS;
+}
+
+/** Some servers count the marks at the end beyond what the call allows. */
+export function outputTokensBound(outputTokensMax: number): number {
+  return outputTokensMax + CALL_MARGIN_TOKENS;
 }
 
 /** US dollars for a million tokens; `null`: not known. */
@@ -22,19 +44,26 @@ export function estimatedTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** The usage that a provider reports where its two counts are whole numbers, else the estimate. */
+/** The usage that a provider reports where its two counts are whole numbers, else the estimate; both within the bounds. */
 export function usageOf(
   reported: { readonly input: unknown; readonly output: unknown },
   bytes: { readonly input: number; readonly output: number },
+  most: UsageBounds,
 ): Usage {
   const { input, output } = reported;
-  if (isCount(input) && isCount(output))
-    return { inputTokens: input, outputTokens: output, isReported: true };
+  if (isCount(input) && isCount(output)) return bounded(input, output, most);
   return {
-    inputTokens: estimatedTokens(bytes.input),
-    outputTokens: estimatedTokens(bytes.output),
+    inputTokens: Math.min(estimatedTokens(bytes.input), most.input),
+    outputTokens: Math.min(estimatedTokens(bytes.output), most.output),
     isReported: false,
   };
+}
+
+function bounded(input: number, output: number, most: UsageBounds): Usage {
+  const [inputTokens, outputTokens] = [Math.min(input, most.input), Math.min(output, most.output)];
+  const excess = Math.min(input - inputTokens + (output - outputTokens), Number.MAX_SAFE_INTEGER);
+  const usage = { inputTokens, outputTokens, isReported: true };
+  return excess > 0 ? { ...usage, excessTokens: excess } : usage;
 }
 
 /** Whether a number of tokens that a provider says can be one. */

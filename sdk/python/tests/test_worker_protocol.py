@@ -19,8 +19,9 @@ from workers import (
     still,
 )
 
-from svc_client import SvcError
+from svc_client import SvcError, UnavailableError
 from svc_client.worker import RunCancelled, RunContext, RunFailure
+from svc_client.worker._repeat import pause_after
 
 STALE = problem(409, "lease_stale")
 BUSY = problem(503, "store_contention", {"retryable": True})
@@ -85,6 +86,12 @@ def test_waits_any_part_of_the_pause_and_as_long_as_it_is_asked_to() -> None:
     clock.chance = 0.25
     assert delivered(protocol, clock=clock)[0] == "executed"
     assert clock.slept == [0.125, 0.25, 7]
+
+
+@pytest.mark.parametrize("asked", [61.0, 999_999_999.0, float("inf")])
+def test_waits_a_minute_at_most_for_a_service_that_asks_for_more(asked: float) -> None:
+    error = UnavailableError("busy", status=503, retry_after=asked)
+    assert pause_after(1, error, 0.5) == 60
 
 
 def test_sends_no_completion_after_the_end_of_its_lease() -> None:

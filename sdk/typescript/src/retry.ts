@@ -62,13 +62,16 @@ function mayPass(failure: Failure): boolean {
   return (status === 429 || status === 503) && retryAfterMs !== null;
 }
 
-/** The longer of `Retry-After` and the time in the problem document, in seconds; `null` without both. */
+/** Two days: the longest that the budget of a day of a provider can last. */
+const RETRY_AFTER_SECONDS_MAX = 172_800;
+
+/** The longer of `Retry-After` and the time in the problem document, in seconds, at most two days; `null` without both. */
 export function retryAfterOf(header: string | null, body: unknown, now: number): number | null {
   const inBody = typeof body === 'number' && body >= 0 ? body : null;
   const inHeader = headerSeconds(header ?? '', now);
   if (inBody === null && inHeader === null) return null;
-  // A number with very many digits is Infinity, which JSON writes as null.
-  return Math.min(Math.max(inBody ?? 0, inHeader ?? 0), Number.MAX_SAFE_INTEGER);
+  // No refusal of the service lasts longer, and a timer with a larger number fires at once.
+  return Math.min(Math.max(inBody ?? 0, inHeader ?? 0), RETRY_AFTER_SECONDS_MAX);
 }
 
 const seconds = /^[ \t]*(\d+(?:\.\d+)?)[ \t]*$/;

@@ -1,6 +1,6 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
-import { measureJson } from '../../../http/strict-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
+import { measureJson } from '../../../kernel/strict-json.ts';
 import type { TenantSnapshot } from './snapshot/snapshot.ts';
 
 /** Written between two pauses, so that other calls get their turn. */

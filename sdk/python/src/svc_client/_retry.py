@@ -16,6 +16,8 @@ _CAP_SECONDS = 8.0
 _JITTER = 0.25
 # If the service asks for a longer wait than this, the client raises instead.
 _RETRY_AFTER_CAP_SECONDS = 60.0
+# No refusal of the service lasts longer than the budget of a day of a provider can: two days.
+_RETRY_AFTER_MAX_SECONDS = 172_800.0
 MAX_RETRIES = 2
 
 
@@ -88,10 +90,10 @@ _DATE = re.compile(
 
 
 def retry_after(header: str | None, said: object, now: float) -> float | None:
-    """The longer of `Retry-After` and the time in the problem document, in seconds; None without both. Infinity for a
-    number that is too large."""
+    """The longer of `Retry-After` and the time in the problem document, in seconds, at most two days; None without
+    both."""
     asked = [each for each in (_of_header(header, now), _of_body(said)) if each is not None]
-    return max(asked, default=None)
+    return min(max(asked), _RETRY_AFTER_MAX_SECONDS) if asked else None
 
 
 def _of_header(value: str | None, now: float) -> float | None:

@@ -7,8 +7,8 @@ import {
   manifestLimits,
 } from '../../../../archives/chunk-list.ts';
 import { placed, SnapshotError } from '../../../../archives/snapshot-error.ts';
-import { parseStrictJsonText } from '../../../../http/strict-json.ts';
 import { canonicalJson, sha256 } from '../../../../kernel/canonical-json.ts';
+import { parseStrictJsonText } from '../../../../kernel/strict-json.ts';
 import { tenantCollections } from '../../records.ts';
 import type { Counts } from './lines.ts';
 import { sameTenant } from './values.ts';

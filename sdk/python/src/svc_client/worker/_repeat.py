@@ -27,6 +27,8 @@ CALL_SECONDS_MAX = 30.0
 
 _BASE_SECONDS = 0.5
 _CAP_SECONDS = 8.0
+# The longest pause that `Retry-After` can cause.
+_ASKED_SECONDS_MAX = 60.0
 
 _LEASE_CODES = frozenset(["lease_stale", "lease_not_active"])
 
@@ -53,9 +55,9 @@ def says_lost(error: BaseException) -> bool:
 
 def pause_after(failures: int, error: BaseException, chance: float, cap: float = _CAP_SECONDS) -> float:
     """A random part of a doubling time, so that workers do not retry together; at least the time that the service asks
-    for."""
+    for, which is at most a minute."""
     asked = error.retry_after if isinstance(error, APIStatusError) else None
-    return max(chance * min(cap, _BASE_SECONDS * 2.0 ** min(failures - 1, 10)), asked or 0.0)
+    return max(chance * min(cap, _BASE_SECONDS * 2.0 ** min(failures - 1, 10)), min(asked or 0.0, _ASKED_SECONDS_MAX))
 
 
 def until_known(

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Turns } from '../kernel/turns.ts';
 import { type PacedJsonLimits, parsePacedJson } from './paced-json.ts';
 import { parseStrictJson, strictJsonLimits } from './strict-json.ts';
+import type { Turns } from './turns.ts';
 
 const none: Turns = { due: () => false, next: () => Promise.resolve() };
 const most: PacedJsonLimits = {

@@ -1,5 +1,4 @@
-import type { Json } from '../kernel/canonical-json.ts';
-import type { Turns } from '../kernel/turns.ts';
+import type { Json } from './canonical-json.ts';
 import {
   countMembers,
   type JsonCounts,
@@ -10,6 +9,7 @@ import {
   strictJsonLimits,
   textOf,
 } from './strict-json.ts';
+import type { Turns } from './turns.ts';
 
 /**
  * Parses a large JSON body as `parseStrictJson` does, in parts: neither the scan nor the parser keeps other calls waiting
@@ -19,6 +19,8 @@ export interface PacedJsonLimits extends StrictJsonLimits {
   /** Of one item of an outer array, and of the text around these arrays. */
   readonly itemMembersMax: number;
   readonly itemContainersMax: number;
+  /** Characters of one item, and of the text around the arrays: numbers count as neither members nor containers. */
+  readonly itemLengthMax?: number;
 }
 
 /** Read between two questions for a turn. */
@@ -74,11 +76,12 @@ function scanOf(text: string, most: PacedJsonLimits, arrays: OuterArray[]): Arra
   const amounts = new Amounts(most);
   const ended = (position: number, counts: JsonCounts): void => {
     amounts.ofItem(difference(counts, item), isObjectAt(text, item.start, position));
+    amounts.ofLength(position - item.start);
     item = { start: position + 1, ...counts };
   };
   const scan = new JsonScan(text, most, {
     opened: (position, counts) => {
-      amounts.ofFrame(difference(counts, item));
+      amounts.ofFrame(difference(counts, item), position - array.end);
       item = { start: position + 1, ...counts };
       array = { start: position + 1, cuts: [], end: position + 1 };
       arrays.push(array);
@@ -92,7 +95,7 @@ function scanOf(text: string, most: PacedJsonLimits, arrays: OuterArray[]): Arra
       array.end = position;
     },
   });
-  return { scan, finish: () => amounts.ofFrame(difference(scan, item)) };
+  return { scan, finish: () => amounts.ofFrame(difference(scan, item), text.length - array.end) };
 }
 
 const nothing: JsonCounts = { members: 0, containers: 0 };
@@ -111,6 +114,7 @@ function isObjectAt(text: string, start: number, end: number): boolean {
 class Amounts {
   readonly #most: PacedJsonLimits;
   #frame = nothing;
+  #frameLength = 0;
   #inArrays = 0;
 
   constructor(most: PacedJsonLimits) {
@@ -130,10 +134,18 @@ class Amounts {
   }
 
   /** What stands outside of all lists is parsed in one go, so it is bounded as one item is. */
-  ofFrame({ members, containers }: JsonCounts): void {
+  ofFrame({ members, containers }: JsonCounts, length: number): void {
     const frame = { members: this.#frame.members + members, containers: this.#frame.containers + containers };
     this.#frame = frame;
     this.ofItem(frame, true);
+    this.#frameLength += length;
+    this.ofLength(this.#frameLength);
+  }
+
+  ofLength(length: number): void {
+    const { itemLengthMax = Infinity } = this.#most;
+    if (length > itemLengthMax)
+      throw malformed(`An item of the body has more than ${itemLengthMax} characters.`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { limits } from '../../contracts/generated/limits.ts';
-import type { Json } from '../kernel/canonical-json.ts';
-import { ServiceError } from '../kernel/errors.ts';
-import { parseJson } from '../kernel/json-text.ts';
+import type { Json } from './canonical-json.ts';
+import { ServiceError } from './errors.ts';
+import { parseJson } from './json-text.ts';
 
 /**
  * Reads JSON strictly. `JSON.parse` decides the grammar; the code around it refuses input that `JSON.parse` accepts: bytes
@@ -16,6 +16,8 @@ export interface StrictJsonLimits {
   readonly membersMax: number;
   /** Objects and arrays. */
   readonly containersMax: number;
+  /** Reads `\ud800` alone too: a model may end within a character. */
+  readonly keepsHalfCharacters?: boolean;
   /** Learns how much the text holds before the values of it take memory; may throw. */
   readonly measured?: (counts: JsonCounts) => void;
 }
@@ -113,13 +115,15 @@ export class JsonScan implements JsonCounts {
   /** Scans on, at least to `end`. */
   run(end: number): void {
     const text = this.#text;
-    const { depthMax, membersMax, containersMax } = this.#most;
+    const { depthMax, membersMax, containersMax, keepsHalfCharacters = false } = this.#most;
     const escapes = this.#escapes;
     let [position, depth, members, containers] = [this.#position, this.#depth, this.members, this.containers];
     while (position < end) {
       const code = text.charCodeAt(position);
       if (code === 0x22) {
-        const close = escapes ? endOfEscapedString(text, position + 1) : text.indexOf('"', position + 1);
+        const close = escapes
+          ? endOfEscapedString(text, position + 1, keepsHalfCharacters)
+          : text.indexOf('"', position + 1);
         if (close < 0) throw malformed('The body is not valid JSON.');
         position = close + 1;
         continue;
@@ -165,7 +169,7 @@ export class JsonScan implements JsonCounts {
 }
 
 /** The position of the quote that closes the string whose text begins at `position`, or -1. */
-function endOfEscapedString(text: string, position: number): number {
+function endOfEscapedString(text: string, position: number, keepsHalves: boolean): number {
   let at = position;
   let highSurrogateEnd = -1;
   for (;;) {
@@ -176,12 +180,12 @@ function endOfEscapedString(text: string, position: number): number {
     if (code === 0x5c && text.charCodeAt(at + 1) === 0x75) {
       const unit = Number.parseInt(text.slice(at + 2, at + 6), 16);
       const low = unit >= 0xdc00 && unit <= 0xdfff;
-      if (low !== pending) throw malformed('A string of the body holds a lone surrogate.');
+      if (low !== pending && !keepsHalves) throw malformed('A string of the body holds a lone surrogate.');
       at += 6;
       if (unit >= 0xd800 && unit <= 0xdbff) highSurrogateEnd = at;
       continue;
     }
-    if (pending) throw malformed('A string of the body holds a lone surrogate.');
+    if (pending && !keepsHalves) throw malformed('A string of the body holds a lone surrogate.');
     if (code === 0x22) return at;
     at += code === 0x5c ? 2 : 1;
   }
