@@ -222,6 +222,26 @@ describe('requests that a client sends without waiting for answers', () => {
     expect(started).toEqual(['a', 'b']);
   });
 
+  test('are answered up to one that asks to upgrade, and the connection closed behind it', async () => {
+    answer = (request, response) => response.end(`answer of ${(request.url ?? '').split('/')[2]};`);
+    const upgrade = 'GET /canonical/b HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
+    expect(names(await raw(get('a') + upgrade + get('c')))).toEqual(['a', 'b']);
+  });
+
+  test('of HTTP/1.0 in chunks are refused, and not forwarded as HTTP/1.1', async () => {
+    let calls = 0;
+    answer = (_, response) => {
+      calls += 1;
+      response.end();
+    };
+    const old =
+      'POST /canonical HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
+    const got = await raw(old + get('b'));
+    expect(got).toMatch(/^HTTP\/1\.1 400 /);
+    expect(got).toContain('malformed_request');
+    expect([got.split('HTTP/1.1').length, calls]).toEqual([2, 0]);
+  });
+
   test('are answered where the bytes behind them are no request', async () => {
     answer = (request, response) => {
       setImmediate(() => response.end(`answer of ${(request.url ?? '').split('/')[2]};`));

@@ -1,7 +1,8 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connectionLines, type Turn } from '../functions/http/connection-line.ts';
+import { connectionLines, endsConnection, type Turn } from '../functions/http/connection-line.ts';
+import { isFaultilyFramed } from '../functions/http/headers.ts';
 
 /**
  * The single address in front of all functions, like a load balancer in the cloud: it selects a function by path and
@@ -73,12 +74,14 @@ export async function startRouter({ host, port }: RouterOptions): Promise<Router
   const lineOf = connectionLines(() => {});
   const start = (incoming: IncomingMessage, response: ServerResponse, turn: Forwarded): void => {
     const { routes } = state;
+    // Forwarded as HTTP/1.1, its faulty framing would be hidden from the function.
+    if (isFaultilyFramed(incoming)) return refuseFraming(response);
     if (routes === null) return refuse(response, 'The functions are being started.');
     forward(incoming, response, portOf(routes, incoming.url ?? ''), { state, turn });
   };
   const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
     const line = lineOf(incoming.socket);
-    const turn: Forwarded = { incoming, last: false };
+    const turn: Forwarded = { incoming, last: endsConnection(incoming) };
     response.once('close', () => line.leave(turn, turn.last));
     line.join(turn);
     line.ready(turn, () => start(incoming, response, turn));
@@ -217,6 +220,19 @@ function refuseBroken(socket: Duplex, { code = '' }: ClientError): void {
   if (code !== 'ECONNRESET' && socket.writable)
     socket.write(`HTTP/1.1 ${brokenStatus[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
   socket.destroy();
+}
+
+function refuseFraming(response: ServerResponse): void {
+  const problem = {
+    type: 'urn:svc:problem:malformed_request',
+    title: 'Malformed request',
+    status: 400,
+    detail: 'HTTP/1.0 has no Transfer-Encoding.',
+    code: 'malformed_request',
+    retryable: false,
+  };
+  response.writeHead(400, { 'Content-Type': 'application/problem+json', Connection: 'close' });
+  response.end(JSON.stringify(problem));
 }
 
 function refuse(response: ServerResponse, detail: string): void {

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { isFaultilyFramed } from './headers.ts';
 
 /**
  * The requests of one connection, in the order of their arrival. A client may send several before it reads an answer
@@ -35,6 +37,12 @@ export function connectionLines(dropped: (turn: Turn) => void): (socket: Socket)
     });
     return line;
   };
+}
+
+/** Node drops the bytes behind a request that asks to upgrade, and those behind faulty framing may be no request. */
+export function endsConnection(request: IncomingMessage): boolean {
+  const { connection = '', upgrade } = request.headers;
+  return isFaultilyFramed(request) || (upgrade !== undefined && /\bupgrade\b/i.test(connection));
 }
 
 class Line implements ConnectionLine {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { World } from '../kernel/world.ts';
 import { targetOf } from './bridge.ts';
 import { type ByteAllowance, createByteAllowance } from './byte-allowance.ts';
-import { connectionLines, type Turn } from './connection-line.ts';
+import { connectionLines, endsConnection, type Turn } from './connection-line.ts';
 import { countPieces } from './counted-pieces.ts';
 import { Interruption } from './interruption.ts';
 import type { Chain, RawRequest } from './message.ts';
@@ -67,7 +67,8 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
     const { promise: broken, reject } = Promise.withResolvers<never>();
     // The body may break while no handler reads it.
     broken.catch(() => {});
-    const entry: Active = { request, controller, broken, breakBody: reject, last: false, isGivenUp: false };
+    const last = endsConnection(request);
+    const entry: Active = { request, controller, broken, breakBody: reject, last, isGivenUp: false };
     active.set(request, entry);
     request.on('error', reject);
     countPieces(request, (error) => {

@@ -82,6 +82,23 @@ export function checkHeaderLimits(rawHeaders: readonly string[], { countMax, byt
   }
 }
 
+/** HTTP/1.0 has no transfer codings: a proxy may find another end of the message (RFC 9112 section 6.1). */
+export function isFaultilyFramed({ httpVersion, rawHeaders }: Framed): boolean {
+  if (httpVersion !== '1.0') return false;
+  return rawHeaders.some((text, at) => at % 2 === 0 && text.toLowerCase() === 'transfer-encoding');
+}
+
+export function refuseFaultyFraming(request: Framed): void {
+  if (isFaultilyFramed(request))
+    throw new ServiceError('malformed_request', 'HTTP/1.0 has no Transfer-Encoding.');
+}
+
+interface Framed {
+  readonly httpVersion: string;
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[];
+}
+
 /** The framing of the body. */
 export interface Framing {
   /** The declared length, or `null` where the body comes in chunks. */

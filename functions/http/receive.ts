@@ -2,7 +2,13 @@ import type { OperationEntry } from '../../contracts/operation.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Cors } from './cors.ts';
 import { refuseForeignOrigin } from './foreign-origin.ts';
-import { type HeaderLimits, type Headers, headerLimits, readHeaders } from './headers.ts';
+import {
+  type HeaderLimits,
+  type Headers,
+  headerLimits,
+  readHeaders,
+  refuseFaultyFraming,
+} from './headers.ts';
 import { isLoopbackHost } from './loopback-host.ts';
 import type { RawRequest, RawResponse } from './message.ts';
 import type { ChainOptions } from './options.ts';
@@ -42,6 +48,7 @@ export function createReceive(options: ChainOptions, { router, cors, limits }: R
     const { request } = exchange;
     const headers = readHeaders(request.rawHeaders, most, options.singleHeaders);
     exchange.headers = headers;
+    refuseFaultyFraming(request);
     const limit = (path: string): Promise<void> =>
       limits.acquire(
         limits.classOf(exchange.entry, path),

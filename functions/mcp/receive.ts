@@ -5,6 +5,7 @@ import {
   type Headers,
   headerLimits,
   readHeaders,
+  refuseFaultyFraming,
   requireJson,
 } from '../http/headers.ts';
 import { isLoopbackHost } from '../http/loopback-host.ts';
@@ -23,6 +24,7 @@ export interface ReceiveOptions {
 
 /** The header fields of a request. Throws for too many, too large and repeated ones. */
 export function receiveHeaders(request: RawRequest, options: ReceiveOptions): Headers {
+  refuseFaultyFraming(request);
   checkHeaderLimits(request.rawHeaders, options.headerLimits ?? headerLimits);
   // The protocol refuses a mirrored field that occurs twice, with the id of its request.
   return readHeaders(withoutMirrorFields(request.rawHeaders), options.headerLimits, options.singleHeaders);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { inject } from '../../functions/http/host-inject.ts';
+import type { RawRequest } from '../../functions/http/message.ts';
 import type { Caller } from '../../functions/identity/caller.ts';
 import { answerFaults } from './answer-faults.ts';
 import { serveAcceptance } from './conformance-server.ts';
@@ -31,6 +32,15 @@ describe('what HTTP decides', () => {
 
   test.each(['*/*', 'text/html', ''])('the accept field %j is served', async (accept) => {
     expect((await post(mcpStage().chain, discover, { ...fields, Accept: accept })).status).toBe(200);
+  });
+
+  test('chunks of HTTP/1.0 are refused as faulty framing', async () => {
+    const { chain } = mcpStage();
+    const old = (version: string) => (request: RawRequest) => chain({ ...request, httpVersion: version });
+    const chunked = { ...fields, 'Transfer-Encoding': 'chunked' };
+    expect((await post(old('1.0'), discover, chunked)).status).toBe(400);
+    expect((await post(old('1.0'), discover, fields)).status).toBe(200);
+    expect((await post(old('1.1'), discover, chunked)).status).toBe(200);
   });
 
   test('too many fields, too large ones and a compressed body are refused', async () => {

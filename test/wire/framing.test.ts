@@ -82,6 +82,66 @@ describe.each(hosts)('HTTP on $name', ({ start }) => {
     expectProblem(answer, 400, 'malformed_request');
   });
 
+  const next = request('GET', '/items/next');
+  const chunkedBody = '2\r\n{}\r\n0\r\n\r\n';
+
+  test.each([
+    ['a body', `POST ${path} HTTP/1.0\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedBody}`],
+    ['no body', 'GET /items/a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    [
+      'a length too',
+      `POST ${path} HTTP/1.0\r\n${json}\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedBody}`,
+    ],
+    [
+      'a connection that is kept',
+      `POST ${path} HTTP/1.0\r\nConnection: keep-alive\r\n${json}\r\ntransfer-encoding: Chunked\r\n\r\n${chunkedBody}`,
+    ],
+    [
+      'an unknown path',
+      `POST /unknown HTTP/1.0\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedBody}`,
+    ],
+  ])('F01: HTTP/1.0 in chunks, with %s, is refused, and its connection closed', async (_what, bytes) => {
+    const connection = await RawConnection.open(host.port);
+    connection.write(bytes + next);
+    const answer = await connection.answer();
+    expectProblem(answer, 400, 'malformed_request');
+    expect(answer.headers['connection']).toBe('close');
+    await expect(connection.answer()).rejects.toThrow('closed without an answer, after ""');
+    connection.destroy();
+  });
+
+  const upgrade = ['Connection: keep-alive, Upgrade', 'Upgrade: websocket'];
+  test.each([
+    ['a read', request('GET', '/items/a', upgrade)],
+    ['a body with its length', request('POST', path, [json, ...upgrade], '{}')],
+    [
+      'a body in chunks',
+      request('POST', path, [json, ...upgrade, 'Transfer-Encoding: chunked']) + chunkedBody,
+    ],
+    [
+      'a body that is waited for',
+      request('POST', path, [json, ...upgrade, 'Content-Length: 2', 'Expect: 100-continue']) + '{}',
+    ],
+    ['a kept connection of HTTP/1.0', `GET /items/a HTTP/1.0\r\n${upgrade.join('\r\n')}\r\n\r\n`],
+  ])('F12: %s that asks to upgrade is answered, and its connection closed', async (_what, bytes) => {
+    const connection = await RawConnection.open(host.port);
+    connection.write(next + bytes + next);
+    expect((await connection.answer()).body).toContain('next');
+    const answer = await connection.answer();
+    expect(answer.status).toBe(200);
+    expect(answer.headers['connection']).toBe('close');
+    await expect(connection.answer()).rejects.toThrow('closed without an answer, after ""');
+    connection.destroy();
+  });
+
+  test('F12: a field Upgrade that the connection does not name upgrades nothing', async () => {
+    const connection = await RawConnection.open(host.port);
+    connection.write(request('GET', '/items/a', ['Upgrade: websocket']) + next);
+    expect((await connection.answer()).status).toBe(200);
+    expect((await connection.answer()).body).toContain('next');
+    connection.destroy();
+  });
+
   test.each([
     ['a bare line feed', `GET /items/a HTTP/1.1\nHost: test\n\n`],
     ['no Host', `GET /items/a HTTP/1.1\r\n\r\n`],
