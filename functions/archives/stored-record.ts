@@ -1,5 +1,7 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import type { Json } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import { parseJson } from '../kernel/json-text.ts';
+import { parseStrictJsonText } from '../kernel/strict-json.ts';
 import type { Head, Listing } from '../store/port.ts';
 import { flag, members, text } from './checks.ts';
 
@@ -34,11 +36,21 @@ export function listingFrom(value: unknown, pointer: string): Listing {
   };
 }
 
-/** The value of a body. */
-export function bodyValue(body: string): unknown {
+/** Bodies wrap the content of requests, as snapshots do. */
+const bodyLimits = {
+  depthMax: limits.restoreJsonDepthMax,
+  membersMax: limits.restoreJsonMembersMax,
+  containersMax: limits.restoreJsonContainersMax,
+};
+
+/** The value of a body, which holds no more than the bodies of requests. Throws `validation_failed`. */
+export function bodyValue(body: string, more: { readonly keepsHalfCharacters?: boolean } = {}): Json {
   try {
-    return parseJson(body);
+    return parseStrictJsonText(body, { ...bodyLimits, ...more });
   } catch {
-    throw invalidMember('/body', 'must be the text of JSON');
+    throw invalidMember(
+      '/body',
+      'must be the text of JSON, with the rules and limits of the bodies of requests',
+    );
   }
 }

@@ -62,7 +62,7 @@ export function richSpace(marker: string): { readonly carried: RecordData[]; rea
     record(odd, '…'.repeat(600), '...', '"text":"\\u0000 \\u2028 \\ud83d\\ude00 é\\"\\\\"'),
     record(odd, 'q', 'x'.repeat(1_000), `"deep":${'['.repeat(60)}${']'.repeat(60)}`),
     record(odd, 'q', 'vector', '"vectors":{"embedding":{"values":[0.1,-0,1e-7],"model":"m"}}'),
-    record(odd, 'q', '😀', '"__proto__":{"n":1},"constructor":null'),
+    record(odd, 'q', '😀', '"prototype":{"n":1},"constructor":null'),
     record(odd, 'q', 'large', `"text":"${'é'.repeat(40_000)}"`),
   ];
   const policies = [policy('notes', notes), policy('Odd_names.x-1', odd), policy('empty', empty)];

@@ -1,18 +1,24 @@
+import { requestValidators as ofCollections } from '../../../contracts/generated/validators/collections.js';
+import { requestValidators as ofRecords } from '../../../contracts/generated/validators/records.js';
+import type { Validator } from '../../../contracts/validator.ts';
 import { count, moment, same, text } from '../../archives/checks.ts';
 import { bodyValue } from '../../archives/stored-record.ts';
+import { canonicalJson, type Json, type JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { Listing } from '../../store/port.ts';
 import { type Incarnation, isIncarnation } from '../rules/incarnation.ts';
+import { type CollectionPolicy, type PolicyRequest, readPolicy } from '../rules/policy.ts';
 import { orderKey } from '../rules/record-key.ts';
+import { readStored } from '../rules/record-text.ts';
 import { COLLECTION_GROUP, POLICIES, policyKey, recordKey } from '../store-collections.ts';
 import type { SpaceEntry } from './archive-lines.ts';
 
 /**
- * That each entry lies under the key that its content names, and that each record belongs to a collection of the archive:
+ * That each entry is one that a request could have written, lies under the key that its content names, and that each record belongs to a collection of the archive:
  * otherwise it would be stored and never found. Policies come first, because their name precedes that of records.
  */
 export class EntryChecks {
-  readonly #incarnations = new Set<string>();
+  readonly #policies = new Map<string, CollectionPolicy>();
 
   /** Throws a `ServiceError` that names the member. */
   check(entry: SpaceEntry): void {
@@ -25,17 +31,19 @@ export class EntryChecks {
   #policy({ id, head, body }: SpaceEntry, listing: Listing): void {
     same(listing.group, COLLECTION_GROUP, 'the group of collections', '/listing/group');
     same(id, policyKey(listing.id).id, 'the id of the name that it lists', '/id');
-    same(objectOf(body)['name'], listing.id, 'a policy of the name that it lists', '/body');
+    const policy = policyOf(body);
+    same(policy.name, listing.id, 'a policy of the name that it lists', '/body');
     const incarnation = text(head['incarnation'], '/head/incarnation');
     if (!isIncarnation(incarnation)) throw invalidMember('/head/incarnation', 'must be an incarnation');
-    if (this.#incarnations.has(incarnation))
+    if (this.#policies.has(incarnation))
       throw invalidMember('/head/incarnation', 'is that of another collection');
-    this.#incarnations.add(incarnation);
+    this.#policies.set(incarnation, policy);
   }
 
-  #record({ id, head, body }: SpaceEntry, { group, id: listed }: Listing): void {
-    if (!this.#incarnations.has(group))
-      throw invalidMember('/listing/group', 'names no collection of the archive');
+  #record(entry: SpaceEntry, { group, id: listed }: Listing): void {
+    const { id, head, body } = entry;
+    const policy = this.#policies.get(group);
+    if (policy === undefined) throw invalidMember('/listing/group', 'names no collection of the archive');
     const held = objectOf(body);
     const key = {
       id: text(held['id'], '/body/id'),
@@ -45,12 +53,49 @@ export class EntryChecks {
     count(head['revision'], 1, Number.MAX_SAFE_INTEGER, '/head/revision');
     for (const name of ['createdAt', 'updatedAt']) moment(head[name], `/head/${name}`);
     same(listed, orderKey(key), 'the order key of the record', '/listing/id');
+    sameWritten(body ?? '', held, policy);
   }
 }
 
-function objectOf(body: string | null): Readonly<Record<string, unknown>> {
+/** Names no member of the model: some are names that an author of the archive chose. */
+function requireShape(validator: Validator, value: unknown): void {
+  if (!validator(value)) throw invalidMember('/body', 'must have the form of its model');
+}
+
+/** The policy of a body, as the creation of a collection would store it. */
+function policyOf(body: string | null): CollectionPolicy {
+  const given = objectOf(body);
+  requireShape(ofCollections.createCollection, given);
+  const policy = readPolicy(given as unknown as PolicyRequest, '/body');
+  if (canonicalJson(policy) !== canonicalJson(given))
+    throw invalidMember('/body', 'must be a policy as it is stored');
+  return policy;
+}
+
+/** That a request with the record would store the same text. */
+function sameWritten(written: string, value: JsonObject, policy: CollectionPolicy): void {
+  requireShape(ofRecords.upsertRecord, withoutNumbers(value));
+  if (readStored(written, value, policy).text !== written)
+    throw invalidMember('/body', 'must be a record as it is stored');
+}
+
+/** A record with lists in the place of its packed numbers, which are judged by the policy. */
+function withoutNumbers(value: JsonObject): JsonObject {
+  const { vectors } = value;
+  if (!isObject(vectors)) return value;
+  const lists = Object.entries(vectors).map(([name, vector]) => [
+    name,
+    isObject(vector) ? { ...vector, values: [] } : vector,
+  ]);
+  return { ...value, vectors: Object.fromEntries(lists) as JsonObject };
+}
+
+function objectOf(body: string | null): JsonObject {
   const value = body === null ? null : bodyValue(body);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Readonly<Record<string, unknown>>;
+  if (isObject(value)) return value;
   throw invalidMember('/body', 'must be the text of an object');
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,13 @@ import { parseUtc } from '../../kernel/timestamp.ts';
 import type { CollectionPolicy } from './policy.ts';
 import { checkPartitionKey, checkRecordId, type RecordKey, type RecordValue } from './record-key.ts';
 import { etagOf, type StoredStamp } from './record-write.ts';
-import { packedValues, packedVectors, printedVectors, unpackedVectors } from './vector-text.ts';
+import {
+  packedValues,
+  packedVectors,
+  printedVectors,
+  unpackedFloats,
+  unpackedVectors,
+} from './vector-text.ts';
 import { type RecordVector, readVectors, type VectorRequest } from './vectors.ts';
 
 /** The largest record as it is stored, in UTF-8; its vectors count as packed. */
@@ -39,6 +45,26 @@ export interface RecordInput {
 export function readRecord(given: string, policy: CollectionPolicy, pointer = ''): RecordInput {
   const value = parseJson(given);
   if (!isObject(value)) throw invalidMember(pointer, 'must be an object');
+  return recordOf({ value, members: membersOf(compactJson(given)) }, policy, pointer);
+}
+
+/**
+ * Reads a text that a copy holds as one of the store, with the value that it has, as a request with this record. The text of the
+ * answer is the same where the service wrote it. Throws as `readRecord` does.
+ */
+export function readStored(text: string, value: JsonObject, policy: CollectionPolicy): RecordInput {
+  if (compactJson(text) !== text) throw invalidMember('', 'must have no white space around its members');
+  const { vectors } = value;
+  const read = isObject(vectors) ? { ...value, vectors: unpackedFloats(vectors) as unknown as Json } : value;
+  return recordOf({ value: read, members: membersOf(text) }, policy, '');
+}
+
+interface GivenRecord {
+  readonly value: JsonObject;
+  readonly members: readonly JsonMember[];
+}
+
+function recordOf({ value, members }: GivenRecord, policy: CollectionPolicy, pointer: string): RecordInput {
   const { id, partitionKey, type } = value;
   if (typeof id !== 'string') throw invalidMember(`${pointer}/id`, 'must be a string');
   if (typeof partitionKey !== 'string') throw invalidMember(`${pointer}/partitionKey`, 'must be a string');
@@ -50,7 +76,7 @@ export function readRecord(given: string, policy: CollectionPolicy, pointer = ''
   };
   const requested = (value['vectors'] ?? {}) as unknown as Readonly<Record<string, VectorRequest>>;
   const vectors = readVectors(requested, policy, `${pointer}/vectors`);
-  const text = storedText(membersOf(compactJson(given)), vectors);
+  const text = storedText(members, vectors);
   if (Buffer.byteLength(text) > RECORD_BYTES_MAX) {
     throw invalidMember(
       pointer,

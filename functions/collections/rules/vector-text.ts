@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { type JsonMember, membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { bytesOf, floatsOf } from '../../store/nearest/float-bytes.ts';
 import { float32Texts } from './snapshot/float32-text.ts';
@@ -42,6 +43,16 @@ export function packedValues(packed: string, vector: string): Float32Array | nul
   if (packed === 'null') return null;
   const found = membersOf(packed).find(({ name }) => name === vector);
   return found === undefined ? null : valuesIn(found.value).values;
+}
+
+/** Packed vectors, as their JSON was parsed, with their numbers. Without a packed text a vector has no numbers. */
+export function unpackedFloats(vectors: JsonObject): Readonly<Record<string, object>> {
+  const entries = Object.entries(vectors).map(([name, vector]) => {
+    const { values = null, ...facts } = vector as JsonObject;
+    const bytes = Buffer.from(typeof values === 'string' ? values : '', 'base64');
+    return [name, { ...facts, values: floatsOf(bytes, Math.floor(bytes.byteLength / 4)) }] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 function replaced(packed: string, print: (values: Float32Array) => string): string {

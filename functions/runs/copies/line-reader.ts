@@ -25,6 +25,8 @@ import {
 
 const ORDERED_ID = /^[0-9]{20}$/;
 const PIECES_MAX = 4_096;
+/** Twice what the smallest database takes of one record. */
+const BODY_LENGTH_MAX = 2 * 1024 * 1024;
 
 /** Reads lines strictly: it refuses every line that this format would not have written, with its number. */
 export class LineReader {
@@ -126,10 +128,17 @@ function checkRecord(entry: RecordEntry): void {
   const { collection, head, body, id } = entry;
   const runId = runIdOf(recordOfEntry(entry));
   if (!ORDERED_ID.test(runId)) throw invalidMember('/head', 'names no run');
-  if (body !== null) bodyValue(body);
+  checkBody(body);
   const named = keyNamed(collection, runId, head);
   if (named !== null && named !== id) throw invalidMember('/id', 'must be the id of what the record names');
   if (collection === 'runs') archivedRun(recordOfEntry(entry));
+}
+
+function checkBody(body: string | null): void {
+  if (body === null) return;
+  if (body.length > BODY_LENGTH_MAX) throw invalidMember('/body', 'is too long', 'limit_exceeded');
+  // Handlers may end a text within a character.
+  bodyValue(body, { keepsHalfCharacters: true });
 }
 
 function keyNamed(collection: string, runId: string, head: Head): string | null {

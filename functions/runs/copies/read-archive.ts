@@ -1,3 +1,4 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import { MANIFEST_BYTES_MAX, MANIFEST_NAME } from '../../archives/chunk-list.ts';
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
 import { checkNames } from '../../archives/chunk-reader.ts';
@@ -42,10 +43,14 @@ export async function* readRecords(
     if (isPiece(entry)) {
       if (open === null || open.entry.id !== entry.id || open.pieces.length !== entry.piece)
         throw new SnapshotError('order', 'bytes do not follow their artifact');
-      open.pieces.push(Buffer.from(entry.data, 'base64'));
+      const piece = Buffer.from(entry.data, 'base64');
+      open.bytes += piece.byteLength;
+      if (open.bytes > limits.executionArtifactBytesMax)
+        throw new SnapshotError('over_limit', 'the bytes of an artifact are more than one may have');
+      open.pieces.push(piece);
     } else {
       assertWhole(open);
-      open = { entry, pieces: [], wanted: piecesOf(entry) };
+      open = { entry, pieces: [], bytes: 0, wanted: piecesOf(entry) };
     }
     if (open.pieces.length < open.wanted) continue;
     yield assembled(open);
@@ -58,6 +63,8 @@ export async function* readRecords(
 interface Assembly {
   readonly entry: RecordEntry;
   readonly pieces: Buffer[];
+  /** Of the pieces together. */
+  bytes: number;
   readonly wanted: number;
 }
 
