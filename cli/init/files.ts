@@ -37,11 +37,14 @@ export async function writeWhole(
   path: string,
   { text, secret }: Pick<NewFile, 'text' | 'secret'>,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  // A folder that is there keeps its mode: the operator may let the service read it.
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const part = `${path}.part`;
   await rm(part, { force: true });
-  const file = await open(part, 'wx', secret ? 0o600 : 0o644);
+  const file = await open(part, 'wx', 0o600);
   try {
+    // The umask decides nothing: a strict one would keep the settings from the service.
+    if (!secret) await file.chmod(0o644);
     await file.writeFile(text);
     await file.sync();
   } finally {

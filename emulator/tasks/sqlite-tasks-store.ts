@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { makePrivateFile, privateFolderMode } from '../../functions/store/sqlite/private-files.ts';
 import type { QueueRecord, TargetRequest, TaskProgress, TaskRecord } from './model.ts';
 import type { StoredTasks, TasksStore } from './tasks-store.ts';
 
@@ -32,8 +33,9 @@ interface TaskRow {
  * Throws if another process has the file, and for a file of another version.
  */
 export function openSqliteTasksStore(folder: string, now: number): TasksStore {
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: privateFolderMode });
   const path = join(folder, 'tasks.sqlite');
+  makePrivateFile(path);
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     prepareFile(database, now);
