@@ -1,6 +1,6 @@
-import { type Turns, turnsOf } from '../kernel/turns.ts';
+import type { Turns } from '../kernel/turns.ts';
 import type { World } from '../kernel/world.ts';
-import { schemaFailure } from '../providers/outgoing/answer.ts';
+import { PROVIDER_ANSWERS, schemaFailure } from '../providers/outgoing/answer.ts';
 import { callProvider } from '../providers/outgoing/call-provider.ts';
 import type { Embedder, EmbeddingPrefixes } from './embedder.ts';
 import { answerBytesMax, memberOf, readList, readVector, reportedTokens } from './rules/vector-answer.ts';
@@ -47,7 +47,7 @@ export function openAiEmbedder(world: World, options: OpenAiEmbedderOptions): Em
       const answer = await callProvider(world, call, { timeoutMs, signal, admit });
       const usage = memberOf(answer, 'usage');
       took?.(reportedTokens(memberOf(usage, 'prompt_tokens'), memberOf(usage, 'total_tokens')));
-      return vectorsIn(answer, { count: texts.length, dimensions, turns: turnsOf(world.clock) });
+      return vectorsIn(answer, { count: texts.length, dimensions, turns: world.turns.of(PROVIDER_ANSWERS) });
     },
   };
 }

@@ -1,5 +1,5 @@
-import { turnsOf } from '../kernel/turns.ts';
 import type { World } from '../kernel/world.ts';
+import { PROVIDER_ANSWERS } from '../providers/outgoing/answer.ts';
 import { callProvider } from '../providers/outgoing/call-provider.ts';
 import type { BatchLimits, Embedder, EmbeddingPrefixes, EmbeddingPurpose } from './embedder.ts';
 import { answerBytesMax, memberOf, readList, readVector, reportedTokens } from './rules/vector-answer.ts';
@@ -57,7 +57,7 @@ export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Em
       };
       const answer = await callProvider(world, call, { timeoutMs, signal, admit });
       took?.(tokensIn(answer));
-      const turns = turnsOf(world.clock);
+      const turns = world.turns.of(PROVIDER_ANSWERS);
       const vectors: Float32Array[] = [];
       for (const each of readList(answer, 'predictions', texts.length)) {
         vectors.push(readVector(memberOf(memberOf(each, 'embeddings'), 'values'), dimensions));

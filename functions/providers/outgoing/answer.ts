@@ -1,11 +1,12 @@
 import { gatherBytes } from '../../kernel/byte-blocks.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { type PacedJsonLimits, parsePacedJson } from '../../kernel/paced-json.ts';
-import { turnsOf } from '../../kernel/turns.ts';
-import type { Clock } from '../../kernel/world.ts';
+import type { World } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 
 const jsonType = /^application\/(?:[a-z0-9.+-]+\+)?json(?:$|[ ;])/i;
+/** Answers of providers take turns as one: whose call one is does not matter to the others. */
+export const PROVIDER_ANSWERS = 'answers of providers';
 const OK = 200;
 const REDIRECT = 300;
 const CLIENT_ERROR = 400;
@@ -26,14 +27,18 @@ const ANSWER_LIMITS: PacedJsonLimits = {
 };
 
 /** The JSON of a whole answer 200 of at most `bytesMax` bytes. Throws a `ProviderFailure` for every other one. */
-export async function readAnswer(response: Response, bytesMax: number, clock: Clock): Promise<unknown> {
+export async function readAnswer(
+  response: Response,
+  bytesMax: number,
+  { clock, turns }: Pick<World, 'clock' | 'turns'>,
+): Promise<unknown> {
   const { status, headers } = response;
   if (status !== OK) throw refusalOf(status, headers.get('retry-after'), clock.now());
   if (!jsonType.test(headers.get('content-type') ?? ''))
     throw schemaFailure('unexpected_content_type', 'The provider answered something other than JSON.');
   const bytes = await bytesOf(response, bytesMax);
   try {
-    return await parsePacedJson(bytes, ANSWER_LIMITS, turnsOf(clock));
+    return await parsePacedJson(bytes, ANSWER_LIMITS, turns.of(PROVIDER_ANSWERS));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     throw schemaFailure('invalid_json', 'The provider answered no JSON, or more of it than an answer holds.');

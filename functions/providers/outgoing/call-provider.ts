@@ -83,7 +83,7 @@ async function tryOnce(
 }
 
 async function exchange(
-  { http, clock }: World,
+  world: World,
   { url, headers, body, answerBytesMax }: ProviderCall,
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -98,7 +98,7 @@ async function exchange(
       redirect: 'manual',
       signal,
     } as const;
-    return await readAnswer(await http(url, init), answerBytesMax, clock);
+    return await readAnswer(await world.http(url, init), answerBytesMax, world);
   } catch (error) {
     throw failureOf(error);
   }
