@@ -1,3 +1,5 @@
+import type { Turns } from './turns.ts';
+
 /** Smaller pieces are copied into blocks; a piece of this size and more is kept as it came. */
 const LARGE_BYTES = 4 * 1024;
 const BLOCK_BYTES = 16 * 1024;
@@ -50,7 +52,22 @@ export class ByteBlocks {
     return whole;
   }
 
-  /** The same, and forgets them. */
+  /** The same for many bytes, which are put together in turns; forgets them. */
+  async takeInTurns(turns: Turns): Promise<Buffer> {
+    this.#close();
+    const whole = Buffer.allocUnsafeSlow(this.#size);
+    let at = 0;
+    for (const block of this.#blocks) {
+      whole.set(block, at);
+      at += block.byteLength;
+      if (turns.due()) await turns.next();
+    }
+    this.#blocks = [];
+    this.#size = 0;
+    return whole;
+  }
+
+  /** All bytes so far, and forgets them. */
   take(): Buffer {
     const taken = this.whole();
     this.#blocks = [];

@@ -218,4 +218,27 @@ describe('D13: a busy neighbour', () => {
     expectShared(await measured(ask), 20);
     expect(answer.split('"originalTextLength"')).toHaveLength(CHUNKS + 1);
   });
+
+  test('that exports a large tenant', async () => {
+    await fill('bulk');
+    let answer = '';
+    const exporting = async () => {
+      answer = (await service.call({ method: 'GET', path: '/canonical/tenants/bulk/export' })).body;
+    };
+    expectShared(await measured(exporting), 20);
+    expect(answer.split('"schemaVersion"').length).toBeGreaterThan(2 * DOCUMENTS);
+  });
 });
+
+const DOCUMENTS = 3_000;
+
+/** Commits documents of a tenant, a hundred in each transaction. */
+async function fill(tenantId: string): Promise<void> {
+  const data = { text: 'x'.repeat(2_000) };
+  for (let at = 0; at < DOCUMENTS; at += 100) {
+    const mutations = Array.from({ length: 100 }, (_, n) => ({
+      document: { tenantId, documentType: 'order', id: `${at + n}`, schemaVersion: '1', data },
+    }));
+    await asked(`/canonical/tenants/${tenantId}/transactions`, { idempotencyKey: `${at}`, mutations });
+  }
+}

@@ -14,13 +14,13 @@ test('two copies work at once, eight wait, and one more is asked to come back', 
   const jobs = Array.from({ length: 10 }, held);
   const begun: number[] = [];
   const runs = jobs.map(({ work }, n) =>
-    gate.run(here, () => {
+    gate.run(`tenant ${n}`, here, () => {
       begun.push(n);
       return work();
     }),
   );
   expect(begun).toEqual([0, 1]);
-  await expect(gate.run(here, async () => 'no')).rejects.toMatchObject({
+  await expect(gate.run('another', here, async () => 'no')).rejects.toMatchObject({
     code: 'unavailable',
     extensions: { retryAfterSeconds: 5 },
   });
@@ -31,18 +31,18 @@ test('two copies work at once, eight wait, and one more is asked to come back', 
   for (const { end } of jobs) end();
   await Promise.all(runs);
   expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  expect(await gate.run(here, async () => 'free again')).toBe('free again');
+  expect(await gate.run('another', here, async () => 'free again')).toBe('free again');
 });
 
 test('who goes while waiting leaves the line, and a failure gives its place on', async () => {
   const gate = new CopyGate();
   const failing = Promise.withResolvers<void>();
   const other = held();
-  const first = gate.run(here, () => failing.promise);
-  const second = gate.run(here, other.work);
+  const first = gate.run('1', here, () => failing.promise);
+  const second = gate.run('2', here, other.work);
   const gone = new AbortController();
-  const third = gate.run(gone.signal, async () => 'never');
-  const fourth = gate.run(here, async () => 'fourth');
+  const third = gate.run('3', gone.signal, async () => 'never');
+  const fourth = gate.run('4', here, async () => 'fourth');
   gone.abort(new Error('gone'));
   await expect(third).rejects.toThrow('gone');
   failing.reject(new Error('failed'));
@@ -50,4 +50,27 @@ test('who goes while waiting leaves the line, and a failure gives its place on',
   expect(await fourth).toBe('fourth');
   other.end();
   await second;
+});
+
+test('copies of one tenant work one by one, and leave places to those of others', async () => {
+  const gate = new CopyGate();
+  const jobs = Array.from({ length: 3 }, held);
+  const begun: string[] = [];
+  const start = (tenantId: string, name: string, work: () => Promise<void>) =>
+    gate.run(tenantId, here, () => {
+      begun.push(name);
+      return work();
+    });
+  const runs = jobs.map(({ work }, n) => start('busy', `busy ${n}`, work));
+  await expect(start('busy', 'busy 3', () => Promise.resolve())).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  const other = held();
+  const ofOther = start('other', 'other', other.work);
+  expect(begun).toEqual(['busy 0', 'other']);
+  jobs[0]?.end();
+  await runs[0];
+  expect(begun).toEqual(['busy 0', 'other', 'busy 1']);
+  for (const { end } of [...jobs, other]) end();
+  await Promise.all([...runs, ofOther]);
 });

@@ -3,32 +3,58 @@ import { ServiceError } from '../../../kernel/errors.ts';
 /** A snapshot is held whole, several times its size: so many at once, and so many that wait for their turn. */
 const AT_ONCE = 2;
 const WAITING_MAX = 8;
+/** Of one tenant: others find a place to wait, and then work. */
+const AT_ONCE_OF_TENANT = 1;
+const WAITING_OF_TENANT_MAX = 2;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Lets few exports and restores work at once in one instance, in the order in which they came. */
+interface Waiting {
+  readonly tenantId: string;
+  readonly enter: () => void;
+}
+
+/** Lets few exports and restores work at once in one instance, those of one tenant one by one, in the order in which they came. */
 export class CopyGate {
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  #waiting: readonly Waiting[] = [];
+  /** The tenant of each that works. */
+  readonly #running: string[] = [];
 
   /**
    * Throws `unavailable`, with nothing done, where too many wait already, and the reason of `signal` where the caller
    * disconnects.
    */
-  async run<R>(signal: AbortSignal, work: () => Promise<R>): Promise<R> {
-    if (this.#running < AT_ONCE) this.#running += 1;
-    else await this.#turn(signal);
+  async run<R>(tenantId: string, signal: AbortSignal, work: () => Promise<R>): Promise<R> {
+    if (this.#mayEnter(tenantId)) this.#running.push(tenantId);
+    else await this.#turn(tenantId, signal);
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      // The next waiting copy takes the place of the one that ends.
-      if (next === undefined) this.#running -= 1;
-      else next();
+      this.#running.splice(this.#running.indexOf(tenantId), 1);
+      this.#letIn();
     }
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
-    if (this.#waiting.length >= WAITING_MAX) {
+  #mayEnter(tenantId: string): boolean {
+    const own = this.#running.filter((each) => each === tenantId);
+    return this.#running.length < AT_ONCE && own.length < AT_ONCE_OF_TENANT;
+  }
+
+  #letIn(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.#mayEnter(waiting.tenantId)) continue;
+      this.#leave(waiting);
+      this.#running.push(waiting.tenantId);
+      waiting.enter();
+    }
+  }
+
+  #leave(waiting: Waiting): void {
+    this.#waiting = this.#waiting.filter((each) => each !== waiting);
+  }
+
+  #turn(tenantId: string, signal: AbortSignal): Promise<void> {
+    const own = this.#waiting.filter((each) => each.tenantId === tenantId);
+    if (this.#waiting.length >= WAITING_MAX || own.length >= WAITING_OF_TENANT_MAX) {
       throw new ServiceError(
         'unavailable',
         'Too many exports and restores are under way in this instance; nothing was done.',
@@ -40,12 +66,13 @@ export class CopyGate {
         signal.removeEventListener('abort', leave);
         resolve();
       };
+      const waiting = { tenantId, enter };
       const leave = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+        this.#leave(waiting);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
-      this.#waiting.push(enter);
+      this.#waiting = [...this.#waiting, waiting];
     });
   }
 }

@@ -3,8 +3,6 @@ import { SnapshotError, type SnapshotFault } from '../../../archives/snapshot-er
 import type { Handler } from '../../../http/handler.ts';
 import { RawBody } from '../../../http/message.ts';
 import { type ProblemDetail, ServiceError } from '../../../kernel/errors.ts';
-
-import { delay } from '../../../kernel/world.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { snapshotText } from './snapshot-text.ts';
 import { exportTenant, restoreTenant } from './tenant-copies.ts';
@@ -17,13 +15,13 @@ const ADVICE =
 export function exportCanonicalTenant(dependencies: CanonicalDependencies): Handler<'exportCanonicalTenant'> {
   const { retention, configuration, world } = dependencies;
   const gone = retention === undefined ? {} : { isGone: retention.isGone.bind(retention) };
-  const pause = () => delay(world.timers, 0);
   return ({ params: { tenantId } }, { now, signal }) =>
-    dependencies.copies.run(signal, async () => {
+    dependencies.copies.run(tenantId, signal, async () => {
       const store = await dependencies.store();
-      const snapshot = await refusing(() => exportTenant(store, tenantId, { now, signal, ...gone }));
+      const turns = world.turns.of(tenantId, signal);
+      const snapshot = await refusing(() => exportTenant(store, tenantId, { now, signal, turns, ...gone }));
       const bytesMax = configuration.messageBytesMax;
-      const content = await snapshotText(snapshot, { bytesMax, advice: ADVICE, pause });
+      const content = await snapshotText(snapshot, { bytesMax, advice: ADVICE, turns });
       // Written already: as an object it would be written in one go, with every other call waiting.
       const body: unknown = new RawBody('application/json', content);
       return { status: 200, body: body as CanonicalTenantSnapshot };
@@ -35,7 +33,7 @@ export function restoreCanonicalTenant(
   dependencies: CanonicalDependencies,
 ): Handler<'restoreCanonicalTenant'> {
   return ({ params: { tenantId }, body }, { now, signal }) =>
-    dependencies.copies.run(signal, async () => {
+    dependencies.copies.run(tenantId, signal, async () => {
       const store = await dependencies.store();
       const { snapshot, expectedContentHash } = body;
       const turns = dependencies.world.turns.of(tenantId);

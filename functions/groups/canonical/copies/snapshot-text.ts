@@ -1,17 +1,16 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
+import { ByteBlocks } from '../../../kernel/byte-blocks.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { measureJson } from '../../../kernel/strict-json.ts';
+import type { Turns } from '../../../kernel/turns.ts';
 import type { TenantSnapshot } from './snapshot/snapshot.ts';
-
-/** Written between two pauses, so that other calls get their turn. */
-const BYTES_BETWEEN_PAUSES = 4 * 1024 * 1024;
 
 export interface SnapshotTextOptions {
   /** The largest answer that the platform in front carries; `null` for no bound. */
   readonly bytesMax: number | null;
   /** What to do instead, as a sentence. */
   readonly advice: string;
-  readonly pause: () => Promise<void>;
+  readonly turns: Turns;
 }
 
 /**
@@ -20,20 +19,18 @@ export interface SnapshotTextOptions {
  */
 export async function snapshotText(
   snapshot: TenantSnapshot,
-  { bytesMax, advice, pause }: SnapshotTextOptions,
+  { bytesMax, advice, turns }: SnapshotTextOptions,
 ): Promise<Buffer> {
   // A restore wraps the snapshot in a request.
   const carried = Math.min(bytesMax ?? Number.POSITIVE_INFINITY, limits.restoreBodyBytesMax - 1024);
-  const pieces: Buffer[] = [];
-  let [bytes, paused, members, containers] = [0, 0, 0, 0];
+  const blocks = new ByteBlocks();
+  let [members, containers] = [0, 0];
   for (const text of textsOf(snapshot)) {
-    const piece = Buffer.from(text);
     const measured = measureJson(text);
-    pieces.push(piece);
-    bytes += piece.byteLength;
+    blocks.add(Buffer.from(text));
     members += measured.members;
     containers += measured.containers;
-    if (bytes > carried) {
+    if (blocks.size > carried) {
       throw tooLarge(
         `The snapshot is larger than the ${carried} bytes that one message carries here`,
         advice,
@@ -42,11 +39,9 @@ export async function snapshotText(
     if (members > limits.restoreJsonMembersMax - 10 || containers > limits.restoreJsonContainersMax - 10) {
       throw tooLarge('The snapshot has more members than a restore takes', advice);
     }
-    if (bytes - paused < BYTES_BETWEEN_PAUSES) continue;
-    paused = bytes;
-    await pause();
+    if (turns.due()) await turns.next();
   }
-  return Buffer.concat(pieces, bytes);
+  return blocks.takeInTurns(turns);
 }
 
 /** JSON in parts, each of which is far from the whole. */

@@ -32,6 +32,8 @@ export interface ExportOptions {
   readonly isGone?: (event: EventState, now: number) => boolean;
   /** Ends the copy between two records, with its reason. */
   readonly signal?: AbortSignal;
+  /** Lets other calls work meanwhile; without it the copy takes each turn for as long as a page of records needs. */
+  readonly turns?: Turns;
 }
 
 /** How far a copy has come. */
@@ -152,8 +154,12 @@ function scanTenant(store: RecordStore, tenantId: string): RecordPages {
   return store.scan(tenantScope(tenantId), { collections, pageSize: PAGE_RECORDS });
 }
 
-function momentOf({ now, isGone }: ExportOptions) {
-  return isGone === undefined ? { now } : { now, isGone: (event: EventState) => isGone(event, now) };
+function momentOf({ now, isGone, turns }: ExportOptions) {
+  return {
+    now,
+    ...(isGone && { isGone: (event: EventState) => isGone(event, now) }),
+    ...(turns && { turns }),
+  };
 }
 
 async function* reported(

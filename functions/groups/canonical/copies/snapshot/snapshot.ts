@@ -17,8 +17,9 @@ import {
 import { inSnapshotWords, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import type { Json } from '../../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../../kernel/errors.ts';
+import { sortedInSteps } from '../../../../kernel/sorted-in-steps.ts';
 import { formatUtc } from '../../../../kernel/timestamp.ts';
-import type { Turns } from '../../../../kernel/turns.ts';
+import { inTurns, type Turns } from '../../../../kernel/turns.ts';
 import { type RecordData, StoreError } from '../../../../store/port.ts';
 import { sameJson } from './canonical-text.ts';
 import {
@@ -60,7 +61,7 @@ export interface SnapshotContent {
 export async function makeSnapshot(
   tenantId: string,
   pages: RecordPages,
-  exported: ExportMoment,
+  exported: ExportMoment & { readonly turns?: Turns },
   bytesMax = SNAPSHOT_BYTES_MAX,
 ): Promise<TenantSnapshot> {
   const tally = new LineTally();
@@ -69,6 +70,7 @@ export async function makeSnapshot(
     tally.add(line);
     checkSize(tally, bytesMax);
     if (line.entry !== null) entries.push(line.entry);
+    if (exported.turns?.due() === true) await exported.turns.next();
   }
   const transactions = ofKind(entries, 'commits');
   const commitMoments = momentsOf(transactions);
@@ -79,13 +81,16 @@ export async function makeSnapshot(
     }
     return event;
   });
+  const { turns } = exported;
+  const documents = ofKind(entries, 'documents');
+  const revisions = transactions.flatMap(revisionsOf);
   return {
     tenantId,
-    documents: inOrder(ofKind(entries, 'documents'), (d) => [d.documentType, d.id]),
-    revisions: inOrder(transactions.flatMap(revisionsOf), (r) => [r.documentType, r.id, r.revision]),
-    fences: inOrder(ofKind(entries, 'fences'), (f) => [f.name, f.value]),
-    outbox: inOrder(events, (e) => [e.id]),
-    transactions: inOrder(transactions, (t) => [t.transactionId]),
+    documents: await inOrder(documents, (d) => [d.documentType, d.id], turns),
+    revisions: await inOrder(revisions, (r) => [r.documentType, r.id, r.revision], turns),
+    fences: await inOrder(ofKind(entries, 'fences'), (f) => [f.name, f.value], turns),
+    outbox: await inOrder(events, (e) => [e.id], turns),
+    transactions: await inOrder(transactions, (t) => [t.transactionId], turns),
     exportedAtUtc: formatUtc(exported.now),
     contentHash: tally.contentHash(),
   };
@@ -344,15 +349,21 @@ function ofKind<C extends RecordValue['collection']>(entries: readonly RecordVal
 }
 
 /** By the parts of its name, one after the other; texts by their UTF-16 code units, as canonical JSON orders them. */
-function inOrder<T>(items: readonly T[], nameParts: (item: T) => readonly (string | number)[]): T[] {
-  return items
-    .map((item) => ({ item, name: nameParts(item) }))
-    .sort((left, right) => {
-      for (const [n, part] of left.name.entries()) {
-        const other = right.name[n] ?? '';
-        if (part !== other) return part < other ? -1 : 1;
-      }
-      return 0;
-    })
-    .map(({ item }) => item);
+async function inOrder<T>(
+  items: readonly T[],
+  nameParts: (item: T) => readonly (string | number)[],
+  turns: Turns | undefined,
+): Promise<T[]> {
+  const named = items.map((item) => ({ item, name: nameParts(item) }));
+  const sorted = sortedInSteps(named, (left, right) => {
+    for (const [n, part] of left.name.entries()) {
+      const other = right.name[n] ?? '';
+      if (part !== other) return part < other ? -1 : 1;
+    }
+    return 0;
+  });
+  const inTheirOrder = await inTurns(sorted, turns ?? UNDISTURBED);
+  return inTheirOrder.map(({ item }) => item);
 }
+
+const UNDISTURBED: Turns = { due: () => false, next: () => Promise.resolve() };
