@@ -76,9 +76,7 @@ const codeOf = async (name: string): Promise<string> => {
 };
 
 const routes = routesOf(allEntries);
-const growing = routes.filter(({ entry }) =>
-  (entry.problems as readonly string[]).includes('quota_exceeded'),
-);
+const growing = routes.filter(({ entry }) => entry.problems.includes('quota_exceeded'));
 const others = routes.filter((route) => !growing.includes(route));
 
 describe('an owner that may store nothing more', () => {
