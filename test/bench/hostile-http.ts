@@ -131,7 +131,8 @@ const tinyChunks: Attack = async (port) => {
     socket.on('drain', more).on('error', () => {});
     socket.once('close', () => send(path));
   };
-  for (const path of ['/mcp', '/execution/runs', `/canonical/tenants/${TENANT}/restore`, '/health']) send(path);
+  for (const path of ['/mcp', '/execution/runs', `/canonical/tenants/${TENANT}/restore`, '/health'])
+    send(path);
   return sockets;
 };
 
