@@ -1,5 +1,3 @@
-import { requestValidators as ofCollections } from '../../../contracts/generated/validators/collections.js';
-import { requestValidators as ofRecords } from '../../../contracts/generated/validators/records.js';
 import type { Validator } from '../../../contracts/validator.ts';
 import { count, moment, same, text } from '../../archives/checks.ts';
 import { bodyValue } from '../../archives/stored-record.ts';
@@ -13,12 +11,35 @@ import { readStored } from '../rules/record-text.ts';
 import { COLLECTION_GROUP, POLICIES, policyKey, recordKey } from '../store-collections.ts';
 import type { SpaceEntry } from './archive-lines.ts';
 
+/** The models of the requests that write policies and records. */
+export interface EntryShapes {
+  readonly policy: Validator;
+  readonly record: Validator;
+}
+
+/** Loaded by restores alone: the start of a program that makes none would grow by a third. */
+export async function entryShapes(): Promise<EntryShapes> {
+  const [collections, records] = await Promise.all([
+    import('../../../contracts/generated/validators/collections.js'),
+    import('../../../contracts/generated/validators/records.js'),
+  ]);
+  return {
+    policy: collections.requestValidators.createCollection,
+    record: records.requestValidators.upsertRecord,
+  };
+}
+
 /**
- * That each entry is one that a request could have written, lies under the key that its content names, and that each record belongs to a collection of the archive:
- * otherwise it would be stored and never found. Policies come first, because their name precedes that of records.
+ * That each entry is one that a request could have written and lies under the key that its content names, and that each record
+ * belongs to a collection of the archive. Policies come first, because their name precedes that of records.
  */
 export class EntryChecks {
   readonly #policies = new Map<string, CollectionPolicy>();
+  readonly #shapes: EntryShapes;
+
+  constructor(shapes: EntryShapes) {
+    this.#shapes = shapes;
+  }
 
   /** Throws a `ServiceError` that names the member. */
   check(entry: SpaceEntry): void {
@@ -31,7 +52,7 @@ export class EntryChecks {
   #policy({ id, head, body }: SpaceEntry, listing: Listing): void {
     same(listing.group, COLLECTION_GROUP, 'the group of collections', '/listing/group');
     same(id, policyKey(listing.id).id, 'the id of the name that it lists', '/id');
-    const policy = policyOf(body);
+    const policy = policyOf(body, this.#shapes.policy);
     same(policy.name, listing.id, 'a policy of the name that it lists', '/body');
     const incarnation = text(head['incarnation'], '/head/incarnation');
     if (!isIncarnation(incarnation)) throw invalidMember('/head/incarnation', 'must be an incarnation');
@@ -53,6 +74,7 @@ export class EntryChecks {
     count(head['revision'], 1, Number.MAX_SAFE_INTEGER, '/head/revision');
     for (const name of ['createdAt', 'updatedAt']) moment(head[name], `/head/${name}`);
     same(listed, orderKey(key), 'the order key of the record', '/listing/id');
+    requireShape(this.#shapes.record, withoutNumbers(held));
     sameWritten(body ?? '', held, policy);
   }
 }
@@ -63,9 +85,9 @@ function requireShape(validator: Validator, value: unknown): void {
 }
 
 /** The policy of a body, as the creation of a collection would store it. */
-function policyOf(body: string | null): CollectionPolicy {
+function policyOf(body: string | null, shape: Validator): CollectionPolicy {
   const given = objectOf(body);
-  requireShape(ofCollections.createCollection, given);
+  requireShape(shape, given);
   const policy = readPolicy(given as unknown as PolicyRequest, '/body');
   if (canonicalJson(policy) !== canonicalJson(given))
     throw invalidMember('/body', 'must be a policy as it is stored');
@@ -74,7 +96,6 @@ function policyOf(body: string | null): CollectionPolicy {
 
 /** That a request with the record would store the same text. */
 function sameWritten(written: string, value: JsonObject, policy: CollectionPolicy): void {
-  requireShape(ofRecords.upsertRecord, withoutNumbers(value));
   if (readStored(written, value, policy).text !== written)
     throw invalidMember('/body', 'must be a record as it is stored');
 }

@@ -6,17 +6,18 @@ import { headFrom, idFrom, listingFrom } from '../../archives/stored-record.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { carriedCollections, SPACE_FORMAT, SPACE_VERSION, type SpaceEntry } from './archive-lines.ts';
-import { EntryChecks } from './entry-checks.ts';
+import { EntryChecks, type EntryShapes } from './entry-checks.ts';
 
 /** Reads lines strictly: it refuses every line that this format would not have written, with its number. */
 export class LineReader implements LineChecks<SpaceEntry> {
   readonly #space: string;
-  readonly #checks = new EntryChecks();
+  readonly #checks: EntryChecks;
   #line = 0;
   #last = '';
 
-  constructor({ space }: { readonly space: string }) {
+  constructor({ space }: { readonly space: string }, shapes: EntryShapes) {
     this.#space = space;
+    this.#checks = new EntryChecks(shapes);
   }
 
   read(line: string): SpaceEntry | null {

@@ -6,6 +6,7 @@ import { SnapshotError } from '../../archives/snapshot-error.ts';
 import type { RecordData } from '../../store/port.ts';
 import { recordOfEntry, SpaceTally } from './archive-lines.ts';
 import { readManifest, type SpaceManifest } from './archive-manifest.ts';
+import { entryShapes } from './entry-checks.ts';
 import { LineReader } from './line-reader.ts';
 
 /** Reads the manifest and checks that the archive has exactly its objects. Throws a `SnapshotError`. */
@@ -30,7 +31,7 @@ export async function* readRecords(
   source: ChunkSource,
 ): AsyncGenerator<RecordData, void, undefined> {
   const tally = new SpaceTally();
-  for await (const entry of readEntries(manifest, source, new LineReader(manifest), tally))
-    yield recordOfEntry(entry);
+  const reader = new LineReader(manifest, await entryShapes());
+  for await (const entry of readEntries(manifest, source, reader, tally)) yield recordOfEntry(entry);
   checkTotals(manifest, tally);
 }
