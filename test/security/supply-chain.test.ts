@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Metafile } from 'esbuild';
@@ -90,12 +90,42 @@ describe('P01: packages come from the registry only, and are what they were', ()
 });
 
 describe('P02: nothing runs while it is installed', () => {
-  test('but the two packages that place a binary', () => {
+  test('but the package that brings the Node of the project', () => {
     expect(settings).toContain('strict-allow-scripts=true');
     expect(Object.entries(description.allowScripts).flatMap(([name, may]) => (may ? [name] : []))).toEqual([
-      'esbuild',
       'node',
     ]);
+  });
+
+  test('that Node is needed by name alone, so that one of the machine takes its place', () => {
+    for (const script of Object.values(description.scripts)) expect(script).not.toMatch(/node_modules|\.bin/);
+    const path = join(process.execPath, '..');
+    const entry = join(root, 'functions/embedded.ts');
+    const { status, stdout } = spawnSync('node', [entry, '--version'], {
+      env: { PATH: path },
+      encoding: 'utf8',
+    });
+    expect([status, stdout.trim()]).toEqual([0, description.version]);
+  });
+
+  test('esbuild finds its binary where its script never ran', () => {
+    const modules = join(temporary, 'scriptless/node_modules');
+    mkdirSync(join(modules, 'esbuild'), { recursive: true });
+    for (const part of ['lib', 'package.json'])
+      cpSync(join(root, 'node_modules/esbuild', part), join(modules, 'esbuild', part), { recursive: true });
+    symlinkSync(join(root, 'node_modules/@esbuild'), join(modules, '@esbuild'));
+    const program = `console.log(require('esbuild').transformSync('let a: number = 1', { loader: 'ts' }).code)`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], {
+      cwd: join(modules, '..'),
+      encoding: 'utf8',
+    });
+    expect([stdout.trim(), stderr]).toEqual(['let a = 1;', '']);
+  });
+
+  test('the pages say which npm keeps to the list, and how to install without scripts', () => {
+    for (const page of ['README.md', 'CONTRIBUTING.md'])
+      expect(readFileSync(join(root, page), 'utf8')).toContain('npm install --ignore-scripts');
+    expect(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')).toMatch(/`allowScripts` from 11\.16 on/);
   });
 
   test('and each package with a script is decided on', () => {

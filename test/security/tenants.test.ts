@@ -100,8 +100,8 @@ test('D12: no answer holds anything of another tenant, whatever names and tokens
     checkOwn(own, answer);
     if (answer.body.includes(own.mark)) marked += 1;
   });
-  // Empty answers would prove nothing. One operation in seven answers content of tenants.
-  expect(marked).toBeGreaterThan(cases(DRAWS) / 80);
+  // Empty answers would prove nothing. About one in seventy holds content of its tenant; which are drawn changes with the catalog.
+  expect(marked).toBeGreaterThan(cases(DRAWS) / 200);
 });
 
 describe('D04: what one tenant was given is worth nothing in another', () => {
