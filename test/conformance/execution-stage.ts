@@ -1,5 +1,6 @@
 import { machine } from '../../functions/compose/machine.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { settleDue } from '../../functions/runs/settle.ts';
 import type { KeysSelection, ListSelection, RecordStore, Scope } from '../../functions/store/port.ts';
@@ -22,7 +23,12 @@ type Lease = NonNullable<Awaited<ReturnType<ExecutionClient['lease']>>>;
 /** A deployment of its own in any store: its instances share a clock that the test moves. */
 export class Stage {
   readonly time = new ManualWorld();
-  readonly world: World = { ...machine, clock: this.time.clock, timers: this.time.timers };
+  readonly world: World = {
+    ...machine,
+    clock: this.time.clock,
+    timers: this.time.timers,
+    turns: new TurnRoom(this.time.clock),
+  };
   readonly scope = ownScope();
   readonly store: RecordStore;
   readonly #calls = new Set<Promise<unknown>>();

@@ -6,6 +6,7 @@ import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import { inject } from '../../functions/http/host-inject.ts';
 import type { Chain } from '../../functions/http/message.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import type { Collection, RecordStore } from '../../functions/store/port.ts';
 import { DyingStore, LIVE } from '../support/dying-store.ts';
@@ -50,6 +51,7 @@ export class StepWorld {
   readonly world: World = {
     ...machine,
     clock: { now: () => this.now },
+    turns: new TurnRoom({ now: () => this.now }),
     random: { bytes: (size) => this.#bytes(size) },
     http: () => Promise.reject(new Error('this world has no network')),
   };

@@ -14,6 +14,7 @@ import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/ha
 import type { CallContext } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
+import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';
@@ -21,7 +22,8 @@ import { readAnswer } from './written-answer.ts';
 
 /** A world whose clock stands where the test puts it; nothing in it waits. */
 export function testWorld(clock: { now: number }): World {
-  return { ...machine, clock: { now: () => clock.now } };
+  const own = { now: () => clock.now };
+  return { ...machine, clock: own, turns: new TurnRoom(own) };
 }
 
 /** What only preflight looks at: its own tests say more. */
