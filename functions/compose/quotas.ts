@@ -59,3 +59,5 @@ function bytesOfDisk(folder: string | null, percent: number): number {
     return Infinity;
   }
 }
+
+export { USAGE } from '../quotas/usage-store.ts';

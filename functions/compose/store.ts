@@ -3,11 +3,9 @@ import type { Provider } from '../config/settings/storage.ts';
 import type { Settings } from '../config/table.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
 import type { World } from '../kernel/world.ts';
-import { USAGE } from '../quotas/usage-store.ts';
 import { type Collection, type RecordStore, StoreError } from '../store/port.ts';
 
 import { databasePath } from './database-path.ts';
-import { boundedStore } from './quotas.ts';
 
 /** The store that the settings name. */
 
@@ -70,6 +68,7 @@ async function openStore(options: StoreOptions): Promise<RecordStore> {
   const { settings, world, create, collections, watch = (store) => store } = options;
   const { clock, random, timers, turns } = world;
   const open = openProvider[settings.canonicalStore.provider];
+  const { boundedStore, USAGE } = await import('./quotas.ts');
   const known = [...(await collections()), USAGE];
   const opened = await open(settings, { clock, random, timers, turns, collections: known, create });
   return watch(boundedStore(opened, settings, world));

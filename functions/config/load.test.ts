@@ -42,6 +42,7 @@ describe('defaults', () => {
       messageBytesMax: null,
       bytesInFlightMax: 268_435_456,
       bytesInFlightPerCallerMax: 268_435_456,
+      writeBytesPerMinute: 1_073_741_824,
       refusalDelayMs: 1000,
     });
     expect(settings.rateLimit).toEqual({ permitLimit: 6000, windowSeconds: 60, queueLimit: 0 });

@@ -13,7 +13,7 @@ export interface Part {
 }
 
 /** The static imports of the entry: each function reads them before its first request. */
-export const start: Part = { bytesMax: 193_000, entries: ['functions/index.ts'] };
+export const start: Part = { bytesMax: 196_000, entries: ['functions/index.ts'] };
 
 /** The budget in bytes of all that a function reads until it has answered its first request on Firestore. */
 const firstAnswerMax = 3_800_000;
@@ -31,7 +31,7 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   docs: { bytesMax: 20_000, entries: ['functions/groups/server/docs/docs.ts'] },
   /** Read with the first guide of that page. */
   guides: { bytesMax: 60_000, entries: ['functions/groups/server/docs/markdown.ts'] },
-  sqlite: { bytesMax: 72_000, entries: ['functions/store/sqlite/store.ts'] },
+  sqlite: { bytesMax: 74_000, entries: ['functions/store/sqlite/store.ts'] },
   firestore: { bytesMax: 2_900_000, entries: ['functions/store/firestore/store.ts'] },
   postgresql: { bytesMax: 200_000, entries: ['functions/store/postgres/store.ts'] },
   mysql: { bytesMax: 1_200_000, entries: ['functions/store/mysql/store.ts'] },
