@@ -33,8 +33,7 @@ const copyHints: Partial<Readonly<Record<SnapshotFault, string>>> = {
  * content may already be replaced; every other error means that it is not.
  */
 export function restoreFailure(error: unknown, begun: boolean, what = 'tenant'): unknown {
-  if (!(error instanceof SnapshotError) && !(error instanceof StoreError)) return error;
-  const known = refusedCopy(error) ?? storeFailure(error);
+  const known = refusedCopy(error) ?? storeFailure(error) ?? overQuota(error);
   if (known === undefined) return error;
   const after =
     begun && error instanceof StoreError && error.failure === 'unavailable'
@@ -65,6 +64,10 @@ function refusedRequest(error: unknown): ToolError | undefined {
     place === undefined ? error.message : `${withoutStop(error.message)} (at ${place || 'the top'})`;
   const conflict = error.code.endsWith('_conflict');
   return new ToolError(message, conflict ? exitCodes.conflict : exitCodes.failed, { cause: error });
+}
+
+function overQuota(error: unknown): ToolError | undefined {
+  return error instanceof ServiceError && error.code === 'quota_exceeded' ? refusedRequest(error) : undefined;
 }
 
 const storeExits: Readonly<Record<StoreFailure, number>> = {

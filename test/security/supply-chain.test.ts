@@ -237,6 +237,7 @@ describe('P04: what is deployed is what is listed', () => {
       'provider-guards',
       'provider-jobs',
       'qualifications',
+      'quotas',
       'rag-jobs',
       'rag-parts',
       'read-lanes',

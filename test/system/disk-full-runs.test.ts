@@ -9,7 +9,8 @@ import { LoopServer } from './kill-loop-server.ts';
 const DISK_BYTES = 8 * 1024 * 1024;
 const WORKER = 'worker-1';
 const FULL = { status: 503, body: { code: 'storage_full', status: 503 } };
-const settings = ['ExecutionRuntime:ExternalHandlers:0:HandlerId=outside'];
+// The disk fills, and not the share of one tenant.
+const settings = ['ExecutionRuntime:ExternalHandlers:0:HandlerId=outside', 'Quotas:DiskSharePercent=100'];
 
 const skipped = smallDiskMissing !== undefined && process.env['CI'] === undefined;
 const omitted = skipped ? `, left out: ${smallDiskMissing}` : '';

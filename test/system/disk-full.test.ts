@@ -23,7 +23,8 @@ const FULL = { status: 503, code: 'storage_full', retryable: false, type: 'urn:s
 
 function serverOn(disk: SmallDisk, grouping = 'true', nodeArgs: readonly string[] = []): LoopServer {
   const within = (program: string, args: readonly string[]) => disk.command(program, args);
-  const settings = [`CanonicalStore:Grouping=${grouping}`];
+  // The disk fills, and not the share of one tenant.
+  const settings = [`CanonicalStore:Grouping=${grouping}`, 'Quotas:DiskSharePercent=100'];
   return new LoopServer({ folder: disk.folder('data'), settings, nodeArgs, within });
 }
 
