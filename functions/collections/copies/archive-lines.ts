@@ -3,6 +3,7 @@ import type { ArchiveLine, ArchiveTally } from '../../archives/chunk-writer.ts';
 import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { carriedBy } from '../../store/ownership.ts';
 import type { Head, Listing, RecordData } from '../../store/port.ts';
+import { uncounted } from '../../store/stored-size.ts';
 import { entryMembers } from '../entry-version.ts';
 import { spaceCollections } from '../store-collections.ts';
 
@@ -36,7 +37,7 @@ export function headLine(space: string): string {
 
 export function entryLine(record: RecordData): ArchiveLine<SpaceEntry> {
   const { key, head, body = null, listing = null } = record;
-  const own = Object.entries(head).filter(([name]) => !entryMembers.includes(name));
+  const own = Object.entries(uncounted(head)).filter(([name]) => !entryMembers.includes(name));
   const entry = { collection: key.collection, id: key.id, head: Object.fromEntries(own), body, listing };
   return { line: `${canonicalJson(entry)}\n`, entry };
 }

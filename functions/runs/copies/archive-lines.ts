@@ -3,6 +3,7 @@ import type { ArchiveLine, ArchiveTally } from '../../archives/chunk-writer.ts';
 import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { carriedBy } from '../../store/ownership.ts';
 import type { Head, Listing, RecordData, RecordKey } from '../../store/port.ts';
+import { uncounted } from '../../store/stored-size.ts';
 import { executionCollections } from '../records.ts';
 import type { Run } from '../run.ts';
 
@@ -88,7 +89,7 @@ export function entryLine(entry: RunEntry): ArchiveLine<RunEntry> {
 
 export function entryOf(record: RecordData, bytes: BytesNote | null): RecordEntry {
   const { key, head, body = null, listing = null } = record;
-  return { collection: key.collection, id: key.id, head, body, listing, bytes };
+  return { collection: key.collection, id: key.id, head: uncounted(head), body, listing, bytes };
 }
 
 export function keyOfEntry({ collection, id }: RecordEntry): RecordKey {

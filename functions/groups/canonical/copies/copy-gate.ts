@@ -2,10 +2,10 @@ import { ServiceError } from '../../../kernel/errors.ts';
 
 /** A snapshot is held whole, several times its size: so many at once, and so many that wait for their turn. */
 const AT_ONCE = 2;
-const WAITING_MAX = 8;
+const WAITING_MAX = 16;
 /** Of one tenant: others find a place to wait, and then work. */
 const AT_ONCE_OF_TENANT = 1;
-const WAITING_OF_TENANT_MAX = 2;
+const WAITING_OF_TENANT_MAX = 9;
 const RETRY_AFTER_SECONDS = 5;
 
 interface Waiting {
