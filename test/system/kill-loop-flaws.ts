@@ -107,10 +107,11 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     edits: [
       {
         file: 'functions/groups/canonical/commit/commit.ts',
-        from: `return { writes, result: { answeredFromReceipt: false, result } };`,
+        from: `return { writes, result: { answeredFromReceipt: false, result }, grows };`,
         to: `return {
     writes: (globalThis.plantedTurns = (globalThis.plantedTurns ?? 0) + 1) % 10 === 0 ? writes.slice(1) : writes,
     result: { answeredFromReceipt: false, result },
+    grows,
   };`,
       },
     ],

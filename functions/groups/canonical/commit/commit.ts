@@ -112,11 +112,8 @@ export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOut
     ...fences,
     ...events,
   ];
-  return {
-    writes,
-    result: { answeredFromReceipt: false, result },
-    grows: !onlyRemoves(plan.request) && 'request',
-  };
+  const grows = !onlyRemoves(plan.request) && 'request';
+  return { writes, result: { answeredFromReceipt: false, result }, grows };
 }
 
 /** What a removal leaves behind, its receipt and its revision, may go beyond what the tenant may store. */
