@@ -109,8 +109,8 @@ def test_an_error_tells_what_is_in_the_headers_where_the_body_says_nothing(sdk: 
         (True, None),
         (-1, None),
         (None, None),
-        (1e300, 1e300),
-        (10**400, float("inf")),
+        (1e300, 172_800.0),
+        (10**400, 172_800.0),
         ([1], None),
     ],
 )

@@ -57,7 +57,9 @@ def pause_after(failures: int, error: BaseException, chance: float, cap: float =
     """A random part of a doubling time, so that workers do not retry together; at least the time that the service asks
     for, which is at most a minute."""
     asked = error.retry_after if isinstance(error, APIStatusError) else None
-    return max(chance * min(cap, _BASE_SECONDS * 2.0 ** min(failures - 1, 10)), min(asked or 0.0, _ASKED_SECONDS_MAX))
+    return max(
+        chance * min(cap, _BASE_SECONDS * 2.0 ** min(failures - 1, 10)), min(asked or 0.0, _ASKED_SECONDS_MAX)
+    )
 
 
 def until_known(
