@@ -1,6 +1,5 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-
 import { type Settings, table } from '../config/table.ts';
 import type { QuotaLimit } from '../kernel/quota.ts';
 import type { World } from '../kernel/world.ts';

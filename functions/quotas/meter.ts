@@ -176,7 +176,8 @@ export class Meter {
   }
 
   async #add(account: Account): Promise<void> {
-    if (account.adding !== null) return account.adding;
+    // What was counted meanwhile goes behind: no timer may come for it.
+    if (account.adding !== null) return account.adding.then(() => this.#add(account));
     const more = account.pending;
     if (more.data === 0 && more.runs === 0) return;
     account.pending = NO_USE;

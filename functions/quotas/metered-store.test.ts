@@ -170,6 +170,15 @@ describe('a limit', () => {
   });
 });
 
+test('what is counted while a sum is being added is added too, at the end of the process as well', async () => {
+  const { store, meter, put } = processOn(new MemoryDatabase());
+  await put('1', '');
+  const first = meter.flush();
+  await put('2', '');
+  await Promise.all([first, meter.flush()]);
+  expect(await bytesOf(store)).toBe(2 * 256);
+});
+
 test('requests of an owner write so many bytes in a minute, and the next minute as many again', async () => {
   const { put, world } = processOn(new MemoryDatabase(), { bytesPerMinute: 1_000 });
   await put('1', 'x'.repeat(500));
