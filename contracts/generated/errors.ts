@@ -52,6 +52,7 @@ export type ProblemCode =
   | 'provider_failed'
   | 'provider_unavailable'
   | 'unavailable'
+  | 'overloaded'
   | 'search_index_building';
 
 export interface ProblemDefinition {
@@ -208,6 +209,10 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   provider_unavailable: { status: 503, title: 'Provider unavailable', retryable: true },
   /** The service is starting, stopping, or cannot reach its store. */
   unavailable: { status: 503, title: 'Unavailable', retryable: true },
+  /**
+   * The service has more requests than it can answer in time, and refused this one at once. Nothing was done.
+   */
+  overloaded: { status: 503, title: 'Overloaded', retryable: true },
   /**
    * The service is preparing the records of the collection for searches, as it does once after an upgrade.
    * Nothing was searched; reads, writes and queries work.

@@ -7,6 +7,7 @@ import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { BodyLimit, ComposedGroup, GroupParts, LoadedGroup } from './group.ts';
 import { composeIdentity, type Identity } from './identity.ts';
+import { loadOf, mayBeServedFirst } from './load-class.ts';
 
 /** Loads the code, the operations and the validators of the groups, and no others. */
 export async function groupsOptions(
@@ -76,6 +77,7 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,
     messageBytesMax: server.messageBytesMax,
+    overload: { atWorkMax: server.requestsAtWorkMax, loadOf, mayBeServedFirst },
     bytesInFlight: { perProcess: server.bytesInFlightMax, perCaller: server.bytesInFlightPerCallerMax },
   };
 }

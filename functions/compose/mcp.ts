@@ -48,13 +48,15 @@ async function composeMcp(parts: GroupParts, options: ChainOptions): Promise<Com
   const shared = createSharedCapacity(whole);
   const endpoint = await endpointOf(parts, whole, shared);
   const described = protectedResourceOf(mcp) !== undefined;
-  const mounted =
-    (others: Chain): Chain =>
-    (request) => {
+  const mounted = (others: Chain): Chain => {
+    const serve: Chain = (request) => {
       const [path] = request.target.split('?', 1);
       const isOurs = path === MCP_PATH || (described && path === METADATA_PATH);
       return isOurs ? endpoint(request) : others(request);
     };
+    const { refuseEarly } = others;
+    return refuseEarly === undefined ? serve : Object.assign(serve, { refuseEarly });
+  };
   return { mounted, shared, whole };
 }
 

@@ -44,6 +44,7 @@ describe('defaults', () => {
       bytesInFlightPerCallerMax: 268_435_456,
       writeBytesPerMinute: 1_073_741_824,
       refusalDelayMs: 1000,
+      requestsAtWorkMax: 128,
     });
     expect(settings.rateLimit).toEqual({ permitLimit: 6000, windowSeconds: 60, queueLimit: 0 });
     expect(settings.canonicalStore).toMatchObject({ enabled: true, provider: 'sqlite', grouping: true });

@@ -7,18 +7,21 @@ import { selectionOf } from './byte-answer.ts';
 import { abandonStreams, streamsOf } from './byte-stream.ts';
 import { type BytesInFlight, createBytesInFlight, type Flight } from './bytes-in-flight.ts';
 import { createPerformCall, type PerformCall } from './call.ts';
+import type { Load, Slot } from './class-line.ts';
 import { correlationHeader, correlationIdOf } from './correlation.ts';
 import { type Cors, createCors } from './cors.ts';
 import { createLargeAnswers, type LargeAnswers } from './large-answers.ts';
-import type { Chain, RawRequest, RawResponse } from './message.ts';
+import type { Chain, RawRequest, RawResponse, RequestHead } from './message.ts';
 import type { ChainOptions } from './options.ts';
 import { bodyPolicy } from './paced-chunks.ts';
 import { readQuery } from './parameters.ts';
 import { problemOf } from './problem.ts';
 import { createRateLimits, type RateLimits } from './rate-limits.ts';
 import { addressOf, createReceive, type Exchange, type Receive } from './receive.ts';
+import { RequestLine } from './request-line.ts';
 import { type Failure, logRequest } from './request-log.ts';
 import { createRouter } from './router.ts';
+import { sourceAddress } from './source-address.ts';
 import { createValidators, type Validators } from './validators.ts';
 import { type Charge, chargeDocument, chargeRefusal, readFreeOfCharge, weighedRequest } from './weighed.ts';
 
@@ -29,6 +32,7 @@ export interface SharedCapacity {
   readonly limits: RateLimits;
   readonly bytes: BytesInFlight;
   readonly large: LargeAnswers;
+  readonly line: RequestLine;
 }
 
 export function createSharedCapacity(options: ChainOptions): SharedCapacity {
@@ -36,21 +40,49 @@ export function createSharedCapacity(options: ChainOptions): SharedCapacity {
     limits: createRateLimits(options),
     bytes: createBytesInFlight(options.bytesInFlight ?? { perProcess: Infinity, perCaller: Infinity }),
     large: createLargeAnswers(),
+    line: new RequestLine(options.world, options.log, options.overload?.atWorkMax ?? Infinity),
   };
 }
 
 /** The path of every request: receive, call, answer. Each step can refuse the request, and then no later step runs. */
 export function createChain(options: ChainOptions, shared = createSharedCapacity(options)): Chain {
   const parts = assemble(options, shared);
+  return Object.assign(createServe(options, parts), { refuseEarly: createRefuseEarly(options, parts) });
+}
+
+/** For callers of which no other header decides what they may read of the answer. */
+function createRefuseEarly(options: ChainOptions, { line }: Parts): NonNullable<Chain['refuseEarly']> {
+  return (head) => {
+    if (!line.mayRefuse('usual') || options.overload?.mayBeServedFirst(head.target) !== false) return null;
+    if (rawField(head, 'origin') !== undefined) return null;
+    const { trustedProxyHops = 0 } = options;
+    const forwarded = trustedProxyHops > 0 ? rawField(head, 'x-forwarded-for') : undefined;
+    const refusal = line.refusalFor('usual', sourceAddress(head.socketAddress, forwarded, trustedProxyHops));
+    if (refusal === null) return null;
+    const correlationId = correlationIdOf(rawField(head, 'x-correlation-id'), options.world.random);
+    const { response } = problemOf(refusal, correlationId);
+    return { ...response, headers: [...fieldsOfEvery(correlationId, response), ...response.headers] };
+  };
+}
+
+function createServe(options: ChainOptions, parts: Parts): (request: RawRequest) => Promise<RawResponse> {
   return async (request) => {
     const arrivedAt = options.world.clock.now();
     const exchange: Exchange = { request, headers: null, entry: null, fields: [] };
-    const state: State = { exchange, correlationId: '', caller: null, flight: null, streams: [], ends: [] };
+    const state: State = {
+      exchange,
+      correlationId: '',
+      caller: null,
+      slot: null,
+      flight: null,
+      streams: [],
+      ends: [],
+    };
     let response: RawResponse;
     let failure: Failure | null = null;
     try {
       state.correlationId = correlationIdOf(rawField(request, 'x-correlation-id'), options.world.random);
-      response = await serve(options, parts, state);
+      response = await serve(options, parts, state, arrivedAt);
     } catch (error) {
       const problem = problemOf(error, state.correlationId);
       state.flight?.release();
@@ -58,7 +90,9 @@ export function createChain(options: ChainOptions, shared = createSharedCapacity
       failure = { code: problem.code, unexpected: problem.unexpected, error };
       ({ response } = problem);
     }
-    logRequest(options, { ...state, arrivedAt }, response, failure);
+    state.slot?.leave();
+    // The line says when an overload begins and ends: a line for each refusal would cost more than the refusal.
+    if (failure?.code !== 'overloaded') logRequest(options, { ...state, arrivedAt }, response, failure);
     return finish(parts.cors, state, response);
   };
 }
@@ -68,6 +102,7 @@ interface State {
   readonly exchange: Exchange;
   correlationId: string;
   caller: Caller | null;
+  slot: Slot | null;
   flight: Flight | null;
   streams: readonly object[];
   /** What handlers want to run once the answer is held no longer. */
@@ -80,6 +115,8 @@ interface Parts extends SharedCapacity {
   readonly reader: BodyReader;
   readonly validators: Validators;
   readonly perform: PerformCall;
+  /** By operation; of those that are always served, `null`. */
+  readonly loads: ReadonlyMap<string, Load | null>;
 }
 
 function assemble(options: ChainOptions, shared: SharedCapacity): Parts {
@@ -98,6 +135,9 @@ function assemble(options: ChainOptions, shared: SharedCapacity): Parts {
     },
     validators,
     perform,
+    loads: new Map(
+      Object.values(options.operations).map((entry) => [entry.id, options.overload?.loadOf(entry) ?? null]),
+    ),
   };
 }
 
@@ -106,12 +146,23 @@ function chargeOf(options: ChainOptions, { limits }: Parts, { exchange }: State)
     limits.charge(exchange.entry?.rateClass ?? null, () => addressOf(options, exchange), permits);
 }
 
-async function serve(options: ChainOptions, parts: Parts, state: State): Promise<RawResponse> {
+async function serve(
+  options: ChainOptions,
+  parts: Parts,
+  state: State,
+  arrivedAt: number,
+): Promise<RawResponse> {
   const request = weighedRequest(state.exchange.request, chargeOf(options, parts, state));
   const received = await parts.receive(state.exchange);
   if ('preflight' in received) return received.preflight;
   const { headers, match, query } = received;
   const { entry, route, params } = match;
+  const load = parts.loads.get(entry.id) ?? null;
+  if (load !== null) {
+    const source = addressOf(options, state.exchange);
+    const entered = parts.line.enter({ ...load, source, arrivedAt, signal: request.signal });
+    state.slot = entered instanceof Promise ? await entered : entered;
+  }
   const caller = await options.authenticator.authenticate(headers, entry);
   state.caller = caller;
   const callerName = caller.principal ?? addressOf(options, state.exchange);
@@ -131,6 +182,7 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
         ? readFrom(request)
         : readFreeOfCharge(state.exchange.request, chargeOf(options, parts, state), judge, readFrom));
       state.streams = streamsOf(body);
+      state.slot?.received();
       await parts.large.turnOf(callerName, entry.id);
       return { query: input, body };
     },
@@ -176,7 +228,6 @@ function holdAnswer(flight: Flight, { mutation }: OperationEntry, { body, shared
 /** Adds the fields that every answer carries. */
 function finish(cors: Cors, state: State, response: RawResponse): RawResponse {
   const { exchange, correlationId } = state;
-  const named = response.headers.some(([name]) => name.toLowerCase() === 'cache-control');
   return {
     ...response,
     settled: () => {
@@ -185,9 +236,7 @@ function finish(cors: Cors, state: State, response: RawResponse): RawResponse {
       for (const end of state.ends.splice(0)) end();
     },
     headers: [
-      [correlationHeader, correlationId],
-      ...(named ? [] : [['Cache-Control', 'no-store'] as const]),
-      ['X-Content-Type-Options', 'nosniff'],
+      ...fieldsOfEvery(correlationId, response),
       ...exchange.fields,
       ...(exchange.headers ? cors.headersFor(exchange.headers) : []),
       ...response.headers,
@@ -195,12 +244,21 @@ function finish(cors: Cors, state: State, response: RawResponse): RawResponse {
   };
 }
 
+function fieldsOfEvery(correlationId: string, { headers }: RawResponse): RawResponse['headers'] {
+  const named = headers.some(([name]) => name.toLowerCase() === 'cache-control');
+  return [
+    [correlationHeader, correlationId],
+    ...(named ? [] : [['Cache-Control', 'no-store'] as const]),
+    ['X-Content-Type-Options', 'nosniff'],
+  ];
+}
+
 function* fieldsOf({ rawHeaders }: RawRequest): Generator<readonly [string, string], void, undefined> {
   for (let at = 0; at + 1 < rawHeaders.length; at += 2)
     yield [(rawHeaders[at] ?? '').toLowerCase(), rawHeaders[at + 1] ?? ''];
 }
 
-function rawField(request: RawRequest, name: string): string | undefined {
-  const at = request.rawHeaders.findIndex((field, index) => index % 2 === 0 && field.toLowerCase() === name);
-  return at < 0 ? undefined : request.rawHeaders[at + 1];
+function rawField({ rawHeaders }: RequestHead, name: string): string | undefined {
+  const at = rawHeaders.findIndex((field, index) => index % 2 === 0 && field.toLowerCase() === name);
+  return at < 0 ? undefined : rawHeaders[at + 1];
 }

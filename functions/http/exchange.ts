@@ -88,6 +88,8 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
   return {
     begin,
     handle(request, response) {
+      const isAlone = !active.has(request) && lineOf(request.socket).last === undefined;
+      if (isAlone && !draining.signal.aborted && refusedEarly(chain, request, response)) return;
       const entry = begin(request, response);
       lineOf(request.socket).ready(
         entry,
@@ -114,6 +116,37 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
       for (const { controller } of active.values()) controller.abort();
     },
   };
+}
+
+// Node discards so much of an unread body without being asked to.
+const unreadBytesMax = 8 * 1024;
+
+/** Answers at once where the chain refuses the request before it looks at it. */
+function refusedEarly({ refuseEarly }: Chain, request: IncomingMessage, response: ServerResponse): boolean {
+  if (refuseEarly === undefined) return false;
+  const { rawHeaders, socket } = request;
+  const refusal = refuseEarly({
+    target: targetOf(request),
+    rawHeaders,
+    socketAddress: socket.remoteAddress ?? '',
+  });
+  if (refusal === null || !isSmall(request)) return false;
+  // A problem document is a text in ASCII: head and body leave in one write.
+  const body = refusal.body as string;
+  response.on('error', () => {});
+  response.writeHead(refusal.status, [...refusal.headers.flat(), 'Content-Length', String(body.length)]);
+  response.end(body, 'latin1');
+  return true;
+}
+
+function isSmall(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return (
+    !endsConnection(request) &&
+    headers['transfer-encoding'] === undefined &&
+    headers.expect === undefined &&
+    Number(headers['content-length'] ?? 0) <= unreadBytesMax
+  );
 }
 
 interface Surroundings {

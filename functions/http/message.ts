@@ -60,7 +60,17 @@ export class ByteStream {
   }
 }
 
-export type Chain = (request: RawRequest) => Promise<RawResponse>;
+/** What is known of a request before its headers are judged. */
+export type RequestHead = Pick<RawRequest, 'target' | 'rawHeaders' | 'socketAddress'>;
+
+export interface Chain {
+  (request: RawRequest): Promise<RawResponse>;
+  /**
+   * The refusal of a request that would wait too long, or `null`. It costs a fraction of a whole request, without which a service
+   * with too many requests would spend its time on refusals.
+   */
+  readonly refuseEarly?: (head: RequestHead) => RawResponse | null;
+}
 
 /** An answer body whose text or bytes exist already, such as a page. */
 export class RawBody {

@@ -6,6 +6,7 @@ import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { Answer } from './answer.ts';
 import type { BytesInFlightLimits } from './bytes-in-flight.ts';
+import type { Load } from './class-line.ts';
 import type { CorsSettings } from './cors.ts';
 import type { CallContext, JudgesBodies } from './handler.ts';
 import type { HeaderLimits } from './headers.ts';
@@ -64,4 +65,15 @@ export interface ChainOptions extends CallOptions {
   readonly messageBytesMax?: number | null;
   /** The memory that bodies and answers under way may hold; without it there is no bound. */
   readonly bytesInFlight?: BytesInFlightLimits;
+  /** Without it no request waits for another, and none is refused for the load. */
+  readonly overload?: OverloadOptions;
+}
+
+export interface OverloadOptions {
+  /** How many requests may be at work; further ones wait in a line, and are refused where it is too long. */
+  readonly atWorkMax: number;
+  /** `null`: requests of the operation are always served. */
+  readonly loadOf: (entry: OperationEntry) => Load | null;
+  /** Whether a request for this target may be one that is served before others. */
+  readonly mayBeServedFirst: (target: string) => boolean;
 }

@@ -20,6 +20,8 @@ export interface LogEvent {
   readonly durationMs?: number;
   /** How long the oldest thing that the line is about has waited. */
   readonly ageMs?: number;
+  /** How many things the line is about. */
+  readonly count?: number;
   readonly correlationId?: string;
   /** The verified principal of the caller. */
   readonly principal?: string;
@@ -42,6 +44,7 @@ const fields = [
   'code',
   'durationMs',
   'ageMs',
+  'count',
   'correlationId',
   'principal',
   'sourceAddress',

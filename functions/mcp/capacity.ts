@@ -1,8 +1,10 @@
 import type { BytesInFlight, Flight } from '../http/bytes-in-flight.ts';
+import type { Slot } from '../http/class-line.ts';
 import type { LargeAnswers } from '../http/large-answers.ts';
 import type { RawRequest, RawResponse } from '../http/message.ts';
 import type { HeaderField } from '../http/rate-limit.ts';
 import type { RateLimits } from '../http/rate-limits.ts';
+import type { RequestLine } from '../http/request-line.ts';
 import { sourceAddress } from '../http/source-address.ts';
 import { weighedRequest } from '../http/weighed.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -16,6 +18,7 @@ export interface EndpointCapacity {
   readonly rateClass: string;
   readonly bytes: BytesInFlight;
   readonly large: LargeAnswers;
+  readonly line: RequestLine;
   readonly trustedProxyHops: number;
 }
 
@@ -25,6 +28,7 @@ export class RequestCapacity {
   readonly #request: RawRequest;
   readonly #address: string;
   #flight: Flight | null = null;
+  #slot: Slot | null = null;
   #callerName: string;
   /** What the body took beside the permit of the request. */
   #bodyPermits = 0;
@@ -39,12 +43,21 @@ export class RequestCapacity {
     this.#callerName = this.#address;
   }
 
-  /** Takes the permit of the request itself. */
-  admit(): Promise<void> {
-    const { limits, rateClass } = this.#shared;
-    return limits.acquire(rateClass, this.#addressOf, this.#request.signal, (fields) => {
+  /** Takes the permit of the request itself, and then its place at work. */
+  async admit(arrivedAt: number): Promise<void> {
+    const { limits, line, rateClass } = this.#shared;
+    const { signal } = this.#request;
+    await limits.acquire(rateClass, this.#addressOf, signal, (fields) => {
       this.fields.push(...fields);
     });
+    // Any tool may call a provider, or wait for a run.
+    const load = { loadClass: 'usual', mayWait: true } as const;
+    this.#slot = await line.enter({ ...load, source: this.#address, arrivedAt, signal });
+  }
+
+  /** Gives the place at work to another request. */
+  leave(): void {
+    this.#slot?.leave();
   }
 
   /** The request, whose body takes further permits while it arrives. */

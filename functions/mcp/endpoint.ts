@@ -51,12 +51,16 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
     const state: State = {
       request,
       correlationId,
+      arrivedAt,
       capacity: options.capacity === undefined ? null : new RequestCapacity(options.capacity, request),
       headers: null,
       caller: null,
     };
     const { response, line } = await serve(state, options, { protocol, cors });
-    log({ ...line, correlationId, durationMs: world.clock.now() - arrivedAt });
+    state.capacity?.leave();
+    // The line of requests says when an overload begins and ends.
+    if (line.code !== 'overloaded')
+      log({ ...line, correlationId, durationMs: world.clock.now() - arrivedAt });
     return finish(response, state, cors);
   };
 }
@@ -65,6 +69,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
 interface State {
   readonly request: RawRequest;
   readonly correlationId: string;
+  readonly arrivedAt: number;
   readonly capacity: RequestCapacity | null;
   headers: Headers | null;
   caller: Caller | null;
@@ -108,7 +113,7 @@ async function answer(
   options: McpEndpointOptions,
   { protocol, cors }: Parts,
 ): Promise<{ readonly response: RawResponse; readonly operation: string; readonly facts?: ReplyFacts }> {
-  const { request, capacity, correlationId } = state;
+  const { request, capacity, correlationId, arrivedAt } = state;
   const described = options.protectedResource;
   const [path] = request.target.split('?', 1);
   const isMetadata = described !== undefined && path === METADATA_PATH;
@@ -116,7 +121,7 @@ async function answer(
   if (![...methods, 'OPTIONS'].includes(request.method)) throw methodNotAllowed(methods);
   const headers = receiveHeaders(request, options);
   state.headers = headers;
-  await capacity?.admit();
+  await capacity?.admit(arrivedAt);
   const preflight = cors.preflight(request.method, headers);
   if (preflight) return { response: preflight, operation: 'mcp preflight' };
   if (request.method === 'OPTIONS') throw methodNotAllowed(methods);

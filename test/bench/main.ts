@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,request-floor,neighbours,neighbour-jobs,hostile-http,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
+ *         execution-wake,request-floor,neighbours,neighbour-jobs,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
  */
 import { cpus } from 'node:os';
@@ -28,6 +28,7 @@ import { benchNearest } from './nearest.ts';
 import { benchNeighbourJobs } from './neighbour-jobs.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchObjectsMemory } from './objects-memory.ts';
+import { benchOverload } from './overload.ts';
 import { benchProviders } from './providers.ts';
 import { benchRag } from './rag.ts';
 import { benchRecords } from './records.ts';
@@ -64,6 +65,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   neighbours: benchNeighbours,
   'neighbour-jobs': benchNeighbourJobs,
   'hostile-http': () => benchHostileHttp(),
+  overload: (options) => benchOverload(options, values.quick),
   records: benchRecords,
   nearest: (options) => benchNearest({ ...options, vectors: Number(values.vectors) }),
   search: () =>

@@ -3,6 +3,7 @@ import { createBytesInFlight } from '../../functions/http/bytes-in-flight.ts';
 import { createLargeAnswers } from '../../functions/http/large-answers.ts';
 import type { RawRequest } from '../../functions/http/message.ts';
 import { createRateLimits } from '../../functions/http/rate-limits.ts';
+import { RequestLine } from '../../functions/http/request-line.ts';
 import { ManualWorld } from '../support/manual-world.ts';
 import { bodyOf, fieldsOf, mcpStage } from './support.ts';
 
@@ -20,8 +21,9 @@ test.each(questions)('an answer to %s counts until it is sent', async (method, p
   const bytes = createBytesInFlight({ perProcess: 1_000_000, perCaller: 200_000 });
   const limits = createRateLimits({ operations: {}, rateLimit: null, world: new ManualWorld() });
   const large = createLargeAnswers();
+  const line = new RequestLine(new ManualWorld(), () => {}, Infinity);
   const { chain } = mcpStage(
-    { capacity: { limits, rateClass: 'mcp', bytes, large, trustedProxyHops: 0 } },
+    { capacity: { limits, rateClass: 'mcp', bytes, large, line, trustedProxyHops: 0 } },
     (catalog) => ({
       ...catalog,
       tools: () => Promise.resolve([tool]),

@@ -93,6 +93,7 @@ export const operations: Readonly<Record<keyof ArtifactsOperationTypes, Operatio
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -284,6 +284,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   readCanonicalDocument: {
@@ -375,6 +376,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   queryCanonicalDocumentRevisions: {
@@ -468,6 +470,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   leaseCanonicalOutbox: {
@@ -532,6 +535,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   queryCanonicalOutbox: {
@@ -601,6 +605,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   renewCanonicalOutboxLease: {
@@ -678,6 +683,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   acknowledgeCanonicalOutbox: {
@@ -753,6 +759,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   releaseCanonicalOutbox: {
@@ -828,6 +835,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   replayCanonicalOutbox: {
@@ -902,6 +910,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   queryCanonicalDocuments: {
@@ -971,6 +980,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   exportCanonicalTenant: {
@@ -1032,6 +1042,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   restoreCanonicalTenant: {
@@ -1102,6 +1113,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   listCanonicalMigrations: {
@@ -1154,6 +1166,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   applyCanonicalMigrations: {
@@ -1200,6 +1213,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   preflightCanonicalStore: {
@@ -1244,6 +1258,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   probeCanonicalStoreDataPlane: {
@@ -1288,6 +1303,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   readCanonicalFence: {
@@ -1343,6 +1359,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getUsage: {
@@ -1393,6 +1410,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
 };

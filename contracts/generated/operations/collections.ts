@@ -188,6 +188,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   createCollection: {
@@ -254,6 +255,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   getCollection: {
@@ -309,6 +311,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   deleteCollection: {
@@ -383,6 +386,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   exportCollectionBounded: {
@@ -460,6 +464,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   importCollection: {
@@ -539,6 +544,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   startCollectionImportJob: {
@@ -623,6 +629,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   inspectCollection: {
@@ -682,6 +689,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   listRecordImportJobs: {
@@ -736,6 +744,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getRecordImportJob: {
@@ -780,6 +789,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   cancelRecordImportJob: {
@@ -825,6 +835,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -138,6 +138,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   listEmbeddingProviderGuidance: {
@@ -181,6 +182,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   getEmbeddingProviderDoctor: {
@@ -222,6 +224,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   generateEmbeddings: {
@@ -269,6 +272,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'provider_failed',
       'provider_unavailable',
       'unavailable',
+      'overloaded',
     ],
   },
   startEmbeddingJob: {
@@ -335,6 +339,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   listEmbeddingJobs: {
@@ -389,6 +394,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getEmbeddingJob: {
@@ -433,6 +439,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   cancelEmbeddingJob: {
@@ -478,6 +485,7 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -325,6 +325,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getEffectiveExecutionRuntime: {
@@ -372,6 +373,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getExecutionRuntimeMaintenance: {
@@ -416,6 +418,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   pruneExecutionRuntimeMaintenance: {
@@ -467,6 +470,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   reconcileExecutionRuntimeDispatch: {
@@ -523,6 +527,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   leaseExternalExecutionRun: {
@@ -570,6 +575,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   heartbeatExternalExecutionLease: {
@@ -623,6 +629,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   reportExternalExecutionLease: {
@@ -674,6 +681,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   recordExternalExecutionLeaseEvent: {
@@ -726,6 +734,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   putExternalExecutionLeaseArtifact: {
@@ -780,6 +789,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   putExternalExecutionLeaseCheckpoint: {
@@ -833,6 +843,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   getExternalExecutionLeaseCheckpoint: {
@@ -885,6 +896,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   waitExternalExecutionLease: {
@@ -944,6 +956,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   completeExternalExecutionLease: {
@@ -995,6 +1008,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   releaseExternalExecutionLease: {
@@ -1046,6 +1060,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   listExecutionRuns: {
@@ -1125,6 +1140,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   startExecutionRun: {
@@ -1195,6 +1211,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   getExecutionRun: {
@@ -1242,6 +1259,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   cancelExecutionRun: {
@@ -1287,6 +1305,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   raiseExecutionEvent: {
@@ -1338,6 +1357,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   getExecutionRunHistory: {
@@ -1399,6 +1419,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   listExecutionRunArtifacts: {
@@ -1448,6 +1469,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getExecutionRunArtifact: {
@@ -1501,6 +1523,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getExecutionRunCheckpoint: {
@@ -1554,6 +1577,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -213,6 +213,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   getGraphProviderShape: {
@@ -256,6 +257,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   importGraphEnvelope: {
@@ -339,6 +341,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   exportGraphEnvelope: {
@@ -401,6 +404,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   traverseGraph: {
@@ -463,6 +467,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   inspectGraphCollection: {
@@ -530,6 +535,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   preflightGraphImport: {
@@ -597,6 +603,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   doctorGraphCollection: {
@@ -657,6 +664,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   startGraphImportJob: {
@@ -741,6 +749,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   startGraphInspectionJob: {
@@ -824,6 +833,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   startGraphDoctorJob: {
@@ -907,6 +917,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   listGraphJobs: {
@@ -961,6 +972,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getGraphJob: {
@@ -1005,6 +1017,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   cancelGraphJob: {
@@ -1050,6 +1063,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -108,6 +108,7 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   putObject: {
@@ -184,6 +185,7 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   getObject: {
@@ -252,6 +254,7 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   deleteObject: {
@@ -307,6 +310,7 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -227,6 +227,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   getProviderCapabilityMatrix: {
@@ -270,6 +271,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   listProviderReadiness: {
@@ -314,6 +316,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   listProviderDoctor: {
@@ -358,6 +361,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   listProviderQuotas: {
@@ -402,6 +406,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getProvider: {
@@ -447,6 +452,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   getProviderDoctor: {
@@ -491,6 +497,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getProviderReadiness: {
@@ -537,6 +544,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getProviderQuota: {
@@ -580,6 +588,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   listProviderQualifications: {
@@ -626,6 +635,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   listProviderModels: {
@@ -670,6 +680,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   qualifyProvider: {
@@ -718,6 +729,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   runProviderCapability: {
@@ -786,6 +798,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   startProviderRunJob: {
@@ -854,6 +867,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   listProviderRunJobs: {
@@ -909,6 +923,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getProviderRunJob: {
@@ -953,6 +968,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   cancelProviderRunJob: {
@@ -998,6 +1014,7 @@ export const operations: Readonly<Record<keyof ProvidersOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -209,6 +209,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   ingestRagTextBatch: {
@@ -292,6 +293,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   startRagIngestionTextJob: {
@@ -375,6 +377,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   startRagIngestionBatchJob: {
@@ -459,6 +462,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   listRagIngestionJobs: {
@@ -513,6 +517,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getRagIngestionJob: {
@@ -557,6 +562,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   cancelRagIngestionJob: {
@@ -602,6 +608,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   buildRagContext: {
@@ -652,6 +659,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'provider_failed',
       'provider_unavailable',
       'unavailable',
+      'overloaded',
       'search_index_building',
     ],
   },
@@ -705,6 +713,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'provider_failed',
       'provider_unavailable',
       'unavailable',
+      'overloaded',
       'search_index_building',
     ],
   },
@@ -756,6 +765,7 @@ export const operations: Readonly<Record<keyof RagOperationTypes, OperationEntry
       'provider_failed',
       'provider_unavailable',
       'unavailable',
+      'overloaded',
       'search_index_building',
     ],
   },

@@ -164,6 +164,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   deleteRecord: {
@@ -234,6 +235,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   upsertRecord: {
@@ -297,6 +299,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   upsertRecords: {
@@ -381,6 +384,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   startRecordBatchUpsertJob: {
@@ -466,6 +470,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   queryRecords: {
@@ -522,6 +527,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   searchRecords: {
@@ -579,6 +585,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
       'search_index_building',
     ],
   },

@@ -154,6 +154,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   retrieve: {
@@ -206,6 +207,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'provider_failed',
       'provider_unavailable',
       'unavailable',
+      'overloaded',
       'search_index_building',
     ],
   },
@@ -256,6 +258,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'provider_failed',
       'provider_unavailable',
       'unavailable',
+      'overloaded',
       'search_index_building',
     ],
   },
@@ -311,6 +314,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'provider_failed',
       'provider_unavailable',
       'unavailable',
+      'overloaded',
       'search_index_building',
     ],
   },
@@ -383,6 +387,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   startRetrievalEvaluationJob: {
@@ -449,6 +454,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'storage_full',
       'handler_not_routed',
       'unavailable',
+      'overloaded',
     ],
   },
   listRetrievalEvaluationJobs: {
@@ -503,6 +509,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getRetrievalEvaluationJob: {
@@ -554,6 +561,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   cancelRetrievalEvaluationJob: {
@@ -606,6 +614,7 @@ export const operations: Readonly<Record<keyof RetrievalOperationTypes, Operatio
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
 };

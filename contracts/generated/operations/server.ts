@@ -157,6 +157,7 @@ export const operations: Readonly<Record<keyof ServerOperationTypes, OperationEn
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
   getPublicSchemaContract: {
@@ -197,6 +198,7 @@ export const operations: Readonly<Record<keyof ServerOperationTypes, OperationEn
       'headers_too_large',
       'internal_error',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -106,6 +106,7 @@ export const operations: Readonly<Record<keyof TracesOperationTypes, OperationEn
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   summarizeTraces: {
@@ -148,6 +149,7 @@ export const operations: Readonly<Record<keyof TracesOperationTypes, OperationEn
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   pruneTraces: {
@@ -193,6 +195,7 @@ export const operations: Readonly<Record<keyof TracesOperationTypes, OperationEn
       'store_contention',
       'storage_full',
       'unavailable',
+      'overloaded',
     ],
   },
   exportTraces: {
@@ -236,6 +239,7 @@ export const operations: Readonly<Record<keyof TracesOperationTypes, OperationEn
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
   getTrace: {
@@ -280,6 +284,7 @@ export const operations: Readonly<Record<keyof TracesOperationTypes, OperationEn
       'internal_error',
       'store_contention',
       'unavailable',
+      'overloaded',
     ],
   },
 };

@@ -37,6 +37,8 @@ export const server = {
     'Memory that bodies and answers of requests under way may hold together. Further large requests are refused with 503.', { unit: 'bytes' }),
   bytesInFlightPerCallerMax: setting('Server:BytesInFlightPerCallerMax', integer(1_048_576, 68_719_476_736), inDevelopment(268_435_456, 67_108_864),
     'Memory that bodies and answers of one caller may hold. Further large requests of the caller are refused with 429.', { unit: 'bytes' }),
+  requestsAtWorkMax: setting('Server:RequestsAtWorkMax', integer(8, 10_000), 128,
+    'Requests that one process works at together. Further ones wait; one that would wait too long is refused with 503 (overloaded).'),
   writeBytesPerMinute: setting('Server:WriteBytesPerMinute', integer(67_108_864, 1_099_511_627_776), 1_073_741_824,
     'Bytes that requests of one tenant or space may write in a minute through one process; a further write is refused with 429. Jobs and restores are not counted.', { unit: 'bytes' }),
   refusalDelayMs: setting('Server:RefusalDelayMs', integer(0, 10_000), onFunctions<number>(0, 1_000),

@@ -4,6 +4,7 @@ import { ManualWorld } from '../../../test/support/manual-world.ts';
 import { createBytesInFlight } from '../../http/bytes-in-flight.ts';
 import { createLargeAnswers } from '../../http/large-answers.ts';
 import { createRateLimits } from '../../http/rate-limits.ts';
+import { RequestLine } from '../../http/request-line.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { RequestCapacity } from '../capacity.ts';
 import type { McpContext } from '../catalog.ts';
@@ -26,6 +27,7 @@ test('large answers become results one by one, with turns of the event loop for 
     rateClass: 'mcp',
     bytes: createBytesInFlight({ perProcess: Infinity, perCaller: Infinity }),
     large: createLargeAnswers((callback) => callbacks.push(callback)),
+    line: new RequestLine(new ManualWorld(), () => {}, Infinity),
     trustedProxyHops: 0,
   };
   const service = { call: () => Promise.resolve({ status: 200, body: LARGE }) };

@@ -52,4 +52,5 @@ export type ProblemCode =
   | 'provider_failed'
   | 'provider_unavailable'
   | 'unavailable'
+  | 'overloaded'
   | 'search_index_building';

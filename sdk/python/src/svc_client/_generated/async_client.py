@@ -90,7 +90,8 @@ class AsyncOperations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `getOpenApiContract` of the contract, here `openapi_contract`:
         docs/reference/operations.md#getopenapicontract
@@ -118,7 +119,8 @@ class AsyncOperations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `getPublicSchemaContract` of the contract, here `get_public_schema_contract`:
         docs/reference/operations.md#getpublicschemacontract
@@ -165,7 +167,7 @@ class AsyncOperations:
                 `outbox_event_exists` (409), `quota_exceeded` (409), `precondition_failed` (412),
                 `payload_too_large` (413), `commit_too_large` (413), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `storage_full` (503), `unavailable` (503).
+                (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `commitCanonicalTransaction` of the contract, here `commit_canonical_transaction`:
         docs/reference/operations.md#commitcanonicaltransaction
@@ -205,7 +207,7 @@ class AsyncOperations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `readCanonicalDocument` of the contract, here `get_canonical_document`:
         docs/reference/operations.md#readcanonicaldocument
@@ -246,7 +248,7 @@ class AsyncOperations:
                 (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `queryCanonicalDocumentRevisions` of the contract, here
         `list_canonical_document_revisions`: docs/reference/operations.md#querycanonicaldocumentrevisions
@@ -286,7 +288,7 @@ class AsyncOperations:
                 (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `leaseCanonicalOutbox` of the contract, here `lease_canonical_outbox`:
         docs/reference/operations.md#leasecanonicaloutbox
@@ -328,7 +330,7 @@ class AsyncOperations:
                 `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `queryCanonicalOutbox` of the contract, here `query_canonical_outbox`:
         docs/reference/operations.md#querycanonicaloutbox
@@ -370,7 +372,8 @@ class AsyncOperations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large`
                 (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `renewCanonicalOutboxLease` of the contract, here `renew_canonical_outbox_lease`:
         docs/reference/operations.md#renewcanonicaloutboxlease
@@ -412,7 +415,8 @@ class AsyncOperations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large`
                 (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `acknowledgeCanonicalOutbox` of the contract, here `acknowledge_canonical_outbox`:
         docs/reference/operations.md#acknowledgecanonicaloutbox
@@ -455,7 +459,8 @@ class AsyncOperations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large`
                 (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `releaseCanonicalOutbox` of the contract, here `release_canonical_outbox`:
         docs/reference/operations.md#releasecanonicaloutbox
@@ -497,7 +502,8 @@ class AsyncOperations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `outbox_event_not_dead_lettered` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `replayCanonicalOutbox` of the contract, here `replay_canonical_outbox`:
         docs/reference/operations.md#replaycanonicaloutbox
@@ -541,7 +547,7 @@ class AsyncOperations:
                 `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `queryCanonicalDocuments` of the contract, here `query_canonical_documents`:
         docs/reference/operations.md#querycanonicaldocuments
@@ -580,7 +586,7 @@ class AsyncOperations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `snapshot_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `exportCanonicalTenant` of the contract, here `export_canonical_tenant`:
         docs/reference/operations.md#exportcanonicaltenant
@@ -623,7 +629,8 @@ class AsyncOperations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `quota_exceeded` (409), `payload_too_large` (413), `snapshot_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `restoreCanonicalTenant` of the contract, here `restore_canonical_tenant`:
         docs/reference/operations.md#restorecanonicaltenant
@@ -655,7 +662,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listCanonicalMigrations` of the contract, here `list_canonical_migrations`:
         docs/reference/operations.md#listcanonicalmigrations
@@ -692,7 +699,7 @@ class AsyncOperations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `migration_checksum_conflict` (409), `payload_too_large` (413), `unsupported_media_type`
                 (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `applyCanonicalMigrations` of the contract, here `apply_canonical_migrations`:
         docs/reference/operations.md#applycanonicalmigrations
@@ -725,7 +732,7 @@ class AsyncOperations:
                 `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `preflightCanonicalStore` of the contract, here `get_canonical_preflight`:
         docs/reference/operations.md#preflightcanonicalstore
@@ -759,7 +766,7 @@ class AsyncOperations:
                 `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `probeCanonicalStoreDataPlane` of the contract, here `probe_canonical_data_plane`:
         docs/reference/operations.md#probecanonicalstoredataplane
@@ -802,7 +809,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `readCanonicalFence` of the contract, here `read_canonical_fence`:
         docs/reference/operations.md#readcanonicalfence
@@ -834,7 +841,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getUsage` of the contract, here `get_usage`: docs/reference/operations.md#getusage
         """
@@ -866,7 +873,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRuntime` of the contract, here `get_execution_runtime`:
         docs/reference/operations.md#getexecutionruntime
@@ -902,7 +909,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getEffectiveExecutionRuntime` of the contract, here `get_effective_execution_runtime`:
         docs/reference/operations.md#geteffectiveexecutionruntime
@@ -935,7 +942,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRuntimeMaintenance` of the contract, here
         `get_execution_runtime_maintenance`: docs/reference/operations.md#getexecutionruntimemaintenance
@@ -973,7 +980,8 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `pruneExecutionRuntimeMaintenance` of the contract, here
         `prune_execution_runtime_maintenance`:
@@ -1012,7 +1020,8 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `reconcileExecutionRuntimeDispatch` of the contract, here
         `reconcile_execution_runtime_dispatch`:
@@ -1050,7 +1059,8 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `leaseExternalExecutionRun` of the contract, here `lease_external_execution_run`:
         docs/reference/operations.md#leaseexternalexecutionrun
@@ -1087,7 +1097,7 @@ class AsyncOperations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `heartbeatExternalExecutionLease` of the contract, here
         `heartbeat_external_execution_lease`: docs/reference/operations.md#heartbeatexternalexecutionlease
@@ -1123,7 +1133,7 @@ class AsyncOperations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `reportExternalExecutionLease` of the contract, here `report_external_execution_lease`:
         docs/reference/operations.md#reportexternalexecutionlease
@@ -1159,7 +1169,8 @@ class AsyncOperations:
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `recordExternalExecutionLeaseEvent` of the contract, here
         `record_external_execution_lease_event`:
@@ -1200,7 +1211,7 @@ class AsyncOperations:
                 `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409), `quota_exceeded`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `putExternalExecutionLeaseArtifact` of the contract, here
         `put_external_execution_lease_artifact`:
@@ -1239,7 +1250,8 @@ class AsyncOperations:
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large`
                 (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `putExternalExecutionLeaseCheckpoint` of the contract, here
         `put_external_execution_lease_checkpoint`:
@@ -1277,7 +1289,7 @@ class AsyncOperations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `getExternalExecutionLeaseCheckpoint` of the contract, here
         `get_external_execution_lease_checkpoint`:
@@ -1317,7 +1329,8 @@ class AsyncOperations:
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `waitExternalExecutionLease` of the contract, here `wait_external_execution_lease`:
         docs/reference/operations.md#waitexternalexecutionlease
@@ -1355,7 +1368,7 @@ class AsyncOperations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `completeExternalExecutionLease` of the contract, here
         `complete_external_execution_lease`: docs/reference/operations.md#completeexternalexecutionlease
@@ -1396,7 +1409,7 @@ class AsyncOperations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `releaseExternalExecutionLease` of the contract, here `release_external_execution_lease`:
         docs/reference/operations.md#releaseexternalexecutionlease
@@ -1474,7 +1487,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listExecutionRuns` of the contract, here `list_execution_runs`:
         docs/reference/operations.md#listexecutionruns
@@ -1535,7 +1548,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startExecutionRun` of the contract, here `start_execution_run`:
         docs/reference/operations.md#startexecutionrun
@@ -1575,7 +1588,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRun` of the contract, here `get_execution_run`:
         docs/reference/operations.md#getexecutionrun
@@ -1608,7 +1621,8 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelExecutionRun` of the contract, here `cancel_execution_run`:
         docs/reference/operations.md#cancelexecutionrun
@@ -1648,7 +1662,7 @@ class AsyncOperations:
                 `request_timeout` (408), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `inbox_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `raiseExecutionEvent` of the contract, here `raise_execution_event`:
         docs/reference/operations.md#raiseexecutionevent
@@ -1689,7 +1703,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRunHistory` of the contract, here `get_execution_run_history`:
         docs/reference/operations.md#getexecutionrunhistory
@@ -1722,7 +1736,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listExecutionRunArtifacts` of the contract, here `list_execution_run_artifacts`:
         docs/reference/operations.md#listexecutionrunartifacts
@@ -1758,7 +1772,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRunArtifact` of the contract, here `get_execution_run_artifact`:
         docs/reference/operations.md#getexecutionrunartifact
@@ -1794,7 +1808,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRunCheckpoint` of the contract, here `get_execution_run_checkpoint`:
         docs/reference/operations.md#getexecutionruncheckpoint
@@ -1822,7 +1836,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listCollections` of the contract, here `list_collections`:
         docs/reference/operations.md#listcollections
@@ -1870,7 +1884,7 @@ class AsyncOperations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `createCollection` of the contract, here `create_collection`:
         docs/reference/operations.md#createcollection
@@ -1907,7 +1921,7 @@ class AsyncOperations:
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `getCollection` of the contract, here `get_collection_policy`:
         docs/reference/operations.md#getcollection
@@ -1953,7 +1967,7 @@ class AsyncOperations:
                 `request_timeout` (408), `idempotency_conflict` (409), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `deleteCollection` of the contract, here `delete_collection`:
         docs/reference/operations.md#deletecollection
@@ -1998,7 +2012,7 @@ class AsyncOperations:
                 `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `exportCollectionBounded` of the contract, here `export_collection`:
         docs/reference/operations.md#exportcollectionbounded
@@ -2051,7 +2065,7 @@ class AsyncOperations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `importCollection` of the contract, here `import_collection`:
         docs/reference/operations.md#importcollection
@@ -2110,7 +2124,7 @@ class AsyncOperations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startCollectionImportJob` of the contract, here `start_collection_import_job`:
         docs/reference/operations.md#startcollectionimportjob
@@ -2154,7 +2168,7 @@ class AsyncOperations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `inspectCollection` of the contract, here `inspect_collection`:
         docs/reference/operations.md#inspectcollection
@@ -2194,7 +2208,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listRecordImportJobs` of the contract, here `list_record_import_jobs`:
         docs/reference/operations.md#listrecordimportjobs
@@ -2227,7 +2241,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRecordImportJob` of the contract, here `get_record_import_job`:
         docs/reference/operations.md#getrecordimportjob
@@ -2262,7 +2276,8 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelRecordImportJob` of the contract, here `cancel_record_import_job`:
         docs/reference/operations.md#cancelrecordimportjob
@@ -2302,7 +2317,7 @@ class AsyncOperations:
                 `permission_denied` (403), `not_found` (404), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRecord` of the contract, here `get_record`: docs/reference/operations.md#getrecord
         """
@@ -2340,7 +2355,7 @@ class AsyncOperations:
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `deleteRecord` of the contract, here `delete_record`:
         docs/reference/operations.md#deleterecord
@@ -2386,7 +2401,7 @@ class AsyncOperations:
                 `request_timeout` (408), `quota_exceeded` (409), `precondition_failed` (412),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `upsertRecord` of the contract, here `upsert_record`:
         docs/reference/operations.md#upsertrecord
@@ -2442,7 +2457,7 @@ class AsyncOperations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `upsertRecords` of the contract, here `upsert_records`:
         docs/reference/operations.md#upsertrecords
@@ -2500,7 +2515,7 @@ class AsyncOperations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startRecordBatchUpsertJob` of the contract, here `start_record_batch_upsert_job`:
         docs/reference/operations.md#startrecordbatchupsertjob
@@ -2549,7 +2564,7 @@ class AsyncOperations:
                 `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `queryRecords` of the contract, here `query_records`:
         docs/reference/operations.md#queryrecords
@@ -2596,7 +2611,7 @@ class AsyncOperations:
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503), `search_index_building` (503).
+                (503), `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `searchRecords` of the contract, here `search_records`:
         docs/reference/operations.md#searchrecords
@@ -2644,7 +2659,7 @@ class AsyncOperations:
                 `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `listObjects` of the contract, here `list_objects`:
         docs/reference/operations.md#listobjects
@@ -2703,7 +2718,8 @@ class AsyncOperations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `quota_exceeded` (409), `precondition_failed` (412), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `putObject` of the contract, here `put_object`: docs/reference/operations.md#putobject
         """
@@ -2749,7 +2765,7 @@ class AsyncOperations:
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `range_not_satisfiable` (416), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `getObject` of the contract, here `get_object`: docs/reference/operations.md#getobject
         """
@@ -2790,7 +2806,7 @@ class AsyncOperations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `precondition_failed` (412), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `deleteObject` of the contract, here `delete_object`:
         docs/reference/operations.md#deleteobject
@@ -2842,7 +2858,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `ingestRecordArtifact` of the contract, here `ingest_record_artifact`:
         docs/reference/operations.md#ingestrecordartifact
@@ -2879,7 +2895,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listEmbeddingProviders` of the contract, here `list_embedding_providers`:
         docs/reference/operations.md#listembeddingproviders
@@ -2909,7 +2926,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listEmbeddingProviderGuidance` of the contract, here `list_embedding_provider_guidance`:
         docs/reference/operations.md#listembeddingproviderguidance
@@ -2939,7 +2957,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `getEmbeddingProviderDoctor` of the contract, here `get_embedding_provider_doctor`:
         docs/reference/operations.md#getembeddingproviderdoctor
@@ -2977,7 +2996,7 @@ class AsyncOperations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503).
+                `unavailable` (503), `overloaded` (503).
 
         Operation `generateEmbeddings` of the contract, here `embed_texts`:
         docs/reference/operations.md#generateembeddings
@@ -3025,7 +3044,7 @@ class AsyncOperations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startEmbeddingJob` of the contract, here `start_embedding_job`:
         docs/reference/operations.md#startembeddingjob
@@ -3065,7 +3084,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listEmbeddingJobs` of the contract, here `list_embedding_jobs`:
         docs/reference/operations.md#listembeddingjobs
@@ -3097,7 +3116,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getEmbeddingJob` of the contract, here `get_embedding_job`:
         docs/reference/operations.md#getembeddingjob
@@ -3130,7 +3149,8 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelEmbeddingJob` of the contract, here `cancel_embedding_job`:
         docs/reference/operations.md#cancelembeddingjob
@@ -3158,7 +3178,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listProviders` of the contract, here `list_providers`:
         docs/reference/operations.md#listproviders
@@ -3188,7 +3209,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `getProviderCapabilityMatrix` of the contract, here `get_provider_capability_matrix`:
         docs/reference/operations.md#getprovidercapabilitymatrix
@@ -3219,7 +3241,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderReadiness` of the contract, here `list_provider_readiness`:
         docs/reference/operations.md#listproviderreadiness
@@ -3249,7 +3271,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderDoctor` of the contract, here `list_provider_doctor`:
         docs/reference/operations.md#listproviderdoctor
@@ -3280,7 +3302,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderQuotas` of the contract, here `list_provider_quotas`:
         docs/reference/operations.md#listproviderquotas
@@ -3312,7 +3334,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+                `internal_error` (500), `unavailable` (503), `overloaded` (503).
 
         Operation `getProvider` of the contract, here `get_provider`:
         docs/reference/operations.md#getprovider
@@ -3344,7 +3366,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getProviderDoctor` of the contract, here `get_provider_doctor`:
         docs/reference/operations.md#getproviderdoctor
@@ -3377,7 +3399,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getProviderReadiness` of the contract, here `get_provider_readiness`:
         docs/reference/operations.md#getproviderreadiness
@@ -3411,7 +3433,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getProviderQuota` of the contract, here `get_provider_quota`:
         docs/reference/operations.md#getproviderquota
@@ -3443,7 +3465,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderQualifications` of the contract, here `list_provider_qualifications`:
         docs/reference/operations.md#listproviderqualifications
@@ -3476,7 +3498,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+                `internal_error` (500), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderModels` of the contract, here `list_provider_models`:
         docs/reference/operations.md#listprovidermodels
@@ -3516,7 +3538,7 @@ class AsyncOperations:
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `qualifyProvider` of the contract, here `qualify_provider`:
         docs/reference/operations.md#qualifyprovider
@@ -3568,7 +3590,7 @@ class AsyncOperations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `runProviderCapability` of the contract, here `run_provider`:
         docs/reference/operations.md#runprovidercapability
@@ -3626,7 +3648,7 @@ class AsyncOperations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startProviderRunJob` of the contract, here `start_provider_job`:
         docs/reference/operations.md#startproviderrunjob
@@ -3669,7 +3691,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderRunJobs` of the contract, here `list_provider_jobs`:
         docs/reference/operations.md#listproviderrunjobs
@@ -3701,7 +3723,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getProviderRunJob` of the contract, here `get_provider_job`:
         docs/reference/operations.md#getproviderrunjob
@@ -3735,7 +3757,8 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelProviderRunJob` of the contract, here `cancel_provider_job`:
         docs/reference/operations.md#cancelproviderrunjob
@@ -3767,7 +3790,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listRetrievalProfiles` of the contract, here `list_retrieval_profiles`:
         docs/reference/operations.md#listretrievalprofiles
@@ -3807,7 +3831,7 @@ class AsyncOperations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `retrieve` of the contract: docs/reference/operations.md#retrieve
         """
@@ -3845,7 +3869,7 @@ class AsyncOperations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `evaluateRetrieval` of the contract, here `evaluate_retrieval`:
         docs/reference/operations.md#evaluateretrieval
@@ -3882,7 +3906,7 @@ class AsyncOperations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `compareRetrievalEvaluations` of the contract, here `compare_retrieval_evaluations`:
         docs/reference/operations.md#compareretrievalevaluations
@@ -3931,7 +3955,7 @@ class AsyncOperations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startRetrievalEvaluationComparisonJob` of the contract, here
         `start_retrieval_evaluation_comparison_job`:
@@ -3984,7 +4008,7 @@ class AsyncOperations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startRetrievalEvaluationJob` of the contract, here `start_retrieval_evaluation_job`:
         docs/reference/operations.md#startretrievalevaluationjob
@@ -4024,7 +4048,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listRetrievalEvaluationJobs` of the contract, here `list_retrieval_evaluation_jobs`:
         docs/reference/operations.md#listretrievalevaluationjobs
@@ -4058,7 +4082,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRetrievalEvaluationJob` of the contract, here `get_retrieval_evaluation_job`:
         docs/reference/operations.md#getretrievalevaluationjob
@@ -4093,7 +4117,8 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelRetrievalEvaluationJob` of the contract, here `cancel_retrieval_evaluation_job`:
         docs/reference/operations.md#cancelretrievalevaluationjob
@@ -4149,7 +4174,7 @@ class AsyncOperations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `ingestRagText` of the contract, here `ingest_rag_text`:
         docs/reference/operations.md#ingestragtext
@@ -4206,7 +4231,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `ingestRagTextBatch` of the contract, here `ingest_rag_texts`:
         docs/reference/operations.md#ingestragtextbatch
@@ -4263,7 +4288,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startRagIngestionTextJob` of the contract, here `start_rag_text_ingestion_job`:
         docs/reference/operations.md#startragingestiontextjob
@@ -4319,7 +4344,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startRagIngestionBatchJob` of the contract, here `start_rag_text_batch_ingestion_job`:
         docs/reference/operations.md#startragingestionbatchjob
@@ -4360,7 +4385,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listRagIngestionJobs` of the contract, here `list_rag_ingestion_jobs`:
         docs/reference/operations.md#listragingestionjobs
@@ -4392,7 +4417,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRagIngestionJob` of the contract, here `get_rag_ingestion_job`:
         docs/reference/operations.md#getragingestionjob
@@ -4426,7 +4451,8 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelRagIngestionJob` of the contract, here `cancel_rag_ingestion_job`:
         docs/reference/operations.md#cancelragingestionjob
@@ -4464,7 +4490,7 @@ class AsyncOperations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `buildRagContext` of the contract, here `build_rag_context`:
         docs/reference/operations.md#buildragcontext
@@ -4502,7 +4528,7 @@ class AsyncOperations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `evaluateRagContext` of the contract, here `evaluate_rag_context`:
         docs/reference/operations.md#evaluateragcontext
@@ -4540,7 +4566,7 @@ class AsyncOperations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `buildRagPrompt` of the contract, here `build_rag_prompt`:
         docs/reference/operations.md#buildragprompt
@@ -4572,7 +4598,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listGraphProviderShapes` of the contract, here `list_graph_provider_shapes`:
         docs/reference/operations.md#listgraphprovidershapes
@@ -4605,7 +4632,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+                `internal_error` (500), `unavailable` (503), `overloaded` (503).
 
         Operation `getGraphProviderShape` of the contract, here `get_graph_provider_shape`:
         docs/reference/operations.md#getgraphprovidershape
@@ -4658,7 +4685,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `importGraphEnvelope` of the contract, here `import_graph_envelope`:
         docs/reference/operations.md#importgraphenvelope
@@ -4703,7 +4730,7 @@ class AsyncOperations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `exportGraphEnvelope` of the contract, here `export_graph_envelope`:
         docs/reference/operations.md#exportgraphenvelope
@@ -4743,7 +4770,7 @@ class AsyncOperations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `traverseGraph` of the contract, here `traverse_graph`:
         docs/reference/operations.md#traversegraph
@@ -4782,7 +4809,7 @@ class AsyncOperations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `inspectGraphCollection` of the contract, here `inspect_graph`:
         docs/reference/operations.md#inspectgraphcollection
@@ -4821,7 +4848,7 @@ class AsyncOperations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `preflightGraphImport` of the contract, here `preflight_graph_import`:
         docs/reference/operations.md#preflightgraphimport
@@ -4860,7 +4887,7 @@ class AsyncOperations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `doctorGraphCollection` of the contract, here `doctor_graph`:
         docs/reference/operations.md#doctorgraphcollection
@@ -4914,7 +4941,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startGraphImportJob` of the contract, here `start_graph_import_job`:
         docs/reference/operations.md#startgraphimportjob
@@ -4970,7 +4997,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startGraphInspectionJob` of the contract, here `start_graph_inspection_job`:
         docs/reference/operations.md#startgraphinspectionjob
@@ -5026,7 +5053,7 @@ class AsyncOperations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startGraphDoctorJob` of the contract, here `start_graph_doctor_job`:
         docs/reference/operations.md#startgraphdoctorjob
@@ -5067,7 +5094,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listGraphJobs` of the contract, here `list_graph_jobs`:
         docs/reference/operations.md#listgraphjobs
@@ -5099,7 +5126,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getGraphJob` of the contract, here `get_graph_job`:
         docs/reference/operations.md#getgraphjob
@@ -5132,7 +5159,8 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelGraphJob` of the contract, here `cancel_graph_job`:
         docs/reference/operations.md#cancelgraphjob
@@ -5169,7 +5197,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listTraces` of the contract, here `list_traces`: docs/reference/operations.md#listtraces
         """
@@ -5201,7 +5229,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `summarizeTraces` of the contract, here `summarize_traces`:
         docs/reference/operations.md#summarizetraces
@@ -5238,7 +5266,7 @@ class AsyncOperations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `pruneTraces` of the contract, here `prune_traces`:
         docs/reference/operations.md#prunetraces
@@ -5273,7 +5301,7 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `exportTraces` of the contract, here `export_traces`:
         docs/reference/operations.md#exporttraces
@@ -5305,7 +5333,7 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getTrace` of the contract, here `get_trace`: docs/reference/operations.md#gettrace
         """

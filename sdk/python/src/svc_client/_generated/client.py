@@ -90,7 +90,8 @@ class Operations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `getOpenApiContract` of the contract, here `openapi_contract`:
         docs/reference/operations.md#getopenapicontract
@@ -114,7 +115,8 @@ class Operations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `getPublicSchemaContract` of the contract, here `get_public_schema_contract`:
         docs/reference/operations.md#getpublicschemacontract
@@ -161,7 +163,7 @@ class Operations:
                 `outbox_event_exists` (409), `quota_exceeded` (409), `precondition_failed` (412),
                 `payload_too_large` (413), `commit_too_large` (413), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `storage_full` (503), `unavailable` (503).
+                (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `commitCanonicalTransaction` of the contract, here `commit_canonical_transaction`:
         docs/reference/operations.md#commitcanonicaltransaction
@@ -201,7 +203,7 @@ class Operations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `readCanonicalDocument` of the contract, here `get_canonical_document`:
         docs/reference/operations.md#readcanonicaldocument
@@ -242,7 +244,7 @@ class Operations:
                 (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `queryCanonicalDocumentRevisions` of the contract, here
         `list_canonical_document_revisions`: docs/reference/operations.md#querycanonicaldocumentrevisions
@@ -282,7 +284,7 @@ class Operations:
                 (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `leaseCanonicalOutbox` of the contract, here `lease_canonical_outbox`:
         docs/reference/operations.md#leasecanonicaloutbox
@@ -324,7 +326,7 @@ class Operations:
                 `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `queryCanonicalOutbox` of the contract, here `query_canonical_outbox`:
         docs/reference/operations.md#querycanonicaloutbox
@@ -366,7 +368,8 @@ class Operations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large`
                 (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `renewCanonicalOutboxLease` of the contract, here `renew_canonical_outbox_lease`:
         docs/reference/operations.md#renewcanonicaloutboxlease
@@ -408,7 +411,8 @@ class Operations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large`
                 (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `acknowledgeCanonicalOutbox` of the contract, here `acknowledge_canonical_outbox`:
         docs/reference/operations.md#acknowledgecanonicaloutbox
@@ -451,7 +455,8 @@ class Operations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large`
                 (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `releaseCanonicalOutbox` of the contract, here `release_canonical_outbox`:
         docs/reference/operations.md#releasecanonicaloutbox
@@ -493,7 +498,8 @@ class Operations:
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `outbox_event_not_dead_lettered` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `replayCanonicalOutbox` of the contract, here `replay_canonical_outbox`:
         docs/reference/operations.md#replaycanonicaloutbox
@@ -537,7 +543,7 @@ class Operations:
                 `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `queryCanonicalDocuments` of the contract, here `query_canonical_documents`:
         docs/reference/operations.md#querycanonicaldocuments
@@ -576,7 +582,7 @@ class Operations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `snapshot_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `exportCanonicalTenant` of the contract, here `export_canonical_tenant`:
         docs/reference/operations.md#exportcanonicaltenant
@@ -619,7 +625,8 @@ class Operations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `quota_exceeded` (409), `payload_too_large` (413), `snapshot_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `restoreCanonicalTenant` of the contract, here `restore_canonical_tenant`:
         docs/reference/operations.md#restorecanonicaltenant
@@ -651,7 +658,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listCanonicalMigrations` of the contract, here `list_canonical_migrations`:
         docs/reference/operations.md#listcanonicalmigrations
@@ -688,7 +695,7 @@ class Operations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `migration_checksum_conflict` (409), `payload_too_large` (413), `unsupported_media_type`
                 (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `applyCanonicalMigrations` of the contract, here `apply_canonical_migrations`:
         docs/reference/operations.md#applycanonicalmigrations
@@ -721,7 +728,7 @@ class Operations:
                 `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `preflightCanonicalStore` of the contract, here `get_canonical_preflight`:
         docs/reference/operations.md#preflightcanonicalstore
@@ -755,7 +762,7 @@ class Operations:
                 `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `probeCanonicalStoreDataPlane` of the contract, here `probe_canonical_data_plane`:
         docs/reference/operations.md#probecanonicalstoredataplane
@@ -798,7 +805,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `readCanonicalFence` of the contract, here `read_canonical_fence`:
         docs/reference/operations.md#readcanonicalfence
@@ -830,7 +837,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getUsage` of the contract, here `get_usage`: docs/reference/operations.md#getusage
         """
@@ -858,7 +865,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRuntime` of the contract, here `get_execution_runtime`:
         docs/reference/operations.md#getexecutionruntime
@@ -894,7 +901,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getEffectiveExecutionRuntime` of the contract, here `get_effective_execution_runtime`:
         docs/reference/operations.md#geteffectiveexecutionruntime
@@ -927,7 +934,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRuntimeMaintenance` of the contract, here
         `get_execution_runtime_maintenance`: docs/reference/operations.md#getexecutionruntimemaintenance
@@ -965,7 +972,8 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `pruneExecutionRuntimeMaintenance` of the contract, here
         `prune_execution_runtime_maintenance`:
@@ -1004,7 +1012,8 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `reconcileExecutionRuntimeDispatch` of the contract, here
         `reconcile_execution_runtime_dispatch`:
@@ -1042,7 +1051,8 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `leaseExternalExecutionRun` of the contract, here `lease_external_execution_run`:
         docs/reference/operations.md#leaseexternalexecutionrun
@@ -1079,7 +1089,7 @@ class Operations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `heartbeatExternalExecutionLease` of the contract, here
         `heartbeat_external_execution_lease`: docs/reference/operations.md#heartbeatexternalexecutionlease
@@ -1115,7 +1125,7 @@ class Operations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `reportExternalExecutionLease` of the contract, here `report_external_execution_lease`:
         docs/reference/operations.md#reportexternalexecutionlease
@@ -1151,7 +1161,8 @@ class Operations:
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `recordExternalExecutionLeaseEvent` of the contract, here
         `record_external_execution_lease_event`:
@@ -1192,7 +1203,7 @@ class Operations:
                 `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409), `quota_exceeded`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `putExternalExecutionLeaseArtifact` of the contract, here
         `put_external_execution_lease_artifact`:
@@ -1231,7 +1242,8 @@ class Operations:
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large`
                 (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `putExternalExecutionLeaseCheckpoint` of the contract, here
         `put_external_execution_lease_checkpoint`:
@@ -1269,7 +1281,7 @@ class Operations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `getExternalExecutionLeaseCheckpoint` of the contract, here
         `get_external_execution_lease_checkpoint`:
@@ -1309,7 +1321,8 @@ class Operations:
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `waitExternalExecutionLease` of the contract, here `wait_external_execution_lease`:
         docs/reference/operations.md#waitexternalexecutionlease
@@ -1347,7 +1360,7 @@ class Operations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `completeExternalExecutionLease` of the contract, here
         `complete_external_execution_lease`: docs/reference/operations.md#completeexternalexecutionlease
@@ -1388,7 +1401,7 @@ class Operations:
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
                 (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `releaseExternalExecutionLease` of the contract, here `release_external_execution_lease`:
         docs/reference/operations.md#releaseexternalexecutionlease
@@ -1466,7 +1479,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listExecutionRuns` of the contract, here `list_execution_runs`:
         docs/reference/operations.md#listexecutionruns
@@ -1527,7 +1540,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startExecutionRun` of the contract, here `start_execution_run`:
         docs/reference/operations.md#startexecutionrun
@@ -1567,7 +1580,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRun` of the contract, here `get_execution_run`:
         docs/reference/operations.md#getexecutionrun
@@ -1595,7 +1608,8 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelExecutionRun` of the contract, here `cancel_execution_run`:
         docs/reference/operations.md#cancelexecutionrun
@@ -1635,7 +1649,7 @@ class Operations:
                 `request_timeout` (408), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `inbox_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `raiseExecutionEvent` of the contract, here `raise_execution_event`:
         docs/reference/operations.md#raiseexecutionevent
@@ -1676,7 +1690,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRunHistory` of the contract, here `get_execution_run_history`:
         docs/reference/operations.md#getexecutionrunhistory
@@ -1709,7 +1723,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listExecutionRunArtifacts` of the contract, here `list_execution_run_artifacts`:
         docs/reference/operations.md#listexecutionrunartifacts
@@ -1745,7 +1759,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRunArtifact` of the contract, here `get_execution_run_artifact`:
         docs/reference/operations.md#getexecutionrunartifact
@@ -1781,7 +1795,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getExecutionRunCheckpoint` of the contract, here `get_execution_run_checkpoint`:
         docs/reference/operations.md#getexecutionruncheckpoint
@@ -1809,7 +1823,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listCollections` of the contract, here `list_collections`:
         docs/reference/operations.md#listcollections
@@ -1857,7 +1871,7 @@ class Operations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `createCollection` of the contract, here `create_collection`:
         docs/reference/operations.md#createcollection
@@ -1894,7 +1908,7 @@ class Operations:
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `getCollection` of the contract, here `get_collection_policy`:
         docs/reference/operations.md#getcollection
@@ -1940,7 +1954,7 @@ class Operations:
                 `request_timeout` (408), `idempotency_conflict` (409), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `deleteCollection` of the contract, here `delete_collection`:
         docs/reference/operations.md#deletecollection
@@ -1985,7 +1999,7 @@ class Operations:
                 `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `exportCollectionBounded` of the contract, here `export_collection`:
         docs/reference/operations.md#exportcollectionbounded
@@ -2038,7 +2052,7 @@ class Operations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `importCollection` of the contract, here `import_collection`:
         docs/reference/operations.md#importcollection
@@ -2097,7 +2111,7 @@ class Operations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startCollectionImportJob` of the contract, here `start_collection_import_job`:
         docs/reference/operations.md#startcollectionimportjob
@@ -2141,7 +2155,7 @@ class Operations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `inspectCollection` of the contract, here `inspect_collection`:
         docs/reference/operations.md#inspectcollection
@@ -2181,7 +2195,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listRecordImportJobs` of the contract, here `list_record_import_jobs`:
         docs/reference/operations.md#listrecordimportjobs
@@ -2214,7 +2228,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRecordImportJob` of the contract, here `get_record_import_job`:
         docs/reference/operations.md#getrecordimportjob
@@ -2249,7 +2263,8 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelRecordImportJob` of the contract, here `cancel_record_import_job`:
         docs/reference/operations.md#cancelrecordimportjob
@@ -2289,7 +2304,7 @@ class Operations:
                 `permission_denied` (403), `not_found` (404), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRecord` of the contract, here `get_record`: docs/reference/operations.md#getrecord
         """
@@ -2320,7 +2335,7 @@ class Operations:
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `deleteRecord` of the contract, here `delete_record`:
         docs/reference/operations.md#deleterecord
@@ -2366,7 +2381,7 @@ class Operations:
                 `request_timeout` (408), `quota_exceeded` (409), `precondition_failed` (412),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `upsertRecord` of the contract, here `upsert_record`:
         docs/reference/operations.md#upsertrecord
@@ -2422,7 +2437,7 @@ class Operations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `upsertRecords` of the contract, here `upsert_records`:
         docs/reference/operations.md#upsertrecords
@@ -2480,7 +2495,7 @@ class Operations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startRecordBatchUpsertJob` of the contract, here `start_record_batch_upsert_job`:
         docs/reference/operations.md#startrecordbatchupsertjob
@@ -2529,7 +2544,7 @@ class Operations:
                 `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `queryRecords` of the contract, here `query_records`:
         docs/reference/operations.md#queryrecords
@@ -2576,7 +2591,7 @@ class Operations:
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503), `search_index_building` (503).
+                (503), `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `searchRecords` of the contract, here `search_records`:
         docs/reference/operations.md#searchrecords
@@ -2624,7 +2639,7 @@ class Operations:
                 `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
                 `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `listObjects` of the contract, here `list_objects`:
         docs/reference/operations.md#listobjects
@@ -2683,7 +2698,8 @@ class Operations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `quota_exceeded` (409), `precondition_failed` (412), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `putObject` of the contract, here `put_object`: docs/reference/operations.md#putobject
         """
@@ -2729,7 +2745,7 @@ class Operations:
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `range_not_satisfiable` (416), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `getObject` of the contract, here `get_object`: docs/reference/operations.md#getobject
         """
@@ -2770,7 +2786,7 @@ class Operations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `precondition_failed` (412), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `deleteObject` of the contract, here `delete_object`:
         docs/reference/operations.md#deleteobject
@@ -2822,7 +2838,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `ingestRecordArtifact` of the contract, here `ingest_record_artifact`:
         docs/reference/operations.md#ingestrecordartifact
@@ -2859,7 +2875,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listEmbeddingProviders` of the contract, here `list_embedding_providers`:
         docs/reference/operations.md#listembeddingproviders
@@ -2889,7 +2906,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listEmbeddingProviderGuidance` of the contract, here `list_embedding_provider_guidance`:
         docs/reference/operations.md#listembeddingproviderguidance
@@ -2919,7 +2937,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `getEmbeddingProviderDoctor` of the contract, here `get_embedding_provider_doctor`:
         docs/reference/operations.md#getembeddingproviderdoctor
@@ -2957,7 +2976,7 @@ class Operations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503).
+                `unavailable` (503), `overloaded` (503).
 
         Operation `generateEmbeddings` of the contract, here `embed_texts`:
         docs/reference/operations.md#generateembeddings
@@ -3005,7 +3024,7 @@ class Operations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startEmbeddingJob` of the contract, here `start_embedding_job`:
         docs/reference/operations.md#startembeddingjob
@@ -3045,7 +3064,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listEmbeddingJobs` of the contract, here `list_embedding_jobs`:
         docs/reference/operations.md#listembeddingjobs
@@ -3077,7 +3096,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getEmbeddingJob` of the contract, here `get_embedding_job`:
         docs/reference/operations.md#getembeddingjob
@@ -3110,7 +3129,8 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelEmbeddingJob` of the contract, here `cancel_embedding_job`:
         docs/reference/operations.md#cancelembeddingjob
@@ -3138,7 +3158,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listProviders` of the contract, here `list_providers`:
         docs/reference/operations.md#listproviders
@@ -3168,7 +3189,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `getProviderCapabilityMatrix` of the contract, here `get_provider_capability_matrix`:
         docs/reference/operations.md#getprovidercapabilitymatrix
@@ -3199,7 +3221,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderReadiness` of the contract, here `list_provider_readiness`:
         docs/reference/operations.md#listproviderreadiness
@@ -3225,7 +3247,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderDoctor` of the contract, here `list_provider_doctor`:
         docs/reference/operations.md#listproviderdoctor
@@ -3252,7 +3274,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderQuotas` of the contract, here `list_provider_quotas`:
         docs/reference/operations.md#listproviderquotas
@@ -3284,7 +3306,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+                `internal_error` (500), `unavailable` (503), `overloaded` (503).
 
         Operation `getProvider` of the contract, here `get_provider`:
         docs/reference/operations.md#getprovider
@@ -3316,7 +3338,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getProviderDoctor` of the contract, here `get_provider_doctor`:
         docs/reference/operations.md#getproviderdoctor
@@ -3349,7 +3371,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getProviderReadiness` of the contract, here `get_provider_readiness`:
         docs/reference/operations.md#getproviderreadiness
@@ -3383,7 +3405,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getProviderQuota` of the contract, here `get_provider_quota`:
         docs/reference/operations.md#getproviderquota
@@ -3415,7 +3437,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderQualifications` of the contract, here `list_provider_qualifications`:
         docs/reference/operations.md#listproviderqualifications
@@ -3448,7 +3470,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+                `internal_error` (500), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderModels` of the contract, here `list_provider_models`:
         docs/reference/operations.md#listprovidermodels
@@ -3488,7 +3510,7 @@ class Operations:
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `qualifyProvider` of the contract, here `qualify_provider`:
         docs/reference/operations.md#qualifyprovider
@@ -3540,7 +3562,7 @@ class Operations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `runProviderCapability` of the contract, here `run_provider`:
         docs/reference/operations.md#runprovidercapability
@@ -3598,7 +3620,7 @@ class Operations:
                 `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415),
                 `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
                 (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-                `handler_not_routed` (503), `unavailable` (503).
+                `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startProviderRunJob` of the contract, here `start_provider_job`:
         docs/reference/operations.md#startproviderrunjob
@@ -3641,7 +3663,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listProviderRunJobs` of the contract, here `list_provider_jobs`:
         docs/reference/operations.md#listproviderrunjobs
@@ -3673,7 +3695,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getProviderRunJob` of the contract, here `get_provider_job`:
         docs/reference/operations.md#getproviderrunjob
@@ -3707,7 +3729,8 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelProviderRunJob` of the contract, here `cancel_provider_job`:
         docs/reference/operations.md#cancelproviderrunjob
@@ -3739,7 +3762,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listRetrievalProfiles` of the contract, here `list_retrieval_profiles`:
         docs/reference/operations.md#listretrievalprofiles
@@ -3779,7 +3803,7 @@ class Operations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `retrieve` of the contract: docs/reference/operations.md#retrieve
         """
@@ -3817,7 +3841,7 @@ class Operations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `evaluateRetrieval` of the contract, here `evaluate_retrieval`:
         docs/reference/operations.md#evaluateretrieval
@@ -3854,7 +3878,7 @@ class Operations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `compareRetrievalEvaluations` of the contract, here `compare_retrieval_evaluations`:
         docs/reference/operations.md#compareretrievalevaluations
@@ -3903,7 +3927,7 @@ class Operations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startRetrievalEvaluationComparisonJob` of the contract, here
         `start_retrieval_evaluation_comparison_job`:
@@ -3956,7 +3980,7 @@ class Operations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `startRetrievalEvaluationJob` of the contract, here `start_retrieval_evaluation_job`:
         docs/reference/operations.md#startretrievalevaluationjob
@@ -3996,7 +4020,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listRetrievalEvaluationJobs` of the contract, here `list_retrieval_evaluation_jobs`:
         docs/reference/operations.md#listretrievalevaluationjobs
@@ -4030,7 +4054,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRetrievalEvaluationJob` of the contract, here `get_retrieval_evaluation_job`:
         docs/reference/operations.md#getretrievalevaluationjob
@@ -4065,7 +4089,8 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelRetrievalEvaluationJob` of the contract, here `cancel_retrieval_evaluation_job`:
         docs/reference/operations.md#cancelretrievalevaluationjob
@@ -4121,7 +4146,7 @@ class Operations:
                 `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
                 `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
                 (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `ingestRagText` of the contract, here `ingest_rag_text`:
         docs/reference/operations.md#ingestragtext
@@ -4178,7 +4203,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `ingestRagTextBatch` of the contract, here `ingest_rag_texts`:
         docs/reference/operations.md#ingestragtextbatch
@@ -4235,7 +4260,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startRagIngestionTextJob` of the contract, here `start_rag_text_ingestion_job`:
         docs/reference/operations.md#startragingestiontextjob
@@ -4291,7 +4316,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startRagIngestionBatchJob` of the contract, here `start_rag_text_batch_ingestion_job`:
         docs/reference/operations.md#startragingestionbatchjob
@@ -4332,7 +4357,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listRagIngestionJobs` of the contract, here `list_rag_ingestion_jobs`:
         docs/reference/operations.md#listragingestionjobs
@@ -4364,7 +4389,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRagIngestionJob` of the contract, here `get_rag_ingestion_job`:
         docs/reference/operations.md#getragingestionjob
@@ -4398,7 +4423,8 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelRagIngestionJob` of the contract, here `cancel_rag_ingestion_job`:
         docs/reference/operations.md#cancelragingestionjob
@@ -4436,7 +4462,7 @@ class Operations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `buildRagContext` of the contract, here `build_rag_context`:
         docs/reference/operations.md#buildragcontext
@@ -4474,7 +4500,7 @@ class Operations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `evaluateRagContext` of the contract, here `evaluate_rag_context`:
         docs/reference/operations.md#evaluateragcontext
@@ -4512,7 +4538,7 @@ class Operations:
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503),
                 `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
-                `unavailable` (503), `search_index_building` (503).
+                `unavailable` (503), `overloaded` (503), `search_index_building` (503).
 
         Operation `buildRagPrompt` of the contract, here `build_rag_prompt`:
         docs/reference/operations.md#buildragprompt
@@ -4544,7 +4570,8 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `listGraphProviderShapes` of the contract, here `list_graph_provider_shapes`:
         docs/reference/operations.md#listgraphprovidershapes
@@ -4577,7 +4604,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+                `internal_error` (500), `unavailable` (503), `overloaded` (503).
 
         Operation `getGraphProviderShape` of the contract, here `get_graph_provider_shape`:
         docs/reference/operations.md#getgraphprovidershape
@@ -4630,7 +4657,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `importGraphEnvelope` of the contract, here `import_graph_envelope`:
         docs/reference/operations.md#importgraphenvelope
@@ -4675,7 +4702,7 @@ class Operations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `exportGraphEnvelope` of the contract, here `export_graph_envelope`:
         docs/reference/operations.md#exportgraphenvelope
@@ -4715,7 +4742,7 @@ class Operations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `traverseGraph` of the contract, here `traverse_graph`:
         docs/reference/operations.md#traversegraph
@@ -4754,7 +4781,7 @@ class Operations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `inspectGraphCollection` of the contract, here `inspect_graph`:
         docs/reference/operations.md#inspectgraphcollection
@@ -4793,7 +4820,7 @@ class Operations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `preflightGraphImport` of the contract, here `preflight_graph_import`:
         docs/reference/operations.md#preflightgraphimport
@@ -4832,7 +4859,7 @@ class Operations:
                 `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `doctorGraphCollection` of the contract, here `doctor_graph`:
         docs/reference/operations.md#doctorgraphcollection
@@ -4886,7 +4913,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startGraphImportJob` of the contract, here `start_graph_import_job`:
         docs/reference/operations.md#startgraphimportjob
@@ -4942,7 +4969,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startGraphInspectionJob` of the contract, here `start_graph_inspection_job`:
         docs/reference/operations.md#startgraphinspectionjob
@@ -4998,7 +5025,7 @@ class Operations:
                 `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
                 `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
                 `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
-                (503).
+                (503), `overloaded` (503).
 
         Operation `startGraphDoctorJob` of the contract, here `start_graph_doctor_job`:
         docs/reference/operations.md#startgraphdoctorjob
@@ -5039,7 +5066,7 @@ class Operations:
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listGraphJobs` of the contract, here `list_graph_jobs`:
         docs/reference/operations.md#listgraphjobs
@@ -5066,7 +5093,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getGraphJob` of the contract, here `get_graph_job`:
         docs/reference/operations.md#getgraphjob
@@ -5094,7 +5121,8 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+                `overloaded` (503).
 
         Operation `cancelGraphJob` of the contract, here `cancel_graph_job`:
         docs/reference/operations.md#cancelgraphjob
@@ -5131,7 +5159,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `listTraces` of the contract, here `list_traces`: docs/reference/operations.md#listtraces
         """
@@ -5163,7 +5191,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
                 `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `summarizeTraces` of the contract, here `summarize_traces`:
         docs/reference/operations.md#summarizetraces
@@ -5200,7 +5228,7 @@ class Operations:
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
                 `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503).
+                (503), `unavailable` (503), `overloaded` (503).
 
         Operation `pruneTraces` of the contract, here `prune_traces`:
         docs/reference/operations.md#prunetraces
@@ -5235,7 +5263,7 @@ class Operations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `exportTraces` of the contract, here `export_traces`:
         docs/reference/operations.md#exporttraces
@@ -5262,7 +5290,7 @@ class Operations:
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
                 (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getTrace` of the contract, here `get_trace`: docs/reference/operations.md#gettrace
         """

@@ -53,6 +53,7 @@ ProblemCode: TypeAlias = Literal[
     "provider_failed",
     "provider_unavailable",
     "unavailable",
+    "overloaded",
     "search_index_building",
 ]
 """The closed vocabulary of problem codes. It only grows: a later service may answer others."""

@@ -42,7 +42,7 @@ export class ArtifactsOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `ingestRecordArtifact` of the contract: docs/reference/operations.md#ingestrecordartifact
    */
   ingestRecordArtifact(

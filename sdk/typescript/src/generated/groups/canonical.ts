@@ -31,7 +31,7 @@ export class CanonicalOperations extends ClientCore {
    * `outbox_event_exists` (409), `quota_exceeded` (409), `precondition_failed` (412), `payload_too_large`
    * (413), `commit_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `commitCanonicalTransaction` of the contract:
    * docs/reference/operations.md#commitcanonicaltransaction
    */
@@ -61,7 +61,7 @@ export class CanonicalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * (431), `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `readCanonicalDocument` of the contract, here `getCanonicalDocument`:
    * docs/reference/operations.md#readcanonicaldocument
    */
@@ -91,7 +91,7 @@ export class CanonicalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408), `payload_too_large`
    * (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `unavailable` (503).
+   * (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `queryCanonicalDocumentRevisions` of the contract, here `listCanonicalDocumentRevisions`:
    * docs/reference/operations.md#querycanonicaldocumentrevisions
    */
@@ -121,7 +121,7 @@ export class CanonicalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408), `payload_too_large`
    * (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `leaseCanonicalOutbox` of the contract: docs/reference/operations.md#leasecanonicaloutbox
    */
   leaseCanonicalOutbox(
@@ -152,7 +152,8 @@ export class CanonicalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `continuation_token_invalid`
    * (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout`
    * (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `queryCanonicalOutbox` of the contract: docs/reference/operations.md#querycanonicaloutbox
    */
   queryCanonicalOutbox(
@@ -183,7 +184,7 @@ export class CanonicalOperations extends ClientCore {
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `renewCanonicalOutboxLease` of the contract:
    * docs/reference/operations.md#renewcanonicaloutboxlease
    */
@@ -216,7 +217,7 @@ export class CanonicalOperations extends ClientCore {
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `acknowledgeCanonicalOutbox` of the contract:
    * docs/reference/operations.md#acknowledgecanonicaloutbox
    */
@@ -250,7 +251,7 @@ export class CanonicalOperations extends ClientCore {
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `releaseCanonicalOutbox` of the contract:
    * docs/reference/operations.md#releasecanonicaloutbox
    */
@@ -283,7 +284,7 @@ export class CanonicalOperations extends ClientCore {
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `outbox_event_not_dead_lettered` (409), `payload_too_large` (413), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `replayCanonicalOutbox` of the contract:
    * docs/reference/operations.md#replaycanonicaloutbox
    */
@@ -318,7 +319,8 @@ export class CanonicalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `continuation_token_invalid`
    * (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout`
    * (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `queryCanonicalDocuments` of the contract:
    * docs/reference/operations.md#querycanonicaldocuments
    */
@@ -348,7 +350,7 @@ export class CanonicalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `snapshot_too_large` (413), `unsupported_media_type`
    * (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `exportCanonicalTenant` of the contract:
    * docs/reference/operations.md#exportcanonicaltenant
    */
@@ -376,7 +378,7 @@ export class CanonicalOperations extends ClientCore {
    * `content_hash_mismatch` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed`
    * (405), `request_timeout` (408), `quota_exceeded` (409), `payload_too_large` (413), `snapshot_too_large`
    * (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `restoreCanonicalTenant` of the contract:
    * docs/reference/operations.md#restorecanonicaltenant
    */
@@ -402,7 +404,7 @@ export class CanonicalOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listCanonicalMigrations` of the contract:
    * docs/reference/operations.md#listcanonicalmigrations
    */
@@ -426,7 +428,8 @@ export class CanonicalOperations extends ClientCore {
    * `limit_exceeded` (400), `duplicate_in_request` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `migration_checksum_conflict` (409),
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `applyCanonicalMigrations` of the contract:
    * docs/reference/operations.md#applycanonicalmigrations
    */
@@ -451,7 +454,7 @@ export class CanonicalOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503).
+   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `preflightCanonicalStore` of the contract, here `getCanonicalPreflight`:
    * docs/reference/operations.md#preflightcanonicalstore
    */
@@ -472,7 +475,7 @@ export class CanonicalOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503).
+   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `probeCanonicalStoreDataPlane` of the contract, here `probeCanonicalDataPlane`:
    * docs/reference/operations.md#probecanonicalstoredataplane
    */
@@ -501,7 +504,7 @@ export class CanonicalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @beta
    * @see Operation `readCanonicalFence` of the contract: docs/reference/operations.md#readcanonicalfence
    */
@@ -530,7 +533,8 @@ export class CanonicalOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
-   * (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @beta
    * @see Operation `getUsage` of the contract: docs/reference/operations.md#getusage
    */

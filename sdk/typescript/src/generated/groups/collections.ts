@@ -92,7 +92,7 @@ export class CollectionsOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listCollections` of the contract: docs/reference/operations.md#listcollections
    */
   listCollections(options: CallOptions = {}): Call<Models.CollectionNameList> {
@@ -117,7 +117,8 @@ export class CollectionsOperations extends ClientCore {
    * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
    * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected`
    * (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `createCollection` of the contract: docs/reference/operations.md#createcollection
    */
   createCollection(
@@ -141,7 +142,7 @@ export class CollectionsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503).
+   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getCollection` of the contract, here `getCollectionPolicy`:
    * docs/reference/operations.md#getcollection
    */
@@ -169,7 +170,7 @@ export class CollectionsOperations extends ClientCore {
    * `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
    * `idempotency_conflict` (409), `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited`
    * (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+   * `storage_full` (503), `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `deleteCollection` of the contract: docs/reference/operations.md#deletecollection
    */
   deleteCollection(
@@ -198,7 +199,7 @@ export class CollectionsOperations extends ClientCore {
    * `query_budget_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `collection_not_found`
    * (404), `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503).
+   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `exportCollectionBounded` of the contract, here `exportCollection`:
    * docs/reference/operations.md#exportcollectionbounded
    */
@@ -231,7 +232,7 @@ export class CollectionsOperations extends ClientCore {
    * `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `handler_not_routed` (503), `unavailable` (503).
+   * `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `importCollection` of the contract: docs/reference/operations.md#importcollection
    */
   importCollection(
@@ -266,7 +267,7 @@ export class CollectionsOperations extends ClientCore {
    * `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `handler_not_routed` (503), `unavailable` (503).
+   * `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `startCollectionImportJob` of the contract:
    * docs/reference/operations.md#startcollectionimportjob
    */
@@ -293,7 +294,7 @@ export class CollectionsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated`
    * (401), `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `inspectCollection` of the contract: docs/reference/operations.md#inspectcollection
    */
   inspectCollection(
@@ -317,7 +318,7 @@ export class CollectionsOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listRecordImportJobs` of the contract: docs/reference/operations.md#listrecordimportjobs
    */
   listRecordImportJobs(
@@ -341,7 +342,7 @@ export class CollectionsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getRecordImportJob` of the contract: docs/reference/operations.md#getrecordimportjob
    */
   getRecordImportJob(jobId: string, options: CallOptions = {}): Call<Models.RecordImportJob | null> {
@@ -363,7 +364,7 @@ export class CollectionsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `cancelRecordImportJob` of the contract:
    * docs/reference/operations.md#cancelrecordimportjob
    */

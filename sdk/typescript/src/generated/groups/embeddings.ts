@@ -43,7 +43,7 @@ export class EmbeddingsOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `unavailable` (503).
+   * `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `listEmbeddingProviders` of the contract:
    * docs/reference/operations.md#listembeddingproviders
    */
@@ -63,7 +63,7 @@ export class EmbeddingsOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `unavailable` (503).
+   * `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `listEmbeddingProviderGuidance` of the contract:
    * docs/reference/operations.md#listembeddingproviderguidance
    */
@@ -83,7 +83,7 @@ export class EmbeddingsOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `unavailable` (503).
+   * `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `getEmbeddingProviderDoctor` of the contract:
    * docs/reference/operations.md#getembeddingproviderdoctor
    */
@@ -108,7 +108,7 @@ export class EmbeddingsOperations extends ClientCore {
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
    * `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503), `unavailable`
-   * (503).
+   * (503), `overloaded` (503).
    * @see Operation `generateEmbeddings` of the contract, here `embedTexts`:
    * docs/reference/operations.md#generateembeddings
    */
@@ -137,7 +137,8 @@ export class EmbeddingsOperations extends ClientCore {
    * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
    * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected`
    * (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `startEmbeddingJob` of the contract: docs/reference/operations.md#startembeddingjob
    */
   startEmbeddingJob(
@@ -161,7 +162,7 @@ export class EmbeddingsOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listEmbeddingJobs` of the contract: docs/reference/operations.md#listembeddingjobs
    */
   listEmbeddingJobs(
@@ -184,7 +185,7 @@ export class EmbeddingsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getEmbeddingJob` of the contract: docs/reference/operations.md#getembeddingjob
    */
   getEmbeddingJob(jobId: string, options: CallOptions = {}): Call<Models.EmbeddingJob | null> {
@@ -205,7 +206,7 @@ export class EmbeddingsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `cancelEmbeddingJob` of the contract: docs/reference/operations.md#cancelembeddingjob
    */
   cancelEmbeddingJob(jobId: string, options: CallOptions = {}): Call<Models.EmbeddingJob | null> {

@@ -103,7 +103,7 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getExecutionRuntime` of the contract: docs/reference/operations.md#getexecutionruntime
    */
   getExecutionRuntime(options: CallOptions = {}): Call<Models.ExecutionRuntimeSurface> {
@@ -123,7 +123,7 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getEffectiveExecutionRuntime` of the contract:
    * docs/reference/operations.md#geteffectiveexecutionruntime
    */
@@ -148,7 +148,7 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getExecutionRuntimeMaintenance` of the contract:
    * docs/reference/operations.md#getexecutionruntimemaintenance
    */
@@ -174,7 +174,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `pruneExecutionRuntimeMaintenance` of the contract:
    * docs/reference/operations.md#pruneexecutionruntimemaintenance
    */
@@ -203,7 +203,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `reconcileExecutionRuntimeDispatch` of the contract:
    * docs/reference/operations.md#reconcileexecutionruntimedispatch
    */
@@ -231,7 +231,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `leaseExternalExecutionRun` of the contract:
    * docs/reference/operations.md#leaseexternalexecutionrun
    */
@@ -257,7 +257,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `heartbeatExternalExecutionLease` of the contract:
    * docs/reference/operations.md#heartbeatexternalexecutionlease
    */
@@ -282,7 +282,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `reportExternalExecutionLease` of the contract:
    * docs/reference/operations.md#reportexternalexecutionlease
    */
@@ -308,7 +308,8 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `recordExternalExecutionLeaseEvent` of the contract:
    * docs/reference/operations.md#recordexternalexecutionleaseevent
    */
@@ -337,7 +338,7 @@ export class ExecutionOperations extends ClientCore {
    * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409), `lease_stale`
    * (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `putExternalExecutionLeaseArtifact` of the contract:
    * docs/reference/operations.md#putexternalexecutionleaseartifact
    */
@@ -365,7 +366,7 @@ export class ExecutionOperations extends ClientCore {
    * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
    * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `putExternalExecutionLeaseCheckpoint` of the contract:
    * docs/reference/operations.md#putexternalexecutionleasecheckpoint
    */
@@ -392,7 +393,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `not_found` (404),
    * `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409),
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * (431), `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getExternalExecutionLeaseCheckpoint` of the contract:
    * docs/reference/operations.md#getexternalexecutionleasecheckpoint
    */
@@ -420,7 +421,8 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `waitExternalExecutionLease` of the contract:
    * docs/reference/operations.md#waitexternalexecutionlease
    */
@@ -447,7 +449,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `completeExternalExecutionLease` of the contract:
    * docs/reference/operations.md#completeexternalexecutionlease
    */
@@ -477,7 +479,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @beta
    * @see Operation `releaseExternalExecutionLease` of the contract:
    * docs/reference/operations.md#releaseexternalexecutionlease
@@ -503,7 +505,7 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listExecutionRuns` of the contract: docs/reference/operations.md#listexecutionruns
    */
   listExecutionRuns(
@@ -533,7 +535,7 @@ export class ExecutionOperations extends ClientCore {
    * `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `handler_not_routed` (503), `unavailable` (503).
+   * `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `startExecutionRun` of the contract: docs/reference/operations.md#startexecutionrun
    */
   startExecutionRun(
@@ -556,7 +558,7 @@ export class ExecutionOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getExecutionRun` of the contract: docs/reference/operations.md#getexecutionrun
    */
   getExecutionRun(
@@ -581,7 +583,7 @@ export class ExecutionOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `cancelExecutionRun` of the contract: docs/reference/operations.md#cancelexecutionrun
    */
   cancelExecutionRun(runId: string, options: CallOptions = {}): Call<Models.ExecutionRun> {
@@ -605,7 +607,7 @@ export class ExecutionOperations extends ClientCore {
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `inbox_full` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `raiseExecutionEvent` of the contract: docs/reference/operations.md#raiseexecutionevent
    */
   raiseExecutionEvent(
@@ -631,7 +633,7 @@ export class ExecutionOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getExecutionRunHistory` of the contract:
    * docs/reference/operations.md#getexecutionrunhistory
    */
@@ -656,7 +658,7 @@ export class ExecutionOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listExecutionRunArtifacts` of the contract:
    * docs/reference/operations.md#listexecutionrunartifacts
    */
@@ -679,7 +681,7 @@ export class ExecutionOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getExecutionRunArtifact` of the contract:
    * docs/reference/operations.md#getexecutionrunartifact
    */
@@ -707,7 +709,7 @@ export class ExecutionOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getExecutionRunCheckpoint` of the contract:
    * docs/reference/operations.md#getexecutionruncheckpoint
    */

@@ -84,7 +84,7 @@ export class GraphOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `unavailable` (503).
+   * `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `listGraphProviderShapes` of the contract:
    * docs/reference/operations.md#listgraphprovidershapes
    */
@@ -104,7 +104,8 @@ export class GraphOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `getGraphProviderShape` of the contract:
    * docs/reference/operations.md#getgraphprovidershape
    */
@@ -137,7 +138,7 @@ export class GraphOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `importGraphEnvelope` of the contract: docs/reference/operations.md#importgraphenvelope
    */
   importGraphEnvelope(
@@ -167,7 +168,8 @@ export class GraphOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated`
    * (401), `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `exportGraphEnvelope` of the contract: docs/reference/operations.md#exportgraphenvelope
    */
   exportGraphEnvelope(
@@ -196,7 +198,8 @@ export class GraphOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated`
    * (401), `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `traverseGraph` of the contract: docs/reference/operations.md#traversegraph
    */
   traverseGraph(
@@ -224,7 +227,8 @@ export class GraphOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated`
    * (401), `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `inspectGraphCollection` of the contract, here `inspectGraph`:
    * docs/reference/operations.md#inspectgraphcollection
    */
@@ -253,7 +257,7 @@ export class GraphOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type`
    * (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `preflightGraphImport` of the contract: docs/reference/operations.md#preflightgraphimport
    */
   preflightGraphImport(
@@ -281,7 +285,8 @@ export class GraphOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated`
    * (401), `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `doctorGraphCollection` of the contract, here `doctorGraph`:
    * docs/reference/operations.md#doctorgraphcollection
    */
@@ -315,7 +320,7 @@ export class GraphOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `startGraphImportJob` of the contract: docs/reference/operations.md#startgraphimportjob
    */
   startGraphImportJob(
@@ -347,7 +352,7 @@ export class GraphOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `startGraphInspectionJob` of the contract:
    * docs/reference/operations.md#startgraphinspectionjob
    */
@@ -380,7 +385,7 @@ export class GraphOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `startGraphDoctorJob` of the contract: docs/reference/operations.md#startgraphdoctorjob
    */
   startGraphDoctorJob(
@@ -405,7 +410,7 @@ export class GraphOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listGraphJobs` of the contract: docs/reference/operations.md#listgraphjobs
    */
   listGraphJobs(
@@ -428,7 +433,7 @@ export class GraphOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getGraphJob` of the contract: docs/reference/operations.md#getgraphjob
    */
   getGraphJob(jobId: string, options: CallOptions = {}): Call<Models.GraphJob | null> {
@@ -449,7 +454,7 @@ export class GraphOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `cancelGraphJob` of the contract: docs/reference/operations.md#cancelgraphjob
    */
   cancelGraphJob(jobId: string, options: CallOptions = {}): Call<Models.GraphJob | null> {

@@ -60,7 +60,7 @@ export class ObjectsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated`
    * (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503).
+   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `listObjects` of the contract: docs/reference/operations.md#listobjects
    */
   listObjects(
@@ -92,7 +92,8 @@ export class ObjectsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `quota_exceeded` (409), `precondition_failed` (412),
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `putObject` of the contract: docs/reference/operations.md#putobject
    */
   putObject(
@@ -122,7 +123,7 @@ export class ObjectsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `range_not_satisfiable` (416),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503).
+   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getObject` of the contract: docs/reference/operations.md#getobject
    */
   getObject(
@@ -149,7 +150,7 @@ export class ObjectsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `precondition_failed` (412),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `deleteObject` of the contract: docs/reference/operations.md#deleteobject
    */
   deleteObject(

@@ -58,7 +58,7 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `unavailable` (503).
+   * `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `listProviders` of the contract: docs/reference/operations.md#listproviders
    */
   listProviders(options: CallOptions = {}): Call<Models.ProviderProfileList> {
@@ -77,7 +77,7 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `unavailable` (503).
+   * `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `getProviderCapabilityMatrix` of the contract:
    * docs/reference/operations.md#getprovidercapabilitymatrix
    */
@@ -97,7 +97,7 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `listProviderReadiness` of the contract:
    * docs/reference/operations.md#listproviderreadiness
    */
@@ -116,7 +116,7 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `listProviderDoctor` of the contract: docs/reference/operations.md#listproviderdoctor
    */
   listProviderDoctor(options: CallOptions = {}): Call<Models.ProviderDoctorResultList> {
@@ -135,7 +135,7 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `listProviderQuotas` of the contract: docs/reference/operations.md#listproviderquotas
    */
   listProviderQuotas(options: CallOptions = {}): Call<Models.ProviderQuotaResultList> {
@@ -154,7 +154,8 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `getProvider` of the contract: docs/reference/operations.md#getprovider
    */
   getProvider(provider: string, options: CallOptions = {}): Call<Models.ProviderTargetDescriptor | null> {
@@ -174,7 +175,7 @@ export class ProvidersOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getProviderDoctor` of the contract: docs/reference/operations.md#getproviderdoctor
    */
   getProviderDoctor(provider: string, options: CallOptions = {}): Call<Models.ProviderDoctorResult | null> {
@@ -195,7 +196,7 @@ export class ProvidersOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getProviderReadiness` of the contract: docs/reference/operations.md#getproviderreadiness
    */
   getProviderReadiness(
@@ -219,7 +220,8 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
-   * (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `getProviderQuota` of the contract: docs/reference/operations.md#getproviderquota
    */
   getProviderQuota(provider: string, options: CallOptions = {}): Call<Models.ProviderQuotaResult> {
@@ -239,7 +241,7 @@ export class ProvidersOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listProviderQualifications` of the contract:
    * docs/reference/operations.md#listproviderqualifications
    */
@@ -263,7 +265,7 @@ export class ProvidersOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
-   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `listProviderModels` of the contract: docs/reference/operations.md#listprovidermodels
    */
   listProviderModels(provider: string, options: CallOptions = {}): Call<Models.ProviderModelListResult> {
@@ -288,7 +290,7 @@ export class ProvidersOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `qualifyProvider` of the contract: docs/reference/operations.md#qualifyprovider
    */
   qualifyProvider(
@@ -319,7 +321,7 @@ export class ProvidersOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `runProviderCapability` of the contract, here `runProvider`:
    * docs/reference/operations.md#runprovidercapability
    */
@@ -352,7 +354,7 @@ export class ProvidersOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `startProviderRunJob` of the contract, here `startProviderJob`:
    * docs/reference/operations.md#startproviderrunjob
    */
@@ -378,7 +380,7 @@ export class ProvidersOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listProviderRunJobs` of the contract, here `listProviderJobs`:
    * docs/reference/operations.md#listproviderrunjobs
    */
@@ -402,7 +404,7 @@ export class ProvidersOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getProviderRunJob` of the contract, here `getProviderJob`:
    * docs/reference/operations.md#getproviderrunjob
    */
@@ -425,7 +427,7 @@ export class ProvidersOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `cancelProviderRunJob` of the contract, here `cancelProviderJob`:
    * docs/reference/operations.md#cancelproviderrunjob
    */

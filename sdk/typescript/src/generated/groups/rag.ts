@@ -94,7 +94,8 @@ export class RagOperations extends ClientCore {
    * `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded`
    * (409), `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
    * `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `ingestRagText` of the contract: docs/reference/operations.md#ingestragtext
    */
   ingestRagText(
@@ -127,7 +128,7 @@ export class RagOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `ingestRagTextBatch` of the contract, here `ingestRagTexts`:
    * docs/reference/operations.md#ingestragtextbatch
    */
@@ -161,7 +162,7 @@ export class RagOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `startRagIngestionTextJob` of the contract, here `startRagTextIngestionJob`:
    * docs/reference/operations.md#startragingestiontextjob
    */
@@ -194,7 +195,7 @@ export class RagOperations extends ClientCore {
    * `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type`
    * (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431),
    * `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `startRagIngestionBatchJob` of the contract, here `startRagTextBatchIngestionJob`:
    * docs/reference/operations.md#startragingestionbatchjob
    */
@@ -220,7 +221,7 @@ export class RagOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listRagIngestionJobs` of the contract: docs/reference/operations.md#listragingestionjobs
    */
   listRagIngestionJobs(
@@ -243,7 +244,7 @@ export class RagOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getRagIngestionJob` of the contract: docs/reference/operations.md#getragingestionjob
    */
   getRagIngestionJob(jobId: string, options: CallOptions = {}): Call<Models.RagIngestionJob | null> {
@@ -264,7 +265,7 @@ export class RagOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `cancelRagIngestionJob` of the contract:
    * docs/reference/operations.md#cancelragingestionjob
    */
@@ -289,7 +290,7 @@ export class RagOperations extends ClientCore {
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
    * `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503), `unavailable`
-   * (503), `search_index_building` (503).
+   * (503), `overloaded` (503), `search_index_building` (503).
    * @see Operation `buildRagContext` of the contract: docs/reference/operations.md#buildragcontext
    */
   buildRagContext(
@@ -316,7 +317,7 @@ export class RagOperations extends ClientCore {
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
    * `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503), `unavailable`
-   * (503), `search_index_building` (503).
+   * (503), `overloaded` (503), `search_index_building` (503).
    * @see Operation `evaluateRagContext` of the contract: docs/reference/operations.md#evaluateragcontext
    */
   evaluateRagContext(
@@ -343,7 +344,7 @@ export class RagOperations extends ClientCore {
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
    * `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503), `unavailable`
-   * (503), `search_index_building` (503).
+   * (503), `overloaded` (503), `search_index_building` (503).
    * @see Operation `buildRagPrompt` of the contract: docs/reference/operations.md#buildragprompt
    */
   buildRagPrompt(

@@ -60,7 +60,7 @@ export class RecordsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503).
+   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getRecord` of the contract: docs/reference/operations.md#getrecord
    */
   getRecord(
@@ -88,7 +88,7 @@ export class RecordsOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `deleteRecord` of the contract: docs/reference/operations.md#deleterecord
    */
   deleteRecord(collection: string, pk: string, id: string, options: CallOptions = {}): Call<void> {
@@ -112,7 +112,7 @@ export class RecordsOperations extends ClientCore {
    * `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `quota_exceeded`
    * (409), `precondition_failed` (412), `payload_too_large` (413), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `upsertRecord` of the contract: docs/reference/operations.md#upsertrecord
    */
   upsertRecord(
@@ -145,7 +145,7 @@ export class RecordsOperations extends ClientCore {
    * `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `handler_not_routed` (503), `unavailable` (503).
+   * `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `upsertRecords` of the contract: docs/reference/operations.md#upsertrecords
    */
   upsertRecords(
@@ -179,7 +179,7 @@ export class RecordsOperations extends ClientCore {
    * `request_timeout` (408), `idempotency_conflict` (409), `quota_exceeded` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `handler_not_routed` (503), `unavailable` (503).
+   * `handler_not_routed` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `startRecordBatchUpsertJob` of the contract:
    * docs/reference/operations.md#startrecordbatchupsertjob
    */
@@ -213,7 +213,7 @@ export class RecordsOperations extends ClientCore {
    * `query_budget_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `collection_not_found`
    * (404), `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503).
+   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `queryRecords` of the contract: docs/reference/operations.md#queryrecords
    */
   queryRecords(
@@ -249,7 +249,7 @@ export class RecordsOperations extends ClientCore {
    * `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405), `request_timeout`
    * (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
-   * `search_index_building` (503).
+   * `overloaded` (503), `search_index_building` (503).
    * @see Operation `searchRecords` of the contract: docs/reference/operations.md#searchrecords
    */
   searchRecords(

@@ -56,7 +56,7 @@ export class RetrievalOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `unavailable` (503).
+   * `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `listRetrievalProfiles` of the contract:
    * docs/reference/operations.md#listretrievalprofiles
    */
@@ -83,7 +83,7 @@ export class RetrievalOperations extends ClientCore {
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
    * `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503), `unavailable`
-   * (503), `search_index_building` (503).
+   * (503), `overloaded` (503), `search_index_building` (503).
    * @see Operation `retrieve` of the contract: docs/reference/operations.md#retrieve
    */
   retrieve(
@@ -111,7 +111,7 @@ export class RetrievalOperations extends ClientCore {
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
    * `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503), `unavailable`
-   * (503), `search_index_building` (503).
+   * (503), `overloaded` (503), `search_index_building` (503).
    * @see Operation `evaluateRetrieval` of the contract: docs/reference/operations.md#evaluateretrieval
    */
   evaluateRetrieval(
@@ -137,7 +137,7 @@ export class RetrievalOperations extends ClientCore {
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
    * `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503), `unavailable`
-   * (503), `search_index_building` (503).
+   * (503), `overloaded` (503), `search_index_building` (503).
    * @see Operation `compareRetrievalEvaluations` of the contract:
    * docs/reference/operations.md#compareretrievalevaluations
    */
@@ -166,7 +166,8 @@ export class RetrievalOperations extends ClientCore {
    * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
    * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected`
    * (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `startRetrievalEvaluationComparisonJob` of the contract:
    * docs/reference/operations.md#startretrievalevaluationcomparisonjob
    */
@@ -196,7 +197,8 @@ export class RetrievalOperations extends ClientCore {
    * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
    * `quota_exceeded` (409), `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected`
    * (422), `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `startRetrievalEvaluationJob` of the contract:
    * docs/reference/operations.md#startretrievalevaluationjob
    */
@@ -221,7 +223,7 @@ export class RetrievalOperations extends ClientCore {
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `listRetrievalEvaluationJobs` of the contract:
    * docs/reference/operations.md#listretrievalevaluationjobs
    */
@@ -245,7 +247,7 @@ export class RetrievalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getRetrievalEvaluationJob` of the contract:
    * docs/reference/operations.md#getretrievalevaluationjob
    */
@@ -270,7 +272,7 @@ export class RetrievalOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `storage_full` (503), `unavailable` (503).
+   * `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `cancelRetrievalEvaluationJob` of the contract:
    * docs/reference/operations.md#cancelretrievalevaluationjob
    */

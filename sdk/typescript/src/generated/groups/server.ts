@@ -55,7 +55,7 @@ export class ServerOperations extends ClientCore {
    * @returns 200: `OpenApiDocument`. The OpenAPI document.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
-   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `getOpenApiContract` of the contract, here `openApiContract`:
    * docs/reference/operations.md#getopenapicontract
    */
@@ -73,7 +73,7 @@ export class ServerOperations extends ClientCore {
    * @returns 200: `PublicSchemaBundle`. The bundle.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
-   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503), `overloaded` (503).
    * @see Operation `getPublicSchemaContract` of the contract:
    * docs/reference/operations.md#getpublicschemacontract
    */

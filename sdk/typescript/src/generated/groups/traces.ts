@@ -34,7 +34,7 @@ export class TracesOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `listTraces` of the contract: docs/reference/operations.md#listtraces
    */
   listTraces(
@@ -56,7 +56,7 @@ export class TracesOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `summarizeTraces` of the contract: docs/reference/operations.md#summarizetraces
    */
   summarizeTraces(
@@ -82,7 +82,7 @@ export class TracesOperations extends ClientCore {
    * `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `pruneTraces` of the contract: docs/reference/operations.md#prunetraces
    */
   pruneTraces(
@@ -106,7 +106,8 @@ export class TracesOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503),
+   * `overloaded` (503).
    * @see Operation `exportTraces` of the contract: docs/reference/operations.md#exporttraces
    */
   exportTraces(
@@ -129,7 +130,7 @@ export class TracesOperations extends ClientCore {
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
    * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
-   * `unavailable` (503).
+   * `unavailable` (503), `overloaded` (503).
    * @see Operation `getTrace` of the contract: docs/reference/operations.md#gettrace
    */
   getTrace(id: string, options: CallOptions = {}): Call<Models.TraceRecord | null> {

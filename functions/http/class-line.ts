@@ -1,0 +1,149 @@
+import type { ServiceError } from '../kernel/errors.ts';
+
+/** What a request is worth to the service when there are more requests than it can serve. */
+export type LoadClass = 'lease' | 'usual' | 'bulk';
+
+export interface Load {
+  readonly loadClass: LoadClass;
+  /** The request may take long for other reasons than the work of this process: it waits for an event, or for a provider. */
+  readonly mayWait: boolean;
+}
+
+/** The place of one request at work. */
+export interface Slot {
+  /** The body has arrived. */
+  readonly received: () => void;
+  readonly leave: () => void;
+}
+
+export interface LineRequest extends Load {
+  /** The source address, as the rate limit counts it. */
+  readonly source: string;
+  /** In milliseconds since 1970. */
+  readonly arrivedAt: number;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+export interface Waiting extends LineRequest {
+  readonly start: (slot: Slot) => void;
+  readonly refuse: (error: ServiceError) => void;
+  isGone: boolean;
+}
+
+export const loadClasses = ['lease', 'usual', 'bulk'] as const satisfies readonly LoadClass[];
+
+interface ClassRules {
+  /** How many starts it has for those of the other classes while all wait: none is starved. */
+  readonly weight: number;
+  /** How long a request waits in a line that stands. */
+  readonly ageMs: number;
+}
+
+export const classRules: Readonly<Record<LoadClass, ClassRules>> = {
+  lease: { weight: 8, ageMs: 1_000 },
+  usual: { weight: 4, ageMs: 500 },
+  bulk: { weight: 1, ageMs: 250 },
+};
+
+/** A line that becomes empty within this time is a burst, and its requests may wait for longer. */
+const STANDING_MS = 2_000;
+const BURST_FACTOR = 3;
+/** So many may always wait: what follows from fewer starts is chance. */
+const ALWAYS = 32;
+/** Over all sources: beyond it only sources with less than their share may wait. */
+const WAITING_MAX = 2_048;
+
+/** The requests of one class that wait. Source addresses take turns. */
+export class ClassLine {
+  readonly weight: number;
+  readonly #ageMs: number;
+  readonly #sources = new Map<string, Waiting[]>();
+  #count = 0;
+  /** Since when requests have waited without a break, in milliseconds since 1970. */
+  #since = 0;
+  /** The starts that it has left to other classes. */
+  credit = 0;
+
+  constructor({ weight, ageMs }: ClassRules) {
+    this.weight = weight;
+    this.#ageMs = ageMs;
+  }
+
+  /** How many requests wait, without those whose client has gone. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get mayRefuse(): boolean {
+    return this.#count >= ALWAYS;
+  }
+
+  add(waiting: Waiting, now: number): void {
+    if (this.#count === 0) this.#since = now;
+    this.#count += 1;
+    const ofSource = this.#sources.get(waiting.source);
+    if (ofSource === undefined) this.#sources.set(waiting.source, [waiting]);
+    else ofSource.push(waiting);
+  }
+
+  /** Whether one more request of the source would wait too long at so many starts of the class a millisecond, if known. */
+  isTooLong(source: string, startsPerMs: number | null, now: number): boolean {
+    if (!this.mayRefuse) return false;
+    const own = this.#sources.get(source)?.length ?? 0;
+    const sources = this.#sources.size + (own === 0 ? 1 : 0);
+    // Sources take turns, so a source with few requests does not wait for all those of another.
+    const before = own * sources;
+    if (before >= WAITING_MAX) return true;
+    return startsPerMs !== null && Math.min(this.#count, before) > this.#mostMs(now) * startsPerMs;
+  }
+
+  /** The next request of a source that has a place, and the sources behind it one after another. `refuse` gets the old ones. */
+  take(
+    hasPlace: (source: string) => boolean,
+    now: number,
+    refuse: (old: Waiting) => void,
+  ): Waiting | undefined {
+    for (const [source, requests] of this.#sources) {
+      this.#dropOld(requests, now, refuse);
+      const isFree = hasPlace(source);
+      const found = isFree ? requests.shift() : undefined;
+      if (requests.length === 0 || isFree) this.#sources.delete(source);
+      if (found === undefined) continue;
+      // Behind all other sources.
+      if (requests.length > 0) this.#sources.set(source, requests);
+      this.leave();
+      return found;
+    }
+    return undefined;
+  }
+
+  sweep(now: number, refuse: (old: Waiting) => void): void {
+    for (const [source, requests] of this.#sources) {
+      this.#dropOld(requests, now, refuse);
+      if (requests.length === 0) this.#sources.delete(source);
+    }
+  }
+
+  /** One request fewer waits. */
+  leave(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.credit = 0;
+  }
+
+  /** From the front of the requests of one source, which is where the oldest are. */
+  #dropOld(requests: Waiting[], now: number, refuse: (old: Waiting) => void): void {
+    const most = this.#mostMs(now);
+    for (let first = requests[0]; first !== undefined; first = requests[0]) {
+      if (!first.isGone && now - first.arrivedAt <= most) return;
+      requests.shift();
+      if (first.isGone) continue;
+      this.leave();
+      refuse(first);
+    }
+  }
+
+  #mostMs(now: number): number {
+    return now - this.#since > STANDING_MS ? this.#ageMs : this.#ageMs * BURST_FACTOR;
+  }
+}

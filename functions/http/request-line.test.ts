@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { ManualWorld } from '../../test/support/manual-world.ts';
+import type { LogEvent } from '../kernel/log.ts';
+import type { Load, Slot } from './class-line.ts';
+import { RequestLine } from './request-line.ts';
+
+const usual: Load = { loadClass: 'usual', mayWait: false };
+const overloaded = expect.objectContaining({ code: 'overloaded' });
+
+/** A line whose event loop turns when the test says so. */
+function stage(most = 8) {
+  const world = new ManualWorld();
+  const lines: LogEvent[] = [];
+  const turns: (() => void)[] = [];
+  const line = new RequestLine(world, (event) => lines.push(event), most, {
+    nextTurn: (callback) => turns.push(callback),
+    afterThis: (callback) => callback(),
+  });
+  const started: string[] = [];
+  const refused: string[] = [];
+  const slots = new Map<string, Slot>();
+  const enter = (name: string, load = usual, source = 'a', signal = new AbortController().signal) => {
+    const started0 = (slot: Slot): void => {
+      started.push(name);
+      slots.set(name, slot);
+      if (!name.startsWith('slow')) slot.received();
+    };
+    const entered = line.enter({ ...load, source, arrivedAt: world.now, signal });
+    if (!(entered instanceof Promise)) {
+      started0(entered);
+      return Promise.resolve();
+    }
+    return entered.then(started0, (error: unknown) => {
+      expect(error).toEqual(overloaded);
+      refused.push(name);
+    });
+  };
+  const turn = async () => {
+    for (const callback of turns.splice(0)) callback();
+    // All that goes on without another turn.
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { world, line, lines, enter, turn, started, refused, slots };
+}
+
+const named = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+
+describe('places at work', () => {
+  test('requests start at once up to the bound, and one more when one leaves', async () => {
+    const { line, enter, turn, started, slots } = stage(8);
+    for (const name of named('', 4)) void enter(name, usual, 'a');
+    for (const name of named('b', 5)) void enter(name, usual, 'b');
+    await turn();
+    expect([started.length, line.waiting]).toEqual([8, 1]);
+    slots.get('0')?.leave();
+    slots.get('0')?.leave();
+    await turn();
+    expect([started.length, line.waiting]).toEqual([9, 0]);
+  });
+
+  test('one source has three quarters of the places, and the others the rest', async () => {
+    const { enter, turn, started } = stage(8);
+    for (const name of named('a', 20)) void enter(name, usual, 'a');
+    for (const name of named('b', 20)) void enter(name, usual, 'b');
+    await turn();
+    expect(started.filter((name) => name.startsWith('a'))).toHaveLength(6);
+    expect(started.filter((name) => name.startsWith('b'))).toHaveLength(2);
+  });
+
+  test('who waits for a body or an event gives its place to another, and takes it back with its body', async () => {
+    const { world, line, enter, turn, started, slots } = stage(8);
+    for (const name of named('slow', 6)) void enter(name, usual, 'a');
+    for (const name of named('worker', 2)) void enter(name, { loadClass: 'usual', mayWait: true }, 'b');
+    slots.get('slow0')?.received();
+    for (const name of named('next', 10)) void enter(name, usual, 'c');
+    await turn();
+    expect(started).toHaveLength(8);
+    world.advance(300);
+    await turn();
+    // Seven of the eight only wait; the sixth of the others finds the share of its source taken.
+    expect(started).toHaveLength(8 + 6);
+    slots.get('slow1')?.received();
+    slots.get('next0')?.leave();
+    await turn();
+    // The place that was taken back is one that no other gets.
+    expect(started).toHaveLength(8 + 6 + 1);
+    expect(line.waiting).toBe(3);
+  });
+});
+
+describe('the turn of the event loop', () => {
+  test('requests start for 20 ms, and then the others wait until the loop has looked for new ones', async () => {
+    const { world, enter, turn, started } = stage(1_000);
+    void enter('first');
+    world.now += 20;
+    void enter('second');
+    expect(started).toEqual(['first']);
+    await turn();
+    expect(started).toEqual(['first', 'second']);
+  });
+
+  test('a clock that was set back lets them start in the next turn', async () => {
+    const { world, enter, turn, started } = stage(1_000);
+    void enter('first');
+    world.now -= 3_600_000;
+    void enter('second');
+    await turn();
+    expect(started).toEqual(['first', 'second']);
+  });
+});
+
+describe('the order of the line', () => {
+  test('of three classes that wait, leases start most often and none is starved', async () => {
+    const { enter, turn, started, slots } = stage(8);
+    for (const name of named('busy', 6)) void enter(name, usual, 'x');
+    for (const name of named('busy', 2)) void enter(`${name}y`, usual, 'y');
+    for (const name of named('lease', 26)) void enter(name, { loadClass: 'lease', mayWait: false });
+    for (const name of named('usual', 26)) void enter(name);
+    for (const name of named('bulk', 26)) void enter(name, { loadClass: 'bulk', mayWait: false });
+    await turn();
+    const served: string[] = [];
+    for (let n = 0; n < 26; n++) {
+      const [name = '', slot] = [...slots].at(-1) ?? [];
+      slot?.leave();
+      slots.delete(name);
+      await turn();
+      served.push(started.at(-1) ?? '');
+    }
+    const share = (prefix: string) => served.filter((name) => name.startsWith(prefix)).length;
+    expect([share('lease'), share('usual'), share('bulk')]).toEqual([16, 8, 2]);
+    expect(served[0]).toBe('lease0');
+  });
+
+  test('sources take turns, so one with few requests does not wait behind another', async () => {
+    const { enter, turn, started, slots } = stage(8);
+    for (const name of named('busy', 6)) void enter(name, usual, 'x');
+    for (const name of named('other', 2)) void enter(name, usual, 'y');
+    for (const name of named('many', 30)) void enter(name, usual, 'a');
+    void enter('few', usual, 'b');
+    for (const name of named('busy', 2)) slots.get(name)?.leave();
+    await turn();
+    expect(started.slice(-2)).toEqual(['many0', 'few']);
+  });
+});
+
+describe('refusals', () => {
+  /** Eight at work, `count` of source `a` in the line, and a line that starts one in each tick. */
+  async function standing(count: number) {
+    const all = stage(8);
+    const { world, enter, turn, slots } = all;
+    for (const name of named('busy', 8)) void enter(name, usual, name);
+    for (const name of named('waits', count)) void enter(name);
+    await turn();
+    slots.get('busy0')?.leave();
+    await turn();
+    world.advance(100);
+    await turn();
+    return all;
+  }
+
+  test('a request that would wait too long is refused at once, with a time to come back that is drawn', async () => {
+    const { world, line, enter, turn, refused, lines } = await standing(40);
+    void enter('late');
+    await turn();
+    expect(refused).toEqual(['late']);
+    const seconds = named('', 10).map(() => line.refusalFor('usual', 'a')?.extensions.retryAfterSeconds);
+    expect(new Set(seconds)).toEqual(new Set([1, 2, 3, 4, 5]));
+    expect(lines).toEqual([{ severity: 'WARNING', message: 'overload began', code: 'overloaded' }]);
+    world.advance(20_000);
+    await turn();
+    void enter('later');
+    expect(lines.at(-1)).toMatchObject({
+      message: 'overload ended',
+      durationMs: expect.any(Number) as number,
+    });
+  });
+
+  test('a source without a request in the line is not refused for those of another', async () => {
+    const { line } = await standing(60);
+    expect(line.refusalFor('usual', 'a')).toEqual(overloaded);
+    expect(line.refusalFor('usual', 'b')).toBeNull();
+  });
+
+  test('a line that stands keeps no request for longer than its class allows', async () => {
+    const { world, enter, turn, refused } = await standing(10);
+    world.advance(1_300);
+    await turn();
+    expect(refused).toEqual([]);
+    world.advance(200);
+    await turn();
+    expect(refused).toHaveLength(9);
+    for (const name of named('next', 5)) void enter(name);
+    world.advance(1_600);
+    await turn();
+    expect(refused).toHaveLength(14);
+  });
+
+  test('without a known number of starts, the line is bounded all the same', async () => {
+    const { enter, turn, refused, line } = stage(8);
+    for (const name of named('a', 3_000)) void enter(name, usual, 'a');
+    await turn();
+    expect(line.waiting).toBe(2_048);
+    expect(refused).toHaveLength(3_000 - 6 - 2_048);
+    void enter('other', usual, 'b');
+    await turn();
+    expect(refused).not.toContain('other');
+  });
+
+  test('nothing is done for a client that has gone', async () => {
+    const { enter, turn, started, refused, slots, line, lines } = stage(8);
+    for (const name of named('busy', 8)) void enter(name, usual, name);
+    const client = new AbortController();
+    void enter('gone', usual, 'a', client.signal);
+    void enter('stays', usual, 'a');
+    client.abort();
+    void enter('late', usual, 'a', client.signal);
+    expect(line.waiting).toBe(1);
+    slots.get('busy0')?.leave();
+    await turn();
+    expect(started.at(-1)).toBe('stays');
+    expect(refused.toSorted()).toEqual(['gone', 'late']);
+    // That is no overload.
+    expect(lines).toEqual([]);
+  });
+});

@@ -1,0 +1,280 @@
+import { ServiceError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Clock, RandomSource, Timers } from '../kernel/world.ts';
+import {
+  ClassLine,
+  classRules,
+  type LineRequest,
+  type LoadClass,
+  loadClasses,
+  type Slot,
+  type Waiting,
+} from './class-line.ts';
+import { OverloadLog } from './overload-log.ts';
+
+/**
+ * The requests at work in a process are bounded, and so is the time for which requests start in one turn of the event loop.
+ * Further ones wait in a line of their class. A request that would wait longer than its class allows is refused at once: a line
+ * that only grows would answer every request too late.
+ *
+ * Where turns were not short, requests would wait in the sockets, of which the process knows neither the number nor the age.
+ */
+
+export interface LineWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: RandomSource;
+}
+
+/** The order of the event loop. */
+export interface LoopOrder {
+  /** Calls back when the loop has looked for new requests. */
+  readonly nextTurn: (callback: () => void) => unknown;
+  /** Calls back behind all that can go on without waiting for anything outside. */
+  readonly afterThis: (callback: () => void) => unknown;
+}
+
+const eventLoop: LoopOrder = { nextTurn: setImmediate, afterThis: process.nextTick };
+
+/** For how long requests start in one turn of the event loop, and then as long again from the line. */
+const TURN_MS = 20;
+const TICK_MS = 100;
+/** Who waits so long for its body, an event or a provider takes no work from the others. */
+const ASIDE_MS = 250;
+/** The share of the places that one source address may have at work. */
+const SOURCE_SHARE = 3 / 4;
+/** Clients that come back together would make the next overload. */
+const RETRY_AFTER_SECONDS = [1, 2, 3, 4, 5] as const;
+
+interface Place extends Slot {
+  readonly source: string;
+  readonly since: number;
+  /** What the request does may be waiting, so far. */
+  waits: boolean;
+  isCounted: boolean;
+}
+
+export class RequestLine {
+  readonly #world: LineWorld;
+  readonly #most: number;
+  readonly #loop: LoopOrder;
+  readonly #overload: OverloadLog;
+  /** In the order in which they started. */
+  readonly #atWork = new Set<Place>();
+  readonly #bySource = new Map<string, number>();
+  #counted = 0;
+  readonly #lines: Readonly<Record<LoadClass, ClassLine>> = {
+    lease: new ClassLine(classRules.lease),
+    usual: new ClassLine(classRules.usual),
+    bulk: new ClassLine(classRules.bulk),
+  };
+  #isDue = false;
+  /** Since when requests have started in this turn of the event loop; `null` where none has. */
+  #turnAt: number | null = null;
+  /** Starts a millisecond while requests wait; `null` before they have waited for a tick. */
+  #startsPerMs: number | null = null;
+  #starts = 0;
+  #tickAt: number | null = null;
+  readonly #refusals = RETRY_AFTER_SECONDS.map(refusalOf);
+
+  /** `most`: how many requests may be at work; `Infinity` for no line at all. */
+  constructor(world: LineWorld, log: Log, most: number, loop: LoopOrder = eventLoop) {
+    this.#world = world;
+    this.#overload = new OverloadLog(log);
+    this.#most = most;
+    this.#loop = loop;
+  }
+
+  /** How many requests wait. */
+  get waiting(): number {
+    return this.#lines.lease.count + this.#lines.usual.count + this.#lines.bulk.count;
+  }
+
+  /** Whether a request may be refused, apart from its source. */
+  mayRefuse(loadClass: LoadClass): boolean {
+    return this.#lines[loadClass].mayRefuse;
+  }
+
+  /** The refusal of a request that would wait too long; `null` for any other. */
+  refusalFor(loadClass: LoadClass, source: string): ServiceError | null {
+    const now = this.#world.clock.now();
+    return this.#isTooLong(loadClass, source, now) ? this.#refuse(now) : null;
+  }
+
+  /** A place at work, at once where one is free and no request waits. Rejects with `overloaded`. */
+  enter(request: LineRequest): Slot | Promise<Slot> {
+    const now = this.#world.clock.now();
+    if (this.#most === Infinity) return this.#start(request, now);
+    this.#overload.passed(now);
+    this.#turnAt ??= now;
+    this.#soon();
+    if (this.waiting === 0 && this.#isInTime(now) && this.#hasPlace(request.source))
+      return this.#start(request, now);
+    return this.#wait(request, now);
+  }
+
+  async #wait(request: LineRequest, now: number): Promise<Slot> {
+    const { loadClass, source, signal } = request;
+    if (signal.aborted) throw this.#refusals[0];
+    if (this.#isTooLong(loadClass, source, now)) throw this.#refuse(now);
+    const line = this.#lines[loadClass];
+    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+    const waiting: Waiting = { ...request, start: resolve, refuse: reject, isGone: false };
+    line.add(waiting, now);
+    const gone = (): void => {
+      // Nothing is done for a client that has gone. Its entry stays until its turn comes.
+      waiting.isGone = true;
+      line.leave();
+      reject(this.#refusals[0]);
+    };
+    signal.addEventListener('abort', gone, { once: true });
+    if (this.#tickAt === null) this.#nextTick(now);
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', gone);
+    }
+  }
+
+  #isTooLong(loadClass: LoadClass, source: string, now: number): boolean {
+    const line = this.#lines[loadClass];
+    if (!line.mayRefuse) return false;
+    const others = this.#nonEmpty().filter((one) => one !== line);
+    const share = line.weight / others.reduce((sum, { weight }) => sum + weight, line.weight);
+    const starts = this.#startsPerMs === null ? null : this.#startsPerMs * share;
+    return line.isTooLong(source, starts, now);
+  }
+
+  #nonEmpty(): ClassLine[] {
+    return loadClasses.map((name) => this.#lines[name]).filter(({ count }) => count > 0);
+  }
+
+  #start({ source, mayWait }: LineRequest, now: number): Slot {
+    const place: Place = {
+      source,
+      since: now,
+      waits: true,
+      isCounted: true,
+      received: () => {
+        place.waits = mayWait;
+        if (mayWait || place.isCounted || !this.#atWork.has(place)) return;
+        place.isCounted = true;
+        this.#count(source, 1);
+      },
+      leave: () => {
+        if (!this.#atWork.delete(place)) return;
+        if (place.isCounted) this.#count(source, -1);
+        if (this.waiting > 0) this.#soon();
+      },
+    };
+    this.#atWork.add(place);
+    this.#count(source, 1);
+    return place;
+  }
+
+  #count(source: string, by: number): void {
+    this.#counted += by;
+    const held = (this.#bySource.get(source) ?? 0) + by;
+    if (held > 0) this.#bySource.set(source, held);
+    else this.#bySource.delete(source);
+  }
+
+  readonly #hasPlace = (source: string): boolean => {
+    const held = this.#bySource.get(source) ?? 0;
+    return this.#counted < this.#most && held < Math.ceil(this.#most * SOURCE_SHARE);
+  };
+
+  /** A clock that was set back gives no endless turn. */
+  #isInTime(now: number): boolean {
+    const held = now - (this.#turnAt ?? now);
+    return held >= 0 && held < TURN_MS;
+  }
+
+  /** When the event loop has looked for new requests. */
+  #soon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#loop.nextTurn(() => {
+      this.#isDue = false;
+      this.#turnAt = this.waiting > 0 ? this.#world.clock.now() : null;
+      if (this.waiting > 0) this.#startNext();
+    });
+  }
+
+  /** One after another: a request does most of its work before it waits for anything, so only then is its time known. */
+  #startNext(): void {
+    const now = this.#world.clock.now();
+    const inTime = this.#isInTime(now);
+    const next = inTime && this.#counted < this.#most ? this.#take(now) : undefined;
+    if (next === undefined) {
+      this.#turnAt = null;
+      // Where only places are missing, the request that leaves one goes on.
+      if (this.waiting > 0 && !inTime) this.#soon();
+      return;
+    }
+    this.#starts += 1;
+    next.start(this.#start(next, now));
+    this.#loop.afterThis(() => this.#startNext());
+  }
+
+  /** The next request, of the class that has left the most starts to others. */
+  #take(now: number): Waiting | undefined {
+    const lines = this.#nonEmpty();
+    for (const line of lines.toSorted((a, b) => b.credit + b.weight - a.credit - a.weight)) {
+      const found = line.take(this.#hasPlace, now, this.#dropped(now));
+      if (found === undefined) continue;
+      for (const one of lines) {
+        one.credit += one.weight;
+        line.credit -= one.weight;
+      }
+      return found;
+    }
+    return undefined;
+  }
+
+  #dropped(now: number): (old: Waiting) => void {
+    return ({ refuse }) => refuse(this.#refuse(now));
+  }
+
+  #nextTick(now: number): void {
+    this.#tickAt = now;
+    this.#world.timers.after(TICK_MS, () => this.#tick());
+  }
+
+  #tick(): void {
+    const now = this.#world.clock.now();
+    const rate = this.#starts / Math.max(1, now - (this.#tickAt ?? now));
+    this.#startsPerMs = this.#startsPerMs === null ? rate : (this.#startsPerMs + rate) / 2;
+    this.#starts = 0;
+    this.#putAside(now);
+    for (const name of loadClasses) this.#lines[name].sweep(now, this.#dropped(now));
+    if (this.waiting > 0) {
+      this.#nextTick(now);
+      this.#soon();
+      return;
+    }
+    this.#tickAt = null;
+    this.#startsPerMs = null;
+  }
+
+  #putAside(now: number): void {
+    for (const place of this.#atWork) {
+      if (now - place.since < ASIDE_MS) return;
+      if (!place.waits || !place.isCounted) continue;
+      place.isCounted = false;
+      this.#count(place.source, -1);
+    }
+  }
+
+  #refuse(now: number): ServiceError {
+    this.#overload.refused(now);
+    const [drawn = 0] = this.#world.random.bytes(1);
+    return this.#refusals[drawn % this.#refusals.length] as ServiceError;
+  }
+}
+
+/** Made once: many requests are refused, and the trace of an error costs more than its answer. */
+function refusalOf(retryAfterSeconds: number): ServiceError {
+  const detail = 'The service has more requests than it can answer in time. Nothing was done.';
+  return new ServiceError('overloaded', detail, { retryAfterSeconds });
+}
