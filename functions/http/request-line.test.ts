@@ -165,13 +165,20 @@ describe('refusals', () => {
     expect(refused).toEqual(['late']);
     const seconds = named('', 10).map(() => line.refusalFor('usual', 'a')?.extensions.retryAfterSeconds);
     expect(new Set(seconds)).toEqual(new Set([1, 2, 3, 4, 5]));
-    expect(lines).toEqual([{ severity: 'WARNING', message: 'overload began', code: 'overloaded' }]);
+    expect(lines).toEqual([
+      {
+        severity: 'WARNING',
+        message: 'Requests are refused: the service has more than it can answer in time',
+        code: 'overloaded',
+      },
+    ]);
     world.advance(20_000);
     await turn();
     void enter('later');
     expect(lines.at(-1)).toMatchObject({
-      message: 'overload ended',
-      durationMs: expect.any(Number) as number,
+      message: 'No request is refused any more',
+      // Those that waited grew too old.
+      count: 1 + 10 + 39,
     });
   });
 
