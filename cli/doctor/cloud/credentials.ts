@@ -1,3 +1,4 @@
+import { libraryFetch } from '../../../functions/kernel/library-fetch.ts';
 import type { OutgoingHttp } from '../../../functions/kernel/world.ts';
 import { GoogleError, networkReason } from './google.ts';
 
@@ -35,11 +36,7 @@ async function applicationDefault(projectId: string, http: OutgoingHttp): Promis
   const auth = new GoogleAuth({
     projectId,
     scopes: scope,
-    clientOptions: {
-      transporterOptions: {
-        fetchImplementation: (input, init) => http(input instanceof Request ? input.url : input, init),
-      },
-    },
+    clientOptions: { transporterOptions: { fetchImplementation: libraryFetch(http) } },
   });
   return () => auth.getRequestHeaders();
 }

@@ -1,4 +1,5 @@
 import { lazy } from '../../kernel/lazy.ts';
+import { libraryFetch } from '../../kernel/library-fetch.ts';
 import type { OutgoingHttp } from '../../kernel/world.ts';
 
 /** The headers that prove who is asking; a token is kept until it is about to expire. */
@@ -19,11 +20,7 @@ async function open(http: OutgoingHttp): Promise<Credentials> {
   const { GoogleAuth } = await import('./auth-library.ts');
   const auth = new GoogleAuth({
     scopes: scope,
-    clientOptions: { transporterOptions: { fetchImplementation: (input, init) => http(urlOf(input), init) } },
+    clientOptions: { transporterOptions: { fetchImplementation: libraryFetch(http) } },
   });
   return () => auth.getRequestHeaders();
-}
-
-function urlOf(input: string | URL | Request): string | URL {
-  return input instanceof Request ? input.url : input;
 }

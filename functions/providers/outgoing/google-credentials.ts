@@ -1,4 +1,5 @@
 import { lazy } from '../../kernel/lazy.ts';
+import { libraryFetch } from '../../kernel/library-fetch.ts';
 import type { OutgoingHttp } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 
@@ -27,11 +28,7 @@ async function open(http: OutgoingHttp): Promise<() => Promise<Headers>> {
   const { GoogleAuth } = await import('./auth-library.ts');
   const auth = new GoogleAuth({
     scopes: SCOPE,
-    clientOptions: { transporterOptions: { fetchImplementation: (input, init) => http(urlOf(input), init) } },
+    clientOptions: { transporterOptions: { fetchImplementation: libraryFetch(http) } },
   });
   return () => auth.getRequestHeaders();
-}
-
-function urlOf(input: string | URL | Request): string | URL {
-  return input instanceof Request ? input.url : input;
 }

@@ -4,6 +4,7 @@ import type { ChunkSource } from '../../archives/chunk-objects.ts';
 import { checkNames } from '../../archives/chunk-reader.ts';
 import { checkTotals, readEntries } from '../../archives/entry-reader.ts';
 import { SnapshotError } from '../../archives/snapshot-error.ts';
+import { ByteBlocks } from '../../kernel/byte-blocks.ts';
 import type { RecordData } from '../../store/port.ts';
 import { isPiece, type RecordEntry, RunTally } from './archive-lines.ts';
 import { type RunsManifest, readManifest } from './archive-manifest.ts';
@@ -41,18 +42,18 @@ export async function* readRecords(
   let open: Assembly | null = null;
   for await (const entry of readEntries(manifest, source, new LineReader(manifest), tally)) {
     if (isPiece(entry)) {
-      if (open === null || open.entry.id !== entry.id || open.pieces.length !== entry.piece)
+      if (open === null || open.entry.id !== entry.id || open.pieces !== entry.piece)
         throw new SnapshotError('order', 'bytes do not follow their artifact');
       const piece = Buffer.from(entry.data, 'base64');
-      open.bytes += piece.byteLength;
-      if (open.bytes > limits.executionArtifactBytesMax)
+      open.bytes.add(piece);
+      open.pieces += 1;
+      if (open.bytes.size > limits.executionArtifactBytesMax)
         throw new SnapshotError('over_limit', 'the bytes of an artifact are more than one may have');
-      open.pieces.push(piece);
     } else {
       assertWhole(open);
-      open = { entry, pieces: [], bytes: 0, wanted: piecesOf(entry) };
+      open = { entry, bytes: new ByteBlocks(), pieces: 0, wanted: piecesOf(entry) };
     }
-    if (open.pieces.length < open.wanted) continue;
+    if (open.pieces < open.wanted) continue;
     yield assembled(open);
     open = null;
   }
@@ -62,9 +63,9 @@ export async function* readRecords(
 
 interface Assembly {
   readonly entry: RecordEntry;
-  readonly pieces: Buffer[];
-  /** Of the pieces together. */
-  bytes: number;
+  readonly bytes: ByteBlocks;
+  /** How many have come. */
+  pieces: number;
   readonly wanted: number;
 }
 
@@ -76,11 +77,11 @@ function assertWhole(open: Assembly | null): void {
   if (open !== null) throw new SnapshotError('incomplete', 'the bytes of an artifact are cut short');
 }
 
-function assembled({ entry, pieces }: Assembly): ArchivedRecord {
+function assembled({ entry, bytes: blocks }: Assembly): ArchivedRecord {
   const record = recordOfEntry(entry);
   const { bytes: note } = entry;
   if (note === null || !('pieces' in note)) return { record, blob: null };
-  const bytes = Buffer.concat(pieces);
+  const bytes = blocks.take();
   checkBytes(record, bytes);
   return { record, blob: { bytes, text: note.text } };
 }
