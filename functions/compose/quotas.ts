@@ -22,12 +22,12 @@ export function boundedStore(
     shard: byte % SHARDS,
     limitOf: limitsOf(settings),
     bytesPerMinute: settings.server.writeBytesPerMinute,
-    // What could not be added stays counted, and goes with the next.
+    // What could not be added stays counted, and is tried again.
     onFailure: () => {},
   });
   const close = store.close.bind(store);
   store.close = async () => {
-    await meter.flush().catch(() => {});
+    await meter.close().catch(() => {});
     await close();
   };
   return meteredStore(store, meter);

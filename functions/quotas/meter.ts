@@ -58,6 +58,7 @@ export class Meter {
   readonly #options: MeterOptions;
   readonly #accounts = new Map<string, Account>();
   #cancelTimer: (() => void) | null = null;
+  #isClosed = false;
 
   constructor(options: MeterOptions) {
     this.#options = options;
@@ -124,7 +125,13 @@ export class Meter {
     return plus(account.stored, account.pending);
   }
 
-  /** Adds everything that is counted. For the end of the process. */
+  /** Adds everything that is counted, and sets no timer any more. For the end of the process. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.flush();
+  }
+
+  /** Adds everything that is counted. */
   async flush(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
@@ -177,7 +184,7 @@ export class Meter {
 
   async #add(account: Account): Promise<void> {
     // What was counted meanwhile goes behind: no timer may come for it.
-    if (account.adding !== null) return account.adding.then(() => this.#add(account));
+    if (account.adding !== null) return account.adding.catch(() => undefined).then(() => this.#add(account));
     const more = account.pending;
     if (more.data === 0 && more.runs === 0) return;
     account.pending = NO_USE;
@@ -190,6 +197,7 @@ export class Meter {
       .catch((error: unknown) => {
         account.pending = plus(account.pending, more);
         account.stored = plus(account.stored, { data: -more.data, runs: -more.runs });
+        this.#schedule();
         throw error;
       })
       .finally(() => {
@@ -199,6 +207,7 @@ export class Meter {
   }
 
   #schedule(): void {
+    if (this.#isClosed) return;
     this.#cancelTimer ??= this.#options.world.timers.after(FLUSH_MS, () => {
       this.#cancelTimer = null;
       this.flush().catch(this.#options.onFailure);

@@ -18,7 +18,15 @@ const keyOf = (id: string) => ({ collection: 'documents', id: recordId(id) });
 
 function processOn(
   database: MemoryDatabase,
-  { limit = Infinity, bytesPerMinute = Infinity, world = new ManualWorld(), shard = 0 } = {},
+  {
+    limit = Infinity,
+    bytesPerMinute = Infinity,
+    world = new ManualWorld(),
+    shard = 0,
+    onFailure = (error: unknown): void => {
+      throw error;
+    },
+  } = {},
 ) {
   const store: RecordStore = new MemoryStore(database);
   const spied = vi.spyOn(store, 'transact');
@@ -29,9 +37,7 @@ function processOn(
     shard,
     limitOf: () => ({ bytes: limit, setting: SETTING }),
     bytesPerMinute,
-    onFailure(error) {
-      throw error;
-    },
+    onFailure,
   });
   meteredStore(store, meter);
   const put = (
@@ -177,6 +183,31 @@ test('what is counted while a sum is being added is added too, at the end of the
   await put('2', '');
   await Promise.all([first, meter.flush()]);
   expect(await bytesOf(store)).toBe(2 * 256);
+});
+
+test('an addition that fails is tried again after a while, and at the end of the process for the last time', async () => {
+  const failed = Promise.withResolvers<unknown>();
+  const { store, meter, put, spied, world } = processOn(new MemoryDatabase(), { onFailure: failed.resolve });
+  await put('1', '');
+  spied.mockRejectedValueOnce(new Error('the store is away'));
+  world.advance(20_000);
+  await failed.promise;
+  expect([await bytesOf(store), world.pendingTimers]).toEqual([0, 1]);
+  const through = MemoryStore.prototype.transact.bind(store);
+  const added = Promise.withResolvers<unknown>();
+  spied.mockImplementationOnce(async (of, request, decide) => {
+    const result = await through(of, request, decide);
+    added.resolve(result);
+    return result;
+  });
+  world.advance(20_000);
+  await added.promise;
+  expect([await bytesOf(store), world.pendingTimers]).toEqual([256, 0]);
+
+  await put('2', '');
+  spied.mockRejectedValueOnce(new Error('the store is away'));
+  await expect(meter.close()).rejects.toThrow('away');
+  expect(world.pendingTimers).toBe(0);
 });
 
 test('requests of an owner write so many bytes in a minute, and the next minute as many again', async () => {
