@@ -36,6 +36,14 @@ locals {
         reduce = { align = "ALIGN_SUM", cross = "REDUCE_SUM" }
         advice = "The answer of the function prune names the runs. This is a defect of the service: report it."
       }
+      full-owners = {
+        title  = "a tenant or a space has stored 80 % of what it may"
+        filter = "${local.logged}/${google_logging_metric.lines["full_owners"].name}\""
+        above  = 0
+        window = "300s"
+        reduce = { align = "ALIGN_SUM", cross = "REDUCE_SUM" }
+        advice = "Its writes are refused with quota_exceeded once it is full. svc usage --over 80 names it: delete data, prune runs, or raise the setting."
+      }
       queue-age = {
         title  = "deliveries of runs are late"
         filter = "resource.type=\"cloud_tasks_queue\" AND metric.type=\"cloudtasks.googleapis.com/queue/task_attempt_delays\" AND resource.labels.queue_id=monitoring.regex.full_match(\"${join("|", [for queue in google_cloud_tasks_queue.runs : queue.name])}\")"

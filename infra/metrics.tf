@@ -3,6 +3,7 @@ locals {
   counted_lines = {
     dead_letters    = "An outbox event became a dead letter"
     failed_runs     = "A run failed"
+    full_owners     = "An owner has stored 80 % of what it may"
     forgotten_runs  = "Active runs were found that would never continue"
     reconcile_calls = "The function reconcile is done"
   }

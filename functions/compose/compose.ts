@@ -58,11 +58,11 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const known = [...catalogGroups, ...extraGroups];
   const enabled = known.filter(({ name }) => isServed(settings, name));
   const names = enabled.map(({ name }) => name);
-  // The store knows the collections of disabled groups too: their records stay readable for copies.
-  const opening = { settings, world, create: createStore, collections: () => collectionsOf(known) };
-  const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
   const announce = createLog(writeLog, world.clock, sourcePlaces());
   const log = logAbove(settings.server.logLevel, announce);
+  // The store knows the collections of disabled groups too: their records stay readable for copies.
+  const opening = { settings, world, create: createStore, log, collections: () => collectionsOf(known) };
+  const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
   const unserved = unservedRuns(settings);
   const base: LayerParts = { settings, world, store, log, layers: new Map() };
   const execution = lazy(

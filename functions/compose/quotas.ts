@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Settings, table } from '../config/table.ts';
+import type { Log } from '../kernel/log.ts';
 import type { QuotaLimit } from '../kernel/quota.ts';
 import type { World } from '../kernel/world.ts';
 import { Meter } from '../quotas/meter.ts';
@@ -14,6 +15,7 @@ export function boundedStore(
   store: RecordStore,
   settings: Settings,
   world: Pick<World, 'clock' | 'timers' | 'random'>,
+  log: Log,
 ): RecordStore {
   const [byte = 0] = world.random.bytes(1);
   const meter = new Meter({
@@ -24,6 +26,8 @@ export function boundedStore(
     bytesPerMinute: settings.server.writeBytesPerMinute,
     // What could not be added stays counted, and is tried again.
     onFailure: () => {},
+    // Names are values of requests, which no line has: `svc usage` lists them.
+    onNearLimit: () => log({ severity: 'WARNING', message: 'An owner has stored 80 % of what it may' }),
   });
   const close = store.close.bind(store);
   store.close = async () => {

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { Provider } from '../config/settings/storage.ts';
 import type { Settings } from '../config/table.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
+import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import { type Collection, type RecordStore, StoreError } from '../store/port.ts';
 
@@ -44,6 +45,7 @@ export interface StoreOptions {
   /** Whether missing tables are created. */
   readonly create: boolean;
   readonly collections: () => Promise<readonly Collection[]>;
+  readonly log: Log;
   readonly watch?: (store: RecordStore) => RecordStore;
 }
 
@@ -65,13 +67,13 @@ export function lazyStore(options: StoreOptions): Lazy<RecordStore> {
 
 /** Loads the chosen driver only: a function starts faster without the others. */
 async function openStore(options: StoreOptions): Promise<RecordStore> {
-  const { settings, world, create, collections, watch = (store) => store } = options;
+  const { settings, world, create, collections, log, watch = (store) => store } = options;
   const { clock, random, timers, turns } = world;
   const open = openProvider[settings.canonicalStore.provider];
   const { boundedStore, USAGE } = await import('./quotas.ts');
   const known = [...(await collections()), USAGE];
   const opened = await open(settings, { clock, random, timers, turns, collections: known, create });
-  return watch(boundedStore(opened, settings, world));
+  return watch(boundedStore(opened, settings, world, log));
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers' | 'turns'> & {

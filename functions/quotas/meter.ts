@@ -9,6 +9,9 @@ const FLUSH_MS = 20_000;
 const FLUSH_BYTES = 8 * 1024 * 1024;
 const FRESH_MS = 30_000;
 const MINUTE_MS = 60_000;
+/** From this share of its bytes on an owner is warned of, at most once in the time. */
+const WARNED_SHARE = 0.8;
+const WARNED_MS = 3_600_000;
 /** Owners that a process keeps in mind; one that has nothing to add is forgotten first. */
 const OWNERS_MAX = 10_000;
 
@@ -21,6 +24,8 @@ export interface MeterOptions {
   /** What requests of one owner may write in a minute, in bytes, through this process. */
   readonly bytesPerMinute: number;
   readonly onFailure: (error: unknown) => void;
+  /** A write of the owner reaches, or would exceed, 80 % of what it may store. */
+  readonly onNearLimit: (owner: ByteOwner) => void;
 }
 
 interface Account {
@@ -35,6 +40,7 @@ interface Account {
   additions: number;
   /** What requests have written in the minute that began then. */
   minute: { readonly began: number; readonly bytes: number };
+  warnedAt: number;
   adding: Promise<void> | null;
   reading: Promise<void> | null;
 }
@@ -81,8 +87,16 @@ export class Meter {
     this.#refresh(account);
     const limit = this.#options.limitOf(owner);
     const used = usedOf(account);
+    if (used + bytes >= WARNED_SHARE * limit.bytes) this.#warn(account);
     if (used + bytes > limit.bytes) throw quotaExceeded(limit, used);
     if (by === 'request') this.#pace(account, bytes);
+  }
+
+  #warn(account: Account): void {
+    const now = this.#options.world.clock.now();
+    if (now - account.warnedAt < WARNED_MS) return;
+    account.warnedAt = now;
+    this.#options.onNearLimit(account.owner);
   }
 
   /** Counts what a request has written to its minute. */
@@ -164,6 +178,7 @@ export class Meter {
       addedAt: this.#options.world.clock.now(),
       additions: 0,
       minute: { began: 0, bytes: 0 },
+      warnedAt: Number.NEGATIVE_INFINITY,
       adding: null,
       reading: null,
     };

@@ -31,6 +31,7 @@ function processOn(
   const store: RecordStore = new MemoryStore(database);
   const spied = vi.spyOn(store, 'transact');
   const queries = vi.spyOn(store, 'query');
+  const warned: string[] = [];
   const meter = new Meter({
     store: () => Promise.resolve(store),
     world,
@@ -38,6 +39,7 @@ function processOn(
     limitOf: () => ({ bytes: limit, setting: SETTING }),
     bytesPerMinute,
     onFailure,
+    onNearLimit: ({ name }) => warned.push(name),
   });
   meteredStore(store, meter);
   const put = (
@@ -54,7 +56,7 @@ function processOn(
       writes: found.get(keyOf(id)) === undefined ? [] : [{ remove: keyOf(id) }],
       result: null,
     }));
-  return { store, meter, world, put, remove, spied, queries };
+  return { store, meter, world, put, remove, spied, queries, warned };
 }
 
 const bytesOf = async (store: RecordStore) => {
@@ -208,6 +210,19 @@ test('an addition that fails is tried again after a while, and at the end of the
   spied.mockRejectedValueOnce(new Error('the store is away'));
   await expect(meter.close()).rejects.toThrow('away');
   expect(world.pendingTimers).toBe(0);
+});
+
+test('an owner that nears its limit is warned of once an hour, also where its write is refused', async () => {
+  const { put, remove, warned, world } = processOn(new MemoryDatabase(), { limit: 1_000 });
+  await put('1', 'x'.repeat(543));
+  expect(warned).toEqual([]);
+  await put('1', 'x'.repeat(544));
+  await expect(put('2', 'x'.repeat(500))).rejects.toMatchObject({ code: 'quota_exceeded' });
+  expect(warned).toEqual(['a']);
+  world.advance(3_600_000);
+  await remove('1');
+  await put('1', 'x'.repeat(600));
+  expect(warned).toEqual(['a', 'a']);
 });
 
 test('requests of an owner write so many bytes in a minute, and the next minute as many again', async () => {
