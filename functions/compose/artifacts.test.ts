@@ -16,9 +16,12 @@ interface Lease {
 }
 
 /** A worker writes an artifact that is too large for the run store, and a caller reads it. */
-async function writeAndRead(runtime: object) {
+async function writeAndRead(runtime: object, quotas: object = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-artifacts-'));
-  const file = JSON.stringify({ ExecutionRuntime: { ExternalHandlers: [{ HandlerId: 'h' }], ...runtime } });
+  const file = JSON.stringify({
+    ExecutionRuntime: { ExternalHandlers: [{ HandlerId: 'h' }], ...runtime },
+    Quotas: quotas,
+  });
   const readFile = (path: string) => (path === 'svcsettings.json' ? file : undefined);
   const { settings, faults } = loadConfiguration({
     host: 'embedded',
@@ -33,7 +36,7 @@ async function writeAndRead(runtime: object) {
     (
       await inject(chain, { method, path: `/execution${path}`, ...(body === undefined ? {} : { body }) })
     ).json();
-  await call('POST', '/runs', { handlerId: 'h' });
+  await call('POST', '/runs', { handlerId: 'h', scope: { productId: 'shop', tenantId: 'acme' } });
   const { run, leaseKey, leaseToken } = (await call('POST', '/workers/leases', {
     workerId: 'w',
     handlerIds: ['h'],
@@ -68,5 +71,17 @@ test('or in a bucket, and then in no file', async () => {
   expect(written).toMatchObject({ text: null, metadata: { storage: 'cloud-storage', offloaded: 'true' } });
   expect(read).toMatchObject({ text: LARGE });
   expect(server.objects.size).toBe(1);
+  expect(left.filter((path) => /artifacts/.test(path))).toEqual([]);
+});
+
+test.each([
+  ['the run', { RunArtifactBytesMax: 200_000 }],
+  ['the tenant', { TenantBytesMax: 200_000 }],
+])('but not where they are more than %s may store: nothing is then written', async (_, quotas) => {
+  await using server = await CloudStorageServer.start('bucket-of-runs');
+  const place = { ArtifactObjectContainer: server.bucket, ArtifactStorageEndpoint: server.endpoint };
+  const { written, left } = await writeAndRead(place, quotas);
+  expect(written).toMatchObject({ code: 'quota_exceeded' });
+  expect(server.calls).toEqual([]);
   expect(left.filter((path) => /artifacts/.test(path))).toEqual([]);
 });

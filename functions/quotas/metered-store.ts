@@ -33,6 +33,9 @@ export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
     return result;
   };
 
+  store.admit = (owner, bytes, by) =>
+    knowing(meter, () => Promise.resolve().then(() => meter.admit(owner, bytes, by)));
+
   // What changes heads alone counts nothing.
   store.claim = (scope, collection, request, decide) =>
     claim(scope, collection, request, (record, offer) => {

@@ -61,14 +61,15 @@ export interface PreparedArtifact {
 
 /**
  * Prepares an artifact: small ones stay inline, the bytes of larger ones go to the blob store first. Throws
- * `limit_exceeded` for one over the size limit, or over the inline size without a blob store.
+ * `limit_exceeded` for one over the size limit, or over the inline size without a blob store, and what `judge` throws of bytes
+ * that would go to the blob store.
  */
 export async function artifactRecord(
   runtime: Runtime,
   runId: string,
   id: string,
   write: CheckedArtifact,
-  now: number,
+  { now, judge }: { readonly now: number; readonly judge: (bytes: number) => Promise<void> },
 ): Promise<PreparedArtifact> {
   const inlineBytesMax = runtime.options.artifactInlineBytesMax;
   const contentText = textToStore(write, inlineBytesMax);
@@ -82,10 +83,11 @@ export async function artifactRecord(
   const contentHash = sha256(material);
   const facts = { id, runId, name, kind, mediaType, contentHash, sizeBytes, createdAt: now };
   const inline = { text: write.text, content: write.content ?? null, uri, metadata: write.metadata };
-  const artifact: StoredArtifact =
-    bytesOf(write.text, contentText) > inlineBytesMax
-      ? { ...facts, ...(await offload(runtime, facts, write, material)) }
-      : { ...facts, ...inline };
+  const isLarge = bytesOf(write.text, contentText) > inlineBytesMax;
+  if (isLarge) await judge(sizeBytes);
+  const artifact: StoredArtifact = isLarge
+    ? { ...facts, ...(await offload(runtime, facts, write, material)) }
+    : { ...facts, ...inline };
   const { text, content, uri: stored, metadata, ...head } = artifact;
   const record: RecordData = {
     key: artifactKey(runId, id),

@@ -14,6 +14,7 @@ import { artifactKey, readRun, runKey } from './records.ts';
 import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
 import { activeLease, staleLease } from './rules/lease.ts';
 import type { Run } from './run.ts';
+import { ownerOfRun } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Adds an artifact. Several artifacts may have the same name. A repeat of a named write answers the stored artifact. */
@@ -35,11 +36,18 @@ export async function putArtifact(
   activeLease(current, held, now);
   const earlier = answerTo(present(current), name)?.artifactId;
   if (earlier !== undefined) return storedArtifact(runtime, held.runId, earlier);
-  checkRoom(runtime, present(current), 0);
-  const { scope, job } = present(current);
+  const leased = present(current);
+  checkRoom(runtime, leased, 0);
+  const { scope, job } = leased;
   // The service, not the product, names the artifacts of a job.
   if (job === undefined) runtime.policies.checkArtifactName(scope, write.name);
-  const prepared = await artifactRecord(runtime, held.runId, id, write, now);
+  // The transaction judges again. Bytes that it would refuse must not fill the disk first.
+  const judge = async (bytes: number): Promise<void> => {
+    checkRoom(runtime, leased, bytes);
+    const owner = ownerOfRun(leased);
+    if (owner !== null && job === undefined) await store.admit?.(owner, bytes, 'request');
+  };
+  const prepared = await artifactRecord(runtime, held.runId, id, write, { now, judge });
   const keys: KeyRequest[] = [{ key: prepared.record.key, expectAbsent: true }];
   const done = changeRun(
     runtime,

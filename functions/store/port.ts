@@ -30,6 +30,12 @@ export interface RecordStore {
    */
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R>;
 
+  /**
+   * Throws what a decision that `grows` by so many bytes would, before the bytes are written outside of the store. Counts
+   * nothing. Absent where nothing is bounded.
+   */
+  admit?(owner: ByteOwner, bytes: number, by: 'request' | 'job'): Promise<void>;
+
   /** Reads without locks: known keys, a listing over projected indexes, or the parts filed under another key. */
   query(scope: Scope, selection: KeysSelection | ListSelection): Promise<RecordPage>;
   query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
