@@ -8,6 +8,7 @@ import {
   bans,
   chanceFaults,
   gatheringFaults,
+  headFaults,
   importCycles,
   importFaults,
   importsOf,
@@ -258,6 +259,37 @@ describe('what gathers a stream of bytes', () => {
   ])('is found where it does: %s', (text) => {
     expect(gatheringFaults('cli/x.ts', text)).toHaveLength(1);
     expect(gatheringFaults('cli/x.ts', text.replace('push', 'add'))).toEqual([]);
+  });
+});
+
+describe('what copies the head of a record', () => {
+  /** With the reason why the copy may keep the count. */
+  const counted: Readonly<Record<string, string>> = {
+    'functions/collections/entry-version.ts': 'the head goes back into its record',
+    'functions/collections/retired.ts': 'a claim that stays in the process',
+    'functions/collections/reindex-sweep.ts': 'a claim that stays in the process',
+  };
+
+  test('leaves its count behind', () => {
+    expect(files.filter((path) => headFaults(path, textOf(path)).length > 0)).toEqual(
+      Object.keys(counted).sort(),
+    );
+  });
+
+  test.each([
+    ['functions/runs/artifact.ts', 'uncounted(record.head)', 'record.head'],
+    ['functions/runs/copies/archive-lines.ts', 'head: uncounted(head)', 'head'],
+    ['functions/collections/copies/archive-lines.ts', 'uncounted(head)', 'head'],
+    ['functions/groups/canonical/copies/snapshot/record-values.ts', 'uncounted(head)', 'head'],
+  ])('is found where %s does not', (path, right, wrong) => {
+    const text = textOf(path);
+    expect(text).toContain(right);
+    expect(headFaults(path, text.replace(right, wrong))).toHaveLength(1);
+  });
+
+  test('is let through where the copy is written back', () => {
+    const text = `import type { RecordData } from '../store/port.ts';\nreturn { ...record, head: { ...record.head, due } };`;
+    expect(headFaults('functions/runs/x.ts', text)).toEqual([]);
   });
 });
 

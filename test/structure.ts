@@ -275,6 +275,19 @@ export function gatheringFaults(path: string, text: string): string[] {
   return listed === null ? [] : [`${path} gathers a stream in a list; use ByteBlocks`];
 }
 
+const copiedHead =
+  /(?<!\bhead: \{ )\.\.\.\(?(?:\w+\.)*head\b(?! \} =)|\bObject\.\w+\([^()]*\bhead\b|\bcollection: key\.collection[^}]*[{,] head(?:,| \}|: (?:\w+\.)*head\b)/;
+
+/**
+ * The head of a stored record also says what the record was counted with. What copies a head into an answer or an archive takes
+ * `uncounted(head)`; a copy that goes back into a record is counted anew.
+ */
+export function headFaults(path: string, text: string): string[] {
+  const isStore = /^functions\/(store|quotas)\//.test(path) || !text.includes("/store/port.ts'");
+  const copy = isStore ? null : copiedHead.exec(withoutComments(text));
+  return copy === null ? [] : [`${path} copies a head: ${copy[0]}`];
+}
+
 /**
  * A test that draws what it tries takes it from a seed (`test/support/effort.ts`), so that each run tries the same. An id that only
  * has to be new, such as that of a tenant, may be random.
