@@ -151,6 +151,18 @@ describe('a limit', () => {
     expect(await bytesOf(store)).toBe(756);
   });
 
+  test('answers before bytes are written elsewhere, and counts nothing', async () => {
+    const database = new MemoryDatabase();
+    const { put, meter } = processOn(database, { limit: 1_000 });
+    await put('1', 'x'.repeat(500));
+    await meter.flush();
+    // Of another process, which has not read yet what the owner has stored.
+    const { store } = processOn(database, { limit: 1_000, shard: 1 });
+    for (let again = 0; again < 2; again += 1) await store.admit?.(owner, 244, 'request');
+    await expect(store.admit?.(owner, 245, 'request')).rejects.toMatchObject({ code: 'quota_exceeded' });
+    expect(await bytesOf(store)).toBe(756);
+  });
+
   test('refuses a restore that is larger, and leaves what was there', async () => {
     const { store, put } = processOn(new MemoryDatabase(), { limit: 1_000 });
     await put('1', 'there');
