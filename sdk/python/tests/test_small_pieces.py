@@ -83,7 +83,8 @@ def test_an_answer_in_pieces_of_a_byte_takes_no_more_memory(sdk: Flavour, feed: 
 
 
 def test_a_delivery_in_segments_of_a_byte_takes_no_more_memory() -> None:
-    app = delivery_app(object(), verify=lambda _: True)  # type: ignore[arg-type]
+    worker: Any = object()
+    app: Any = delivery_app(worker, verify=lambda _: True)
     statuses: list[str] = []
 
     def peak(size: int) -> int:
@@ -104,7 +105,7 @@ def test_a_delivery_in_segments_of_a_byte_takes_no_more_memory() -> None:
             thread.start()
             tracemalloc.start()
             try:
-                app(environ, lambda status, _: statuses.append(status))  # type: ignore[arg-type,func-returns-value]
+                app(environ, lambda status, _: statuses.append(status))
                 return tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
