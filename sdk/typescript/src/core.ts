@@ -47,7 +47,7 @@ function redacted(credential: unknown): string | null {
 
 /** The options with every default decided: a client that is derived later ignores changes of the environment. */
 function decided(options: ClientOptions, settings: Settings): ClientOptions {
-  const { ownFetch: _, mayCarry: __, ...kept } = settings;
+  const { ownFetch: _, mayCarry: __, server: ___, ...kept } = settings;
   const { insecure, fetch } = options;
   return { ...kept, fetch, insecure };
 }

@@ -2,7 +2,7 @@ import { addressOf } from './address.ts';
 import { RESPONSE_BYTES_MAX } from './bounded.ts';
 import { isCredentialHeader } from './credentials.ts';
 import { SvcError } from './errors.ts';
-import { RETRY } from './retry.ts';
+import { MAX_RETRIES } from './retry.ts';
 import { machine, type World } from './world.ts';
 
 /** A credential, or a function that returns one. The client calls it before each request, so it can return fresh ones. */
@@ -23,7 +23,10 @@ export interface ClientOptions {
   readonly headers?: HeaderValues | undefined;
   /** Time for a call in milliseconds, retries and pauses included; 60,000 if absent. */
   readonly timeout?: number | undefined;
-  /** How often the client retries a failed call where that is safe; 2 if absent. */
+  /**
+   * How often the client retries a failed call where that is safe; 2 if absent. All clients of a process share a retry budget for
+   * each server: while it is spent, the client throws the failure without a retry.
+   */
   readonly maxRetries?: number | undefined;
   /**
    * The longest decoded body that the client holds in memory, in bytes; 134,217,728 (128 MiB) if absent. A longer one is an
@@ -34,7 +37,7 @@ export interface ClientOptions {
   readonly fetch?: FetchLike | undefined;
   /** Allows credentials over plain HTTP to other machines, where others can read them. */
   readonly insecure?: boolean | undefined;
-  /** Replaces the clock and the random numbers. For tests. */
+  /** Replaces the clock, the random numbers and the retry budgets. For tests. */
   readonly world?: World | undefined;
 }
 
@@ -62,6 +65,8 @@ export interface KeyedCallOptions extends CallOptions {
 /** The checked options with all defaults filled in. */
 export interface Settings {
   readonly baseUrl: string;
+  /** The origin of the address. It names the retry budget. */
+  readonly server: string;
   readonly apiKey: Credential | null;
   readonly apiKeyHeader: string;
   readonly token: Credential | null;
@@ -88,16 +93,18 @@ export function settle(options: ClientOptions, env: Environment): Settings {
   const apiKey = given(options.apiKey, env['SVC_API_KEY']);
   const token = given(options.token, env['SVC_IDENTITY_TOKEN']);
   const { baseUrl, isReadable } = addressOf(options.baseUrl ?? (env['SVC_BASE_URL'] || env['SVC_SERVER']));
-  const { timeout = 60_000, maxRetries = RETRY.maxRetries } = options;
+  const server = new URL(baseUrl).origin;
+  const { timeout = 60_000, maxRetries = MAX_RETRIES } = options;
   const apiKeyHeader = options.apiKeyHeader ?? (env['SVC_API_KEY_HEADER'] || 'X-Svc-Api-Key');
   if (!headerName.test(apiKeyHeader)) throw new SvcError('apiKeyHeader is no name of a header.');
   const headers = { ...options.headers };
   const mayCarry = options.insecure === true || !isReadable;
   if (!mayCarry && (apiKey !== null || token !== null || carries(headers, apiKeyHeader)))
-    throw new SvcError(`${new URL(baseUrl).origin} ${READABLE}`);
+    throw new SvcError(`${server} ${READABLE}`);
   const { fetch = (target: string, init: RequestInit) => globalThis.fetch(target, init) } = options;
   return {
     baseUrl,
+    server,
     apiKey,
     apiKeyHeader,
     token,
@@ -125,9 +132,8 @@ function carries(headers: HeaderValues, apiKeyHeader: string): boolean {
 }
 
 /** Refuses credentials in the headers of a call if the address is not safe for them. */
-export function checkCarried({ mayCarry, apiKeyHeader, baseUrl }: Settings, headers: HeaderValues): void {
-  if (!mayCarry && carries(headers, apiKeyHeader))
-    throw new SvcError(`${new URL(baseUrl).origin} ${READABLE}`);
+export function checkCarried({ mayCarry, apiKeyHeader, server }: Settings, headers: HeaderValues): void {
+  if (!mayCarry && carries(headers, apiKeyHeader)) throw new SvcError(`${server} ${READABLE}`);
 }
 
 function given(option: Credential | null | undefined, variable: string | undefined): Credential | null {

@@ -3,14 +3,12 @@ import type { OperationSpec } from './operation.ts';
 /** The retry decision: whether and when to send a failed call again. All SDKs share it (`sdk/retry-table.json`). */
 
 /** The delay doubles up to the cap. Random jitter takes off up to a quarter, so that callers do not retry together. */
-export const RETRY = {
-  baseMs: 500,
-  capMs: 8_000,
-  jitter: 0.25,
-  /** If the service asks for a longer wait than this, the client throws instead. */
-  retryAfterCapMs: 60_000,
-  maxRetries: 2,
-} as const;
+const BASE_MS = 500;
+const CAP_MS = 8_000;
+const JITTER = 0.25;
+/** If the service asks for a longer wait than this, the client throws instead. */
+export const RETRY_AFTER_MS_MAX = 60_000;
+export const MAX_RETRIES = 2;
 
 export type Failure =
   | { readonly kind: 'connection' | 'timeout' | 'abort' | 'response' }
@@ -44,8 +42,8 @@ export function retryDelay(question: RetryQuestion): number | null {
   if (retry === 'never' || (retry === 'with-key' && !keyGiven) || !replayable) return null;
   if (failures > maxRetries || !mayPass(failure)) return null;
   const asked = failure.kind === 'status' ? (failure.retryAfterMs ?? 0) : 0;
-  if (asked > RETRY.retryAfterCapMs) return null;
-  const backoff = Math.min(RETRY.capMs, RETRY.baseMs * 2 ** (failures - 1)) * (1 - RETRY.jitter * random);
+  if (asked > RETRY_AFTER_MS_MAX) return null;
+  const backoff = Math.min(CAP_MS, BASE_MS * 2 ** (failures - 1)) * (1 - JITTER * random);
   const delay = Math.max(backoff, asked);
   // Throw the failure now: a wait beyond the timeout would hide it behind a timeout error.
   return delay < remainingMs ? delay : null;
@@ -60,6 +58,26 @@ function mayPass(failure: Failure): boolean {
   // Only a proxy answers so: it did not reach the service, or got no whole answer.
   if (status === 502 || status === 504) return true;
   return (status === 429 || status === 503) && retryAfterMs !== null;
+}
+
+/** The retry budget of one server. Retries end while most attempts fail, so that clients do not keep it overloaded. */
+export const TOKENS_MAX = 500;
+const RETRY_TOKENS = 5;
+const ANSWER_TOKENS = 1;
+
+/**
+ * As `retryDelay`, within the budget. `question` is `null` after a success. Returns the delay, and the tokens that the budget
+ * then holds.
+ */
+export function budgetedRetry(
+  question: RetryQuestion | null,
+  tokens: number,
+): readonly [delay: number | null, tokens: number] {
+  const delay = question && retryDelay(question);
+  if (delay !== null) return tokens < RETRY_TOKENS ? [null, tokens] : [delay, tokens - RETRY_TOKENS];
+  // Only an answer shows that the server keeps up, also one to an operation that is never retried.
+  const isAnswer = question === null || (question.failure.kind === 'status' && !mayPass(question.failure));
+  return [null, isAnswer ? Math.min(TOKENS_MAX, tokens + ANSWER_TOKENS) : tokens];
 }
 
 /** Two days: the longest that the budget of a day of a provider can last. */

@@ -14,7 +14,7 @@ import {
   type Settings,
 } from './options.ts';
 import { type WireRequest, wireRequest } from './request.ts';
-import { retryDelay } from './retry.ts';
+import { settleAttempt } from './retry-budget.ts';
 import { pause, type World } from './world.ts';
 
 /** The result of a successful call. */
@@ -52,7 +52,7 @@ export function prepared(
   }
 }
 
-/** Sends a call, and retries it while that is safe and time remains. With `raw` the body of a success stays unread. */
+/** Sends a call, and retries it while that is safe, the budget allows it and time remains. With `raw` the body of a success stays unread. */
 export async function exchange(
   settings: Settings,
   operation: OperationSpec,
@@ -63,7 +63,7 @@ export async function exchange(
     ...options
   }: KeyedCallOptions & { readonly raw: boolean; readonly query?: string | undefined },
 ): Promise<Outcome> {
-  const { world } = settings;
+  const { world, server } = settings;
   const timeout = checkTimeout(options.timeout ?? settings.timeout);
   const maxRetries = checkRetries(options.maxRetries ?? settings.maxRetries);
   const maxResponseBytes = checkResponseBytes(options.maxResponseBytes ?? settings.maxResponseBytes);
@@ -75,11 +75,13 @@ export async function exchange(
     for (let failures = 1; ; failures += 1) {
       try {
         time.check();
-        return await time.bound(
+        const outcome = await time.bound(
           attempt(settings, operation, request, { time, timeout, raw, maxResponseBytes }),
         );
+        settleAttempt(world, server, null);
+        return outcome;
       } catch (error) {
-        const delay = retryDelay({
+        const delay = settleAttempt(world, server, {
           retry: operation.retry,
           keyGiven: request.keyGiven,
           replayable: request.replayable,

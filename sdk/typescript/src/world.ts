@@ -1,4 +1,4 @@
-/** The clock and the random numbers. Tests replace those of the machine. */
+/** The clock, the random numbers and the retry budgets. Tests replace those of the machine. */
 export interface World {
   /** Milliseconds of the Unix epoch. */
   readonly now: () => number;
@@ -6,9 +6,11 @@ export interface World {
   readonly random: () => number;
   /** Calls back once after `delayMs`. The returned function cancels the timer. */
   readonly after: (delayMs: number, callback: () => void) => () => void;
+  /** The tokens for retries, by the origin of the server. All clients of the process share them if absent. */
+  readonly retryTokens?: Map<string, number> | undefined;
 }
 
-export const machine: World = {
+export const machine: World & { readonly retryTokens: Map<string, number> } = {
   // Monotonic: it does not jump when the system clock is set.
   now: () => performance.timeOrigin + performance.now(),
   random: () => Math.random(),
@@ -16,6 +18,7 @@ export const machine: World = {
     const timer = setTimeout(callback, delayMs);
     return () => clearTimeout(timer);
   },
+  retryTokens: new Map(),
 };
 
 /** Waits for the delay, or until `signal` is aborted; resolves in both cases. */

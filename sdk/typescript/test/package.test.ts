@@ -69,7 +69,7 @@ describe('the package', () => {
 
   test('holds these files and no others', () => {
     const modules =
-      'address answer bounded call call-time client common core credentials errors flatten gathered idle index json-text link multipart operation options problem request retry transport wait-job wait-run world'
+      'address answer bounded call call-time client common core credentials errors flatten gathered idle index json-text link multipart operation options problem request retry retry-budget transport wait-job wait-run world'
         .split(' ')
         .concat('client models problems version'.split(' ').map((name) => `generated/${name}`))
         .concat(
@@ -188,8 +188,8 @@ describe('a browser', () => {
 
   test('pays little for it', async () => {
     const whole = await minified("export * from '@svc-runtime/client';");
-    // 131 operations weigh some 54,400 bytes with the runtime; one more weighs about 250.
-    expect(whole).toBeLessThan(55_000);
+    // 132 operations weigh some 55,100 bytes with the runtime; one more weighs about 250.
+    expect(whole).toBeLessThan(55_250);
     // A program that uses only errors bundles only those.
     expect(await minified("export { ConflictError } from '@svc-runtime/client';")).toBeLessThan(1_500);
   });

@@ -8,7 +8,7 @@ import {
   SvcError,
   UnavailableError,
 } from '../src/index.ts';
-import { type Failure, RETRY, retryAfterOf, retryDelay } from '../src/retry.ts';
+import { type Failure, RETRY_AFTER_MS_MAX, retryAfterOf, retryDelay } from '../src/retry.ts';
 import { foreign, hangUp, json, ManualTime, problem, Stage, thrown } from './stage.ts';
 
 const seconds = (value: number | null | undefined) => (value == null ? null : value * 1000);
@@ -34,7 +34,7 @@ describe('the table that all SDKs share', () => {
 
 /** Seconds, or a marker for a delay above the client's limit. */
 function longOr(found: number | null): number | string | null {
-  return found !== null && found * 1000 > RETRY.retryAfterCapMs ? 'too long' : found;
+  return found !== null && found * 1000 > RETRY_AFTER_MS_MAX ? 'too long' : found;
 }
 
 describe('Retry-After', () => {

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import type { ClientOptions, World } from '../src/index.ts';
 import { SvcClient } from '../src/index.ts';
+import { machine } from '../src/world.ts';
 
 /** A request as received by a server on a socket. */
 export interface SeenRequest {
@@ -19,6 +20,8 @@ export type Answer = (response: ServerResponse, request: SeenRequest) => void;
 export class Stage implements AsyncDisposable {
   readonly address: string;
   readonly seen: SeenRequest[] = [];
+  /** The time of the machine, with retry budgets of its own: no other test shares them. */
+  readonly #world: World = { ...machine, retryTokens: new Map() };
   readonly #listeners: ((text: string) => void)[] = [];
   readonly #server: ReturnType<typeof createServer>;
 
@@ -54,7 +57,13 @@ export class Stage implements AsyncDisposable {
 
   /** A client of this server that ignores the environment. */
   client(options: ClientOptions = {}): SvcClient {
-    return new SvcClient({ baseUrl: this.address, apiKey: null, token: null, ...options });
+    return new SvcClient({
+      baseUrl: this.address,
+      apiKey: null,
+      token: null,
+      world: this.#world,
+      ...options,
+    });
   }
 
   /** Disconnects every client. */
@@ -118,6 +127,7 @@ interface Timer {
 /** A world whose time only the test advances, and whose random numbers leave delays at their maximum. */
 export class ManualTime implements World {
   chance = 0;
+  readonly retryTokens = new Map<string, number>();
   #now = Date.UTC(2026, 0, 1);
   #timers: Timer[] = [];
   #waiting: { readonly delayMs: number; readonly resolve: () => void }[] = [];

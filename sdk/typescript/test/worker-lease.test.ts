@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RunFailure, WorkStopped } from '../src/worker/index.ts';
+import { RunFailure, type WorkerHandler, WorkStopped } from '../src/worker/index.ts';
+import { machine } from '../src/world.ts';
 import { aborted, answerLost, answers, lostOnTheWay, moment, type Way, WorkPlace } from './worker-stage.ts';
 
 let place: WorkPlace;
@@ -250,4 +251,27 @@ test('what must not be done twice is repeated only where it was not done', async
   const artifacts = await place.client.listExecutionRunArtifacts(run.id);
   expect(artifacts.map(({ id: each }) => each)).toEqual([result]);
   expect([way.at('leases/checkpoints').length, way.at('leases/artifacts').length]).toEqual([2, 3]);
+});
+
+test('a spent retry budget holds back no heartbeat, no write under the lease and no completion', async () => {
+  const id = fresh();
+  const run = await place.start(id);
+  await using way = await place.way();
+  const refused = answers(503, 'overloaded', { retryable: true });
+  const paths = ['leases/heartbeat', 'leases/checkpoints', 'leases/checkpoints/read', 'leases/complete'];
+  for (const path of paths) way.meets(path, refused, refused);
+  const retryTokens = Object.assign(new Map<string, number>(), { get: () => 0 });
+  const world = { ...machine, random: () => 0, retryTokens };
+  const client = place.clientWith({ world, baseUrl: way.address });
+  const handler: WorkerHandler = async ({ checkpoint, readCheckpoint }) => {
+    await checkpoint('k', 1);
+    await way.awaited('leases/heartbeat', 3);
+    return (await readCheckpoint('k'))?.content;
+  };
+  const heartbeats = { heartbeatFrom: 'event-loop', heartbeatSeconds: 0.05 } as const;
+  await using worker = place.worker({ [id]: handler }, { client, ...heartbeats });
+  expect(await worker.deliver({ runId: run.id })).toBe('executed');
+  expect(await ended(run)).toMatchObject({ status: 'succeeded', result: 1, attempt: 1 });
+  const [beats = 0, ...others] = paths.map((path) => way.at(path).length);
+  expect([beats >= 3, ...others]).toEqual([true, 3, 3, 3]);
 });

@@ -188,7 +188,7 @@ export class WorkPlace implements AsyncDisposable {
     handlers: WorkerOptions['handlers'],
     { way, client, ...options }: Partial<WorkerOptions> & { readonly way?: Way } = {},
   ): SvcWorker {
-    const world = { ...machine, random: () => 0 };
+    const world = { ...machine, random: () => 0, retryTokens: new Map<string, number>() };
     const own = this.clientWith(way === undefined ? { world } : { world, baseUrl: way.address });
     return createWorker({
       client: client ?? own,

@@ -18,7 +18,8 @@ from ._headers import Headers
 from ._operation import AnswerForm, OperationSpec
 from ._problem import PROBLEM, json_of, problem_of
 from ._request import WireRequest
-from ._retry import Failure, RetryQuestion, retry_after, retry_delay
+from ._retry import Failure, RetryQuestion, retry_after
+from ._world import AsyncWorld, World
 
 _JSON = re.compile(r"application/([\w.-]+\+)?json")
 
@@ -94,19 +95,17 @@ class Plan:
     bytes_max: int
     """The longest body to hold in memory."""
 
-    def pause_after(self, error: SvcError, failures: int, now: float, random: float) -> float | None:
-        """The delay before the next attempt in seconds; None if there is no next attempt."""
-        return retry_delay(
-            RetryQuestion(
-                retry=self.operation.retry,
-                key_given=self.request.key_given,
-                replayable=self.request.replayable,
-                failure=_failure_of(error),
-                failures=failures,
-                max_retries=self.max_retries,
-                remaining=self.until - now,
-                random=random,
-            )
+    def question(self, error: SvcError, failures: int, world: World | AsyncWorld) -> RetryQuestion:
+        """Asks whether there is a next attempt."""
+        return RetryQuestion(
+            retry=self.operation.retry,
+            key_given=self.request.key_given,
+            replayable=self.request.replayable,
+            failure=_failure_of(error),
+            failures=failures,
+            max_retries=self.max_retries,
+            remaining=self.until - world.now(),
+            random=world.random(),
         )
 
     def timeout(self) -> APITimeoutError:

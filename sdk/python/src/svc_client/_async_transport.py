@@ -29,6 +29,7 @@ from ._operation import AnswerForm, Given, OperationSpec
 from ._options import AsyncCallOptions, check_call, check_response_bytes, check_retries, check_timeout
 from ._request import WireRequest, wire_request
 from ._responses import APIResponse, check_open
+from ._retry_budget import settle_attempt
 from ._settings import Settings
 from ._transport import Mode
 from ._world import AsyncWorld, chance, now
@@ -102,7 +103,7 @@ class AsyncLink:
 async def exchange(
     link: AsyncLink, operation: OperationSpec, given: Given, options: AsyncCallOptions, mode: Mode
 ) -> Any:
-    """Sends a call, and retries it while that is safe and time remains."""
+    """Sends a call, and retries it while that is safe, the budget allows it and time remains."""
     settings, world = link.settings, link.world
     timeout = check_timeout(options.get("timeout", settings.timeout))
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
@@ -112,13 +113,14 @@ async def exchange(
     failures = 0
     while True:
         try:
-            left = plan.until - world.now()
-            with anyio.move_on_after(left):
-                return await _attempt(link, plan, timeout, mode)
+            with anyio.move_on_after(plan.until - world.now()):
+                result = await _attempt(link, plan, timeout, mode)
+                settle_attempt(world.retry_tokens, settings.server, None)
+                return result
             raise plan.timeout()
         except SvcError as error:
             failures += 1
-            delay = plan.pause_after(error, failures, world.now(), world.random())
+            delay = settle_attempt(world.retry_tokens, settings.server, plan.question(error, failures, world))
             _log.debug("%s failed (%s); again in: %s", operation.id, type(error).__name__, delay)
             if delay is None:
                 raise

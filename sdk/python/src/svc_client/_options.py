@@ -26,7 +26,8 @@ class SharedOptions(TypedDict, total=False):
     timeout: float
     """Time for a call in seconds, retries and pauses included; 60 if absent."""
     max_retries: int
-    """How often the client retries a failed call where that is safe; 2 if absent."""
+    """How often the client retries a failed call where that is safe; 2 if absent. All clients of a process share a
+    retry budget for each server: while it is spent, the client raises the failure without a retry."""
     max_response_bytes: int
     """The longest body that the client holds in memory; 134,217,728 (128 MiB) if absent. A longer one raises
     `APIResponseError`. The client does not limit bodies that it hands over as streams."""
@@ -44,7 +45,7 @@ class ClientOptions(SharedOptions, total=False):
     token: Credential | None
     """An identity token (OIDC). `SVC_IDENTITY_TOKEN` if absent; None for none."""
     world: World
-    """Replaces the clock and the random numbers. For tests."""
+    """Replaces the clock, the random numbers and the retry budgets. For tests."""
 
 
 class AsyncClientOptions(SharedOptions, total=False):
@@ -57,7 +58,7 @@ class AsyncClientOptions(SharedOptions, total=False):
     http_client: httpx2.AsyncClient
     """Replaces the HTTP client that this client makes. The caller has to close it."""
     world: AsyncWorld
-    """Replaces the clock and the random numbers. For tests."""
+    """Replaces the clock, the random numbers and the retry budgets. For tests."""
 
 
 class AsyncCallOptions(TypedDict, total=False):

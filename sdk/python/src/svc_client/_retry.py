@@ -20,6 +20,11 @@ _RETRY_AFTER_CAP_SECONDS = 60.0
 _RETRY_AFTER_MAX_SECONDS = 172_800.0
 MAX_RETRIES = 2
 
+# The retry budget of one server. Retries end while most attempts fail, so that clients do not keep it overloaded.
+TOKENS_MAX = 500
+_RETRY_TOKENS = 5
+_ANSWER_TOKENS = 1
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -64,6 +69,17 @@ def retry_delay(question: RetryQuestion) -> float | None:
     delay = max(min(_CAP_SECONDS, doubled) * (1 - _JITTER * question.random), asked)
     # Raise the failure now: a wait beyond the timeout would hide it behind a timeout error.
     return delay if delay < question.remaining else None
+
+
+def budgeted_retry(question: RetryQuestion | None, tokens: int) -> tuple[float | None, int]:
+    """As `retry_delay`, within the budget. `question` is None after a success. Returns the delay, and the tokens that
+    the budget then holds."""
+    delay = None if question is None else retry_delay(question)
+    if delay is not None:
+        return (None, tokens) if tokens < _RETRY_TOKENS else (delay, tokens - _RETRY_TOKENS)
+    # Only an answer shows that the server keeps up, also one to an operation that is never retried.
+    is_answer = question is None or (question.failure.kind == "status" and not _may_pass(question.failure))
+    return None, min(TOKENS_MAX, tokens + _ANSWER_TOKENS) if is_answer else tokens
 
 
 def _may_pass(failure: Failure) -> bool:

@@ -37,6 +37,11 @@ class Settings:
     ssl_context: ssl.SSLContext | None
     insecure: bool
 
+    @property
+    def server(self) -> str:
+        """The origin of the address. It names the retry budget."""
+        return f"{self.url.scheme}://{self.url.netloc}"
+
     def given(self) -> dict[str, Any]:
         """As options: a client that is derived later ignores changes of the environment."""
         names = ("api_key", "api_key_header", "token", "headers")
@@ -97,7 +102,7 @@ def refuse_readable(settings: Settings, names: Iterable[str]) -> None:
     credentials = {*CREDENTIAL_HEADERS, settings.api_key_header.lower()}
     if any(name.lower() in credentials for name in names):
         raise SvcError(
-            f"{url.scheme}://{url.netloc} is plain HTTP to another machine: a credential sent there can be read "
+            f"{settings.server} is plain HTTP to another machine: a credential sent there can be read "
             "on the way. Use https, or the option insecure where the way is safe."
         )
 

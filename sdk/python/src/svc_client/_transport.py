@@ -23,6 +23,7 @@ from ._operation import AnswerForm, Given, OperationSpec
 from ._options import CallOptions, check_response_bytes, check_retries, check_timeout
 from ._request import WireRequest, wire_request
 from ._responses import APIResponse, StreamedResponse
+from ._retry_budget import settle_attempt
 from ._settings import Settings
 from ._world import World
 
@@ -42,7 +43,7 @@ class Link:
 
 
 def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOptions, mode: Mode) -> object:
-    """Sends a call, and retries it while that is safe and time remains."""
+    """Sends a call, and retries it while that is safe, the budget allows it and time remains."""
     settings, world = link.settings, link.world
     timeout = check_timeout(options.get("timeout", settings.timeout))
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
@@ -54,10 +55,12 @@ def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOp
     failures = 0
     while True:
         try:
-            return _Attempt(link, plan, limit, timeout).run(mode)
+            result = _Attempt(link, plan, limit, timeout).run(mode)
+            settle_attempt(world.retry_tokens, settings.server, None)
+            return result
         except SvcError as error:
             failures += 1
-            delay = plan.pause_after(error, failures, world.now(), world.random())
+            delay = settle_attempt(world.retry_tokens, settings.server, plan.question(error, failures, world))
             _log.debug("%s failed (%s); again in: %s", operation.id, type(error).__name__, delay)
             if delay is None:
                 raise
