@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,request-floor,neighbours,neighbour-jobs,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
+ *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
  */
 import { cpus } from 'node:os';
@@ -25,7 +25,9 @@ import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
 import { benchMcp } from './mcp.ts';
 import { benchNearest } from './nearest.ts';
-import { benchNeighbourJobs } from './neighbour-jobs.ts';
+import { neighbourJobs } from './neighbour-jobs.ts';
+import { neighbourAnswers, neighbourExports, neighbourWaits } from './neighbour-kinds.ts';
+import { benchNeighbour } from './neighbour-server.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchObjectsMemory } from './objects-memory.ts';
 import { benchOverload } from './overload.ts';
@@ -63,7 +65,12 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-wake': benchExecutionWake,
   'request-floor': (options) => benchRequestFloor(options, values.before),
   neighbours: benchNeighbours,
-  'neighbour-jobs': benchNeighbourJobs,
+  ...Object.fromEntries(
+    [neighbourJobs, neighbourExports, neighbourAnswers, neighbourWaits].map((kind) => [
+      kind.bench,
+      (options: BenchOptions) => benchNeighbour(kind, options),
+    ]),
+  ),
   'hostile-http': () => benchHostileHttp(),
   overload: (options) => benchOverload(options, values.quick),
   records: benchRecords,

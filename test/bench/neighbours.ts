@@ -152,7 +152,7 @@ async function startLimited(
  * still keep a core for milliseconds when another wakes; one of the class idle does not. Under `chrt --rr 10` the neighbours
  * run below server and reader but before all other work of the machine, which then neither slows them nor the reader.
  */
-async function schedulingOfNeighbours(): Promise<readonly string[]> {
+export async function schedulingOfNeighbours(): Promise<readonly string[]> {
   if (!existsSync(CHRT)) return [];
   const stat = await readFile('/proc/self/stat', 'utf8');
   // Behind the name of the program in brackets, whose next field is the third: the 41st is the class.
