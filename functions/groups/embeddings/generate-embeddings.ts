@@ -1,11 +1,16 @@
-import { embedTexts } from '../../embeddings/embed-texts.ts';
+import type { EmbeddingResponse } from '../../../contracts/generated/models.ts';
+import { type EmbeddingItem, embedTexts } from '../../embeddings/embed-texts.ts';
 import { readEmbeddingRequest } from '../../embeddings/rules/request.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
+import { jsonInTurns } from '../../kernel/json-in-turns.ts';
+import { JsonText } from '../../kernel/json-value-text.ts';
 import { refusedBy } from '../../providers/refusal.ts';
 import type { EmbeddingsDependencies } from './dependencies.ts';
 
 /** A number as text, with its comma. */
 const NUMBER_BYTES = 16;
+/** A vector is two levels below the answer. */
+const ITEMS_DEPTH = 2;
 
 /** The bytes of the answer count as held before the work begins: a process without room for them refuses the call unpaid. */
 export function generateEmbeddings({
@@ -21,7 +26,15 @@ export function generateEmbeddings({
         throw refusedBy(error);
       },
     );
-    const shown = items.map(({ values, ...item }) => ({ ...item, values: [...values] }));
-    return { status: 200, body: { ...answer, items: shown } };
+    const { turns } = embeddings;
+    if (turns === undefined) return { status: 200, body: { ...answer, items: items.map(shown) } };
+    // Many long vectors are megabytes: written in one go, every other call would wait.
+    const text = await jsonInTurns({ ...answer, items }, ITEMS_DEPTH, turns.of(space, signal));
+    const written: unknown = new JsonText(text);
+    return { status: 200, body: written as EmbeddingResponse };
   };
+}
+
+function shown({ values, ...item }: EmbeddingItem) {
+  return { ...item, values: [...values] };
 }
