@@ -5,8 +5,8 @@ import { asStoreError } from './errors.ts';
 import { columns, type RecordRow, recordOf } from './rows.ts';
 import { liveSpace } from './space.ts';
 
-/** A page ends early once it holds this many characters, so that memory stays flat with large bodies. */
-const pageCharactersMax = 8 * 1024 * 1024;
+/** A page is read in one turn of the event loop, in some 5 ms. With large bodies it ends early, once it holds this many characters. */
+const pageCharactersMax = 512 * 1024;
 
 /**
  * Reads on a connection of its own in one read transaction, which is one moment for as long as it lasts. The
