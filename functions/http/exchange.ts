@@ -5,6 +5,7 @@ import { targetOf } from './bridge.ts';
 import { type ByteAllowance, createByteAllowance } from './byte-allowance.ts';
 import { connectionLines, endsConnection, type Turn } from './connection-line.ts';
 import { countPieces } from './counted-pieces.ts';
+import { createEarlyRefusal } from './early-refusal.ts';
 import { Interruption } from './interruption.ts';
 import type { Chain, RawRequest } from './message.ts';
 import { discardPolicy, expectsContinue, send } from './send.ts';
@@ -44,6 +45,7 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
   const discarded = createByteAllowance(discardPolicy, clock);
   const active = new Map<IncomingMessage, Active>();
   const draining = new AbortController();
+  const refusedEarly = createEarlyRefusal(chain, draining.signal);
   let idleListeners: (() => void)[] = [];
 
   const settle = (entry: Active, isLast: boolean): void => {
@@ -88,8 +90,7 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
   return {
     begin,
     handle(request, response) {
-      const isAlone = !active.has(request) && lineOf(request.socket).last === undefined;
-      if (isAlone && !draining.signal.aborted && refusedEarly(chain, request, response)) return;
+      if (lineOf(request.socket).last === undefined && refusedEarly(request, response)) return;
       const entry = begin(request, response);
       lineOf(request.socket).ready(
         entry,
@@ -103,9 +104,7 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
       if (!entry.request.complete) entry.breakBody(error);
       return true;
     },
-    closeConnections() {
-      draining.abort();
-    },
+    closeConnections: () => draining.abort(),
     idle() {
       if (active.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
@@ -116,37 +115,6 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
       for (const { controller } of active.values()) controller.abort();
     },
   };
-}
-
-// Node discards so much of an unread body without being asked to.
-const unreadBytesMax = 8 * 1024;
-
-/** Answers at once where the chain refuses the request before it looks at it. */
-function refusedEarly({ refuseEarly }: Chain, request: IncomingMessage, response: ServerResponse): boolean {
-  if (refuseEarly === undefined) return false;
-  const { rawHeaders, socket } = request;
-  const refusal = refuseEarly({
-    target: targetOf(request),
-    rawHeaders,
-    socketAddress: socket.remoteAddress ?? '',
-  });
-  if (refusal === null || !isSmall(request)) return false;
-  // A problem document is a text in ASCII: head and body leave in one write.
-  const body = refusal.body as string;
-  response.on('error', () => {});
-  response.writeHead(refusal.status, [...refusal.headers.flat(), 'Content-Length', String(body.length)]);
-  response.end(body, 'latin1');
-  return true;
-}
-
-function isSmall(request: IncomingMessage): boolean {
-  const { headers } = request;
-  return (
-    !endsConnection(request) &&
-    headers['transfer-encoding'] === undefined &&
-    headers.expect === undefined &&
-    Number(headers['content-length'] ?? 0) <= unreadBytesMax
-  );
 }
 
 interface Surroundings {

@@ -34,7 +34,10 @@ export interface LoopOrder {
   readonly afterThis: (callback: () => void) => unknown;
 }
 
-const eventLoop: LoopOrder = { nextTurn: setImmediate, afterThis: process.nextTick };
+const eventLoop: LoopOrder = {
+  nextTurn: setImmediate,
+  afterThis: (callback) => process.nextTick(callback),
+};
 
 /** For how long requests start in one turn of the event loop, and then as long again from the line. */
 const TURN_MS = 20;

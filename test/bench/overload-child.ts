@@ -56,22 +56,16 @@ function post(path: string, body: object): string {
   return `POST ${path} HTTP/1.1\r\nHost: ${target.host}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 }
 
-function requestOf(kind: Kind, number: number): string {
-  const tenant = `/canonical/tenants/${TENANT}`;
-  switch (kind) {
-    case 'heartbeat':
-      return post('/execution/workers/leases/heartbeat', {
-        ...leases[number % leases.length],
-        ttlSeconds: 600,
-      });
-    case 'read':
-      return `GET ${tenant}/documents/bench/${documentId(number % DOCUMENTS)} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`;
-    case 'commit':
-      return post(`${tenant}/transactions`, commitBody());
-    case 'list':
-      return `GET /execution/runs?limit=50 HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`;
-  }
-}
+const tenant = `/canonical/tenants/${TENANT}`;
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`;
+
+const requestsOf: Readonly<Record<Kind, (number: number) => string>> = {
+  heartbeat: (number) =>
+    post('/execution/workers/leases/heartbeat', { ...leases[number % leases.length], ttlSeconds: 600 }),
+  read: (number) => get(`${tenant}/documents/bench/${documentId(number % DOCUMENTS)}`),
+  commit: () => post(`${tenant}/transactions`, commitBody()),
+  list: () => get('/execution/runs?limit=50'),
+};
 
 /** One kept connection with one request under way. */
 class Line {
@@ -164,7 +158,7 @@ async function closed({ seconds, connections }: Phase): Promise<Count[]> {
     for (let at = performance.now(); at < until; at = performance.now()) {
       const kind = MIX[sent % MIX.length] ?? 'read';
       sent += 1;
-      const status = await line.ask(requestOf(kind, sent));
+      const status = await line.ask(requestsOf[kind](sent));
       counts.push({ dueMs: at - startedAt, kind, status, tookMs: performance.now() - at });
     }
   };
@@ -185,7 +179,7 @@ async function open({ seconds, connections }: Phase, perSecond: number): Promise
   const startedAt = performance.now();
   const pending: Promise<void>[] = [];
   const ask = async (dueMs: number, line: Line, kind: Kind) => {
-    const status = await line.ask(requestOf(kind, sent));
+    const status = await line.ask(requestsOf[kind](sent));
     free.push(line);
     counts.push({ dueMs, kind, status, tookMs: performance.now() - startedAt - dueMs });
   };

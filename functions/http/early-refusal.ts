@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { targetOf } from './bridge.ts';
+import { endsConnection } from './connection-line.ts';
+import type { Chain } from './message.ts';
+
+// Node discards so much of an unread body without being asked to.
+const unreadBytesMax = 8 * 1024;
+
+/** Answers at once where the chain refuses a request before it looks at it. Returns whether it did. */
+export function createEarlyRefusal(
+  { refuseEarly }: Chain,
+  draining: AbortSignal,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
+  if (refuseEarly === undefined) return () => false;
+  return (request, response) => {
+    const { rawHeaders, socket } = request;
+    const refusal = refuseEarly({
+      target: targetOf(request),
+      rawHeaders,
+      socketAddress: socket.remoteAddress ?? '',
+    });
+    // An answer that closes its connection takes the usual way.
+    if (refusal === null || draining.aborted || !isSmall(request)) return false;
+    // A problem document is a text in ASCII: head and body leave in one write.
+    const body = refusal.body as string;
+    response.on('error', () => {});
+    response.writeHead(refusal.status, [...refusal.headers.flat(), 'Content-Length', String(body.length)]);
+    response.end(body, 'latin1');
+    return true;
+  };
+}
+
+function isSmall(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return (
+    !endsConnection(request) &&
+    headers['transfer-encoding'] === undefined &&
+    headers.expect === undefined &&
+    Number(headers['content-length'] ?? 0) <= unreadBytesMax
+  );
+}
