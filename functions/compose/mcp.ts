@@ -1,10 +1,11 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { isOffered } from '../config/settings/mcp.ts';
 import type { Settings } from '../config/table.ts';
-import { createChain, createSharedCapacity, type SharedCapacity } from '../http/chain.ts';
+import { createChain } from '../http/chain.ts';
 import { createCall } from '../http/in-process.ts';
 import type { Chain } from '../http/message.ts';
 import type { ChainOptions } from '../http/options.ts';
+import { createSharedCapacity, type SharedCapacity } from '../http/shared-capacity.ts';
 import { createMcpAuthentication } from '../mcp/authentication.ts';
 import { createMcpEndpoint } from '../mcp/endpoint.ts';
 import { MCP_PATH, METADATA_PATH, type ProtectedResource } from '../mcp/protected-resource.ts';

@@ -1,48 +1,28 @@
-import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Caller } from '../identity/caller.ts';
 import { writeAnswer } from './answer.ts';
 import type { Judge } from './body.ts';
 import { type BodyReader, readSentBody } from './body-reader.ts';
 import { selectionOf } from './byte-answer.ts';
 import { abandonStreams, streamsOf } from './byte-stream.ts';
-import { type BytesInFlight, createBytesInFlight, type Flight } from './bytes-in-flight.ts';
 import { createPerformCall, type PerformCall } from './call.ts';
-import type { Load, Slot } from './class-line.ts';
+import type { Load } from './class-line.ts';
 import { correlationHeader, correlationIdOf } from './correlation.ts';
 import { type Cors, createCors } from './cors.ts';
-import { createLargeAnswers, type LargeAnswers } from './large-answers.ts';
 import type { Chain, RawRequest, RawResponse, RequestHead } from './message.ts';
 import type { ChainOptions } from './options.ts';
 import { bodyPolicy } from './paced-chunks.ts';
 import { readQuery } from './parameters.ts';
 import { problemOf } from './problem.ts';
-import { createRateLimits, type RateLimits } from './rate-limits.ts';
 import { addressOf, createReceive, type Exchange, type Receive } from './receive.ts';
-import { RequestLine } from './request-line.ts';
+import { RequestBooks } from './request-books.ts';
 import { type Failure, logRequest } from './request-log.ts';
 import { createRouter } from './router.ts';
+import { createSharedCapacity, type SharedCapacity } from './shared-capacity.ts';
 import { sourceAddress } from './source-address.ts';
 import { createValidators, type Validators } from './validators.ts';
-import { type Charge, chargeDocument, chargeRefusal, readFreeOfCharge, weighedRequest } from './weighed.ts';
+import { chargeDocument, readFreeOfCharge, weighedRequest } from './weighed.ts';
 
 export type { ChainOptions, GroupValidators, HandlerMap } from './options.ts';
-
-/** What all requests of a process share, also those that no operation serves. */
-export interface SharedCapacity {
-  readonly limits: RateLimits;
-  readonly bytes: BytesInFlight;
-  readonly large: LargeAnswers;
-  readonly line: RequestLine;
-}
-
-export function createSharedCapacity(options: ChainOptions): SharedCapacity {
-  return {
-    limits: createRateLimits(options),
-    bytes: createBytesInFlight(options.bytesInFlight ?? { perProcess: Infinity, perCaller: Infinity }),
-    large: createLargeAnswers(),
-    line: new RequestLine(options.world, options.log, options.overload?.atWorkMax ?? Infinity),
-  };
-}
 
 /** The path of every request: receive, call, answer. Each step can refuse the request, and then no later step runs. */
 export function createChain(options: ChainOptions, shared = createSharedCapacity(options)): Chain {
@@ -73,8 +53,7 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
       exchange,
       correlationId: '',
       caller: null,
-      slot: null,
-      flight: null,
+      books: new RequestBooks(parts, () => addressOf(options, exchange), request.signal),
       streams: [],
       ends: [],
     };
@@ -85,12 +64,12 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
       response = await serve(options, parts, state, arrivedAt);
     } catch (error) {
       const problem = problemOf(error, state.correlationId);
-      state.flight?.release();
-      chargeRefusal(error, chargeOf(options, parts, state));
+      state.books.release();
+      state.books.chargeRefusal(error);
       failure = { code: problem.code, unexpected: problem.unexpected, error };
       ({ response } = problem);
     }
-    state.slot?.leave();
+    state.books.leave();
     // The line says when an overload begins and ends: a line for each refusal would cost more than the refusal.
     if (failure?.code !== 'overloaded') logRequest(options, { ...state, arrivedAt }, response, failure);
     return finish(parts.cors, state, response);
@@ -102,8 +81,7 @@ interface State {
   readonly exchange: Exchange;
   correlationId: string;
   caller: Caller | null;
-  slot: Slot | null;
-  flight: Flight | null;
+  readonly books: RequestBooks;
   streams: readonly object[];
   /** What handlers want to run once the answer is held no longer. */
   readonly ends: (() => void)[];
@@ -141,33 +119,25 @@ function assemble(options: ChainOptions, shared: SharedCapacity): Parts {
   };
 }
 
-function chargeOf(options: ChainOptions, { limits }: Parts, { exchange }: State): Charge {
-  return (permits) =>
-    limits.charge(exchange.entry?.rateClass ?? null, () => addressOf(options, exchange), permits);
-}
-
 async function serve(
   options: ChainOptions,
   parts: Parts,
   state: State,
   arrivedAt: number,
 ): Promise<RawResponse> {
-  const request = weighedRequest(state.exchange.request, chargeOf(options, parts, state));
+  const { books } = state;
+  const request = weighedRequest(state.exchange.request, books.charge);
   const received = await parts.receive(state.exchange);
   if ('preflight' in received) return received.preflight;
   const { headers, match, query } = received;
   const { entry, route, params } = match;
+  books.rateClass = entry.rateClass;
   const load = parts.loads.get(entry.id) ?? null;
-  if (load !== null) {
-    const source = addressOf(options, state.exchange);
-    const entered = parts.line.enter({ ...load, source, arrivedAt, signal: request.signal });
-    state.slot = entered instanceof Promise ? await entered : entered;
-  }
+  const entered = load === null ? undefined : books.enter(load, arrivedAt);
+  if (entered !== undefined) await entered;
   const caller = await options.authenticator.authenticate(headers, entry);
   state.caller = caller;
-  const callerName = caller.principal ?? addressOf(options, state.exchange);
-  const flight = parts.bytes.open(callerName);
-  state.flight = flight;
+  books.open(caller.principal);
   const answer = await parts.perform({
     entry,
     route,
@@ -176,14 +146,14 @@ async function serve(
     read: async (judge) => {
       const input = readQuery(route.query, query);
       const readFrom = (sent: RawRequest, judged?: Judge) =>
-        readSentBody(parts.reader, sent, headers, match, { reserve: flight.take, judge: judged });
+        readSentBody(parts.reader, sent, headers, match, { reserve: books.take, judge: judged });
       // Workers under leases would be refused their renewals after large artifacts.
       const body = await (judge === undefined
         ? readFrom(request)
-        : readFreeOfCharge(state.exchange.request, chargeOf(options, parts, state), judge, readFrom));
+        : readFreeOfCharge(state.exchange.request, books.charge, judge, readFrom));
       state.streams = streamsOf(body);
-      state.slot?.received();
-      await parts.large.turnOf(callerName, entry.id);
+      books.received();
+      await books.turnOf(entry.id);
       return { query: input, body };
     },
     context: {
@@ -193,36 +163,19 @@ async function serve(
       header: (name) => headers.get(name),
       fields: () => fieldsOf(request),
       settled: (end) => state.ends.push(end),
-      hold: (bytes) => {
-        flight.take(bytes);
-        parts.large.spent(entry.id, bytes);
-      },
-      grow: flight.take,
+      ...books.holdsOf(entry.id),
       ...(request.draining === undefined ? {} : { draining: request.draining }),
     },
   });
   const check = options.validateResponses === true;
   const validator = check ? await parts.validators.response(entry, answer.status) : undefined;
-  const turn = parts.large.turnOf(callerName, entry.id);
+  const turn = books.turnOf(entry.id);
   if (turn !== null) await turn;
   // At once, so that no other request has the same turn.
   const response = writeAnswer(entry, answer, validator, selectionOf(request.method, headers));
-  parts.large.spent(entry.id, holdAnswer(flight, entry, response));
-  chargeDocument(response, chargeOf(options, parts, state));
+  books.spent(entry.id, books.holdAnswer(response, entry.mutation === 'read'));
+  chargeDocument(response, books.charge);
   return response;
-}
-
-/**
- * From now on the request holds its answer alone. Only a read is refused for it: what a write did is done. Returns the bytes
- * that were written for it.
- */
-function holdAnswer(flight: Flight, { mutation }: OperationEntry, { body, shared }: RawResponse): number {
-  flight.release();
-  if (shared === true) return 0;
-  const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
-  if (mutation === 'read') flight.take(bytes);
-  else flight.count(bytes);
-  return bytes;
 }
 
 /** Adds the fields that every answer carries. */
@@ -231,7 +184,7 @@ function finish(cors: Cors, state: State, response: RawResponse): RawResponse {
   return {
     ...response,
     settled: () => {
-      state.flight?.release();
+      state.books.release();
       abandonStreams(state.streams);
       for (const end of state.ends.splice(0)) end();
     },

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { echoHandlers, echoOptions } from '../../test/wire/fixture/echo.ts';
 import { JsonText } from '../kernel/json-value-text.ts';
-import { createChain, createSharedCapacity } from './chain.ts';
+import { createChain } from './chain.ts';
 import { inject } from './host-inject.ts';
 import { createLargeAnswers } from './large-answers.ts';
+import { createSharedCapacity } from './shared-capacity.ts';
 
 /** The turns of the event loop that lie between two large answers. */
 const TURNS = 64;

@@ -1,3 +1,4 @@
+import type { RequestBooks } from '../http/request-books.ts';
 import type { JsonMembers } from '../identity/oidc/json-object.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import type { McpCaller } from './caller.ts';
@@ -126,16 +127,10 @@ export interface McpCapacity {
    * weighs. Throws `rate_limited`.
    */
   readonly permit: (rateClass: string | null) => Promise<void>;
-  /** Takes further permits of the endpoint for a large answer that costs nothing to make. */
-  readonly charge: (permits: number) => void;
   /** Takes further permits of the class for a call that costs more than others. */
   readonly chargeTo: (rateClass: string | null, permits: number) => void;
-  /** Counts bytes of an answer before they are held; throws where too many are under way. */
-  readonly hold: (bytes: number) => void;
-  /** A promise to wait for before an answer of the operation is read or written: large ones are made one by one. */
-  readonly turnOf: (operation: string) => Promise<void> | null;
-  /** Counts bytes that this turn of the event loop has read or written for an answer of the operation. */
-  readonly spent: (operation: string, bytes: number) => void;
+  /** What the request has taken, of which the call takes its part. */
+  readonly books: RequestBooks;
 }
 
 /** The question to the client instead of a result. The client repeats the call with its answers. */

@@ -57,7 +57,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
       caller: null,
     };
     const { response, line } = await serve(state, options, { protocol, cors });
-    state.capacity?.leave();
+    state.capacity?.books.leave();
     // The line of requests says when an overload begins and ends.
     if (line.code !== 'overloaded')
       log({ ...line, correlationId, durationMs: world.clock.now() - arrivedAt });
@@ -94,7 +94,7 @@ async function serve(state: State, options: McpEndpointOptions, parts: Parts): P
       line: { ...lineOf(response, state.caller), ...namesOf(operation, facts), ...outcomeOf(facts, state) },
     };
   } catch (error) {
-    state.capacity?.release();
+    state.capacity?.books.release();
     const { code, response, unexpected } = problemOf(error, correlationId);
     const failure = unexpected ? { failure: describeFailure(error) } : {};
     const challenge = challengeOf(options.protectedResource ?? null);
@@ -129,9 +129,9 @@ async function answer(
   judgeHeaders(headers, options);
   const caller = await options.authenticate(headers);
   state.caller = caller;
-  capacity?.open(caller);
+  capacity?.books.open(caller.principal);
   const sent = capacity?.weighed() ?? request;
-  const reserve = capacity === null ? {} : { reserve: capacity.take };
+  const reserve = capacity === null ? {} : { reserve: capacity.books.take };
   const body = await readBody(sent, framingOf(headers), options.bodyBytesMax, options.world, reserve);
   const { rawHeaders, signal, draining } = request;
   const reply = await protocol({
@@ -145,7 +145,8 @@ async function answer(
   });
   const { facts } = reply;
   const response = writeReply(reply);
-  capacity?.holdAnswer(reply.method, response);
+  // The answer of a call is never refused: what it did is done, and one that only read has counted its text before.
+  capacity?.books.holdAnswer(response, reply.method !== 'tools/call');
   return { response, operation: `mcp ${reply.method ?? ''}`.trim(), facts };
 }
 
@@ -165,7 +166,7 @@ function finish(response: RawResponse, { capacity, correlationId, headers }: Sta
   return {
     ...response,
     settled: () => {
-      capacity?.release();
+      capacity?.books.release();
       response.settled?.();
     },
     headers: [

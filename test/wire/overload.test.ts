@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { loadOf, mayBeServedFirst } from '../../functions/compose/load-class.ts';
 import type { Answer } from '../../functions/http/answer.ts';
-import { createChain, createSharedCapacity } from '../../functions/http/chain.ts';
+import { createChain } from '../../functions/http/chain.ts';
 import { type NodeHost, serveNode } from '../../functions/http/host-node.ts';
+import { createSharedCapacity } from '../../functions/http/shared-capacity.ts';
 import { ManualWorld } from '../support/manual-world.ts';
 import { echoHandlers, echoOptions, systemWorld } from './fixture/echo.ts';
 import { expectProblem, RawConnection, request, send } from './fixture/raw-client.ts';

@@ -35,7 +35,7 @@ test('large answers become results one by one, with turns of the event loop for 
   const ask = async (principal: string) => {
     const caller = { kind: 'workload', principal } as const;
     const capacity = new RequestCapacity(shared, requestOf());
-    capacity.open(caller);
+    capacity.books.open(caller.principal);
     const context = { caller, capacity: capacity.ofCall, matched: () => {} } as unknown as McpContext;
     const entry = operations.queryRecords;
     const { text } = await callAs(service as unknown as ServiceOperations, entry, {}, context);

@@ -1,7 +1,8 @@
 import type { OperationEntry } from '../../../contracts/operation.ts';
 import { type Answer, isByteIterable } from '../../http/answer.ts';
 import { fixedBytesOf } from '../../http/fixed-document.ts';
-import type { CallOperation, InProcessContext, InProcessInput } from '../../http/in-process.ts';
+import type { CallOperation, InProcessInput } from '../../http/in-process.ts';
+import type { RequestBooks } from '../../http/request-books.ts';
 import { chargeRefusal } from '../../http/weighed.ts';
 import type { Authorizer } from '../../identity/authorizer.ts';
 import type { Caller } from '../../identity/caller.ts';
@@ -9,7 +10,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { callerTo, type McpCaller } from '../caller.ts';
-import type { McpCapacity, McpContext } from '../catalog.ts';
+import type { McpContext } from '../catalog.ts';
 
 /** The operations behind the endpoint, called in process as the caller and by the rules of REST. */
 export interface ServiceOperations {
@@ -56,38 +57,30 @@ export async function callAs(
   const known = await callerTo(caller, entry);
   if (known === null) throw new ServiceError('permission_denied', 'The caller may not do this.');
   await capacity?.permit(entry.rateClass);
-  await capacity?.turnOf(entry.id);
+  const books = capacity?.books;
+  await books?.turnOf(entry.id);
   const answer = await call(entry.id, input, known, {
     correlationId,
     signal,
     ...(draining === undefined ? {} : { draining }),
-    ...holdsOf(entry, capacity),
+    ...books?.holdsOf(entry.id),
   }).catch((error: unknown) => {
     chargeRefusal(error, (permits) => capacity?.chargeTo(entry.rateClass, permits));
     throw error;
   });
-  const turn = capacity?.turnOf(entry.id) ?? null;
+  const turn = books?.turnOf(entry.id) ?? null;
   if (turn !== null) await turn;
   // At once, so that no other call has the same turn.
-  return { answer, known, text: heldTextOf(answer, entry, capacity) };
-}
-
-function holdsOf({ id }: OperationEntry, capacity: McpCapacity | undefined): Partial<InProcessContext> {
-  if (capacity === undefined) return {};
-  const hold = (bytes: number): void => {
-    capacity.hold(bytes);
-    capacity.spent(id, bytes);
-  };
-  return { hold, grow: capacity.hold };
+  return { answer, known, text: heldTextOf(answer, entry, books) };
 }
 
 /** The text is written for a result, which holds it about twice: as it is, and as values. */
-function heldTextOf(answer: Answer, { id, mutation }: OperationEntry, capacity?: McpCapacity): string {
+function heldTextOf(answer: Answer, { id, mutation }: OperationEntry, books?: RequestBooks): string {
   const fixed = fixedTextOf(answer);
   const text = fixed ?? textOf(answer);
   // Only a read is refused for it: what a write did is done.
-  if (fixed === null && mutation === 'read') capacity?.hold(text.length);
-  capacity?.spent(id, 2 * text.length);
+  if (fixed === null && mutation === 'read') books?.take(text.length);
+  books?.spent(id, 2 * text.length);
   return text;
 }
 

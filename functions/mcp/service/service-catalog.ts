@@ -139,7 +139,7 @@ function resourceOf(
       const { answer, text } = await callAs(parts, entry, {}, context);
       const isFixed = isFixedDocument(answer.body);
       // A document that never changes is the same for all callers; it costs what its bytes cost to send.
-      if (isFixed) context.capacity?.charge(Math.floor(text.length / PERMIT_BYTES));
+      if (isFixed) context.capacity?.books.charge(Math.floor(text.length / PERMIT_BYTES));
       return {
         resultType: 'complete',
         contents: [{ uri: definition.uri, mimeType: definition.mimeType ?? 'application/json', text }],

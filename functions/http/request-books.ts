@@ -1,0 +1,103 @@
+import type { Flight } from './bytes-in-flight.ts';
+import type { Load, Slot } from './class-line.ts';
+import type { RawResponse } from './message.ts';
+import type { SharedCapacity } from './shared-capacity.ts';
+import { type Charge, chargeRefusal } from './weighed.ts';
+
+/** What one request takes of the capacity of the process, over REST and over MCP: each book is kept here alone. */
+export class RequestBooks {
+  readonly #shared: SharedCapacity;
+  readonly #addressOf: () => string;
+  readonly #signal: AbortSignal;
+  #callerName: string | null = null;
+  #flight: Flight | null = null;
+  #slot: Slot | null = null;
+  /** The class whose permits further work takes; `null` for none. */
+  rateClass: string | null = null;
+
+  /** `addressOf` gives the source address, which is known once the headers are. */
+  constructor(shared: SharedCapacity, addressOf: () => string, signal: AbortSignal) {
+    this.#shared = shared;
+    this.#addressOf = addressOf;
+    this.#signal = signal;
+  }
+
+  /** Takes further permits, for work that has begun. */
+  readonly charge: Charge = (permits) => this.#shared.limits.charge(this.rateClass, this.#addressOf, permits);
+
+  /** What a refusal costs beside the permit of its request. */
+  chargeRefusal(error: unknown): void {
+    chargeRefusal(error, this.charge);
+  }
+
+  /** Takes a place at work, and waits for one where none is free: `undefined` for at once. Rejects with `overloaded`. */
+  enter(load: Load, arrivedAt: number): Promise<void> | undefined {
+    const source = this.#addressOf();
+    const entered = this.#shared.line.enter({ ...load, source, arrivedAt, signal: this.#signal });
+    if (entered instanceof Promise)
+      return entered.then((slot) => {
+        this.#slot = slot;
+      });
+    this.#slot = entered;
+    return undefined;
+  }
+
+  /** The body has arrived. */
+  received(): void {
+    this.#slot?.received();
+  }
+
+  /** Gives the place at work to another request. */
+  leave(): void {
+    this.#slot?.leave();
+  }
+
+  /** Begins to count the bytes of the caller. */
+  open(principal: string | null): void {
+    this.#callerName = principal ?? this.#addressOf();
+    this.#flight = this.#shared.bytes.open(this.#callerName);
+  }
+
+  /** Counts bytes before they are held; throws where too many are under way. */
+  readonly take = (bytes: number): void => this.#flight?.take(bytes);
+
+  /** How a handler counts what its answer will hold. */
+  holdsOf(operation: string): {
+    readonly hold: (bytes: number) => void;
+    readonly grow: (bytes: number) => void;
+  } {
+    const hold = (bytes: number): void => {
+      this.take(bytes);
+      this.spent(operation, bytes);
+    };
+    return { hold, grow: this.take };
+  }
+
+  /** A promise to wait for before an answer of the operation is read or written: large ones are made one by one. */
+  turnOf(operation: string): Promise<void> | null {
+    return this.#shared.large.turnOf(this.#callerName ?? this.#addressOf(), operation);
+  }
+
+  /** Counts bytes that this turn of the event loop has read or written for an answer of the operation. */
+  spent(operation: string, bytes: number): void {
+    this.#shared.large.spent(operation, bytes);
+  }
+
+  /**
+   * From now on the request holds its answer alone. Only one that changed nothing is refused for it: what a write did is done.
+   * Returns the bytes that were written for it.
+   */
+  holdAnswer({ body, shared }: RawResponse, mayRefuse: boolean): number {
+    this.#flight?.release();
+    if (shared === true) return 0;
+    const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
+    if (mayRefuse) this.take(bytes);
+    else this.#flight?.count(bytes);
+    return bytes;
+  }
+
+  /** The request holds no bytes any more. */
+  release(): void {
+    this.#flight?.release();
+  }
+}
