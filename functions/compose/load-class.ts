@@ -14,7 +14,7 @@ const LEASE: ReadonlySet<string> = new Set([
   'releaseCanonicalOutbox',
 ]);
 
-/** Reads of many records, and calls that only begin more work. */
+/** Lists, exports and imports, judgements of many records, and calls that only begin more work. */
 const BULK =
   /^(?:list|export|import|restore|inspect|evaluate|compare|summarize|prune|reconcile|preflight|probe|apply|qualify|doctor)|Job$|Batch$|Doctor$/;
 /** Cancelling a job, and looking at one. */
@@ -30,13 +30,18 @@ const WAITING_GROUPS: ReadonlySet<string> = new Set([
 ]);
 const WAITING: ReadonlySet<string> = new Set([
   'getExecutionRun',
+  'getExecutionRunArtifact',
   'leaseCanonicalOutbox',
   'leaseExternalExecutionRun',
+  'putExternalExecutionLeaseArtifact',
+  'raiseExecutionEvent',
+  'receiveDelivery',
   'searchRecords',
+  'startExecutionRun',
 ]);
 
 /** Decide whether the process is restarted, which would help no caller. */
-const PROBES: ReadonlySet<string> = new Set(['getHealth', 'getReadiness']);
+const PROBES: ReadonlySet<string> = new Set(['getHealth', 'getReadiness', 'getWorkerHealth']);
 
 /** `null`: the request is always served. */
 export function loadOf({ id, group, authorizationClass }: OperationEntry): Load | null {

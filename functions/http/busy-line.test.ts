@@ -7,9 +7,9 @@ const never = new AbortController().signal;
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Turns of the event loop come when the test asks for one. */
-function manualTurns() {
+function manualTurns({ clock } = new ManualWorld()) {
   let callbacks: (() => void)[] = [];
-  const line = createBusyLine((callback) => callbacks.push(callback));
+  const line = createBusyLine(clock, (callback) => callbacks.push(callback));
   const turn = async () => {
     const now = callbacks;
     callbacks = [];
@@ -21,7 +21,7 @@ function manualTurns() {
 
 function limiterOf(permitLimit: number) {
   const world = new ManualWorld();
-  const { line, turn } = manualTurns();
+  const { line, turn } = manualTurns(world);
   const settings = { permitLimit, windowSeconds: 60, queueLimit: 0 };
   const limiter = createRateLimiter('execution', settings, {
     clock: world.clock,
@@ -51,6 +51,21 @@ test('one request starts in each turn, in the order of arrival', async () => {
   void line.turn().then(() => started.push(4));
   await turn();
   expect([started, line.waiting]).toEqual([[1, 2, 3, 4], 0]);
+});
+
+test('where turns are long, a request waits for 250 ms at most', async () => {
+  const world = new ManualWorld();
+  const { line, turn } = manualTurns(world);
+  const started: number[] = [];
+  const ask = (n: number) => void line.turn().then(() => started.push(n));
+  for (const n of [1, 2, 3]) ask(n);
+  world.advance(200);
+  for (const n of [4, 5]) ask(n);
+  world.advance(50);
+  await turn();
+  expect(started).toEqual([1, 2, 3]);
+  await turn();
+  expect(started).toEqual([1, 2, 3, 4]);
 });
 
 test('addresses that spend an eighth of their window at once wait in one line, others do not', async () => {

@@ -1,3 +1,5 @@
+import type { Clock } from '../kernel/world.ts';
+
 /**
  * Requests of addresses that spend their permits faster than the window gives them. One of them starts in each turn of the
  * event loop, so that a request of another address waits for one of them at most, not for all that have arrived.
@@ -9,13 +11,21 @@ export interface BusyLine {
   readonly waiting: number;
 }
 
+/** Turns are long where the process has too much to do: then the line of all requests decides, which knows how long each may wait. */
+const WAIT_MS_MAX = 250;
+
 /** `nextTurn` calls back when the event loop has looked for new requests. */
-export function createBusyLine(nextTurn: (callback: () => void) => void = setImmediate): BusyLine {
-  const line: (() => void)[] = [];
+export function createBusyLine(
+  clock: Clock,
+  nextTurn: (callback: () => void) => void = setImmediate,
+): BusyLine {
+  const line: { readonly start: () => void; readonly since: number }[] = [];
   const next = (): void => {
-    const start = line.shift();
+    const old = clock.now() - WAIT_MS_MAX;
+    const young = line.findIndex(({ since }) => since > old);
+    const started = line.splice(0, young < 0 ? line.length : Math.max(1, young));
     if (line.length > 0) nextTurn(next);
-    start?.();
+    for (const { start } of started) start();
   };
   return {
     get waiting() {
@@ -23,7 +33,7 @@ export function createBusyLine(nextTurn: (callback: () => void) => void = setImm
     },
     turn() {
       return new Promise((resolve) => {
-        line.push(resolve);
+        line.push({ start: resolve, since: clock.now() });
         if (line.length === 1) nextTurn(next);
       });
     },

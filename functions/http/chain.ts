@@ -34,9 +34,9 @@ export function createChain(options: ChainOptions, shared = createSharedCapacity
 function createRefuseEarly(options: ChainOptions, { line }: Parts): NonNullable<Chain['refuseEarly']> {
   return (head) => {
     if (!line.mayRefuse('usual') || options.overload?.mayBeServedFirst(head.target) !== false) return null;
-    if (rawField(head, 'origin') !== undefined) return null;
+    if (rawField(head, 'origin') !== undefined || !head.isSmall()) return null;
     const { trustedProxyHops = 0 } = options;
-    const forwarded = trustedProxyHops > 0 ? rawField(head, 'x-forwarded-for') : undefined;
+    const forwarded = trustedProxyHops > 0 ? joinedField(head, 'x-forwarded-for') : undefined;
     const refusal = line.refusalFor('usual', sourceAddress(head.socketAddress, forwarded, trustedProxyHops));
     if (refusal === null) return null;
     const correlationId = correlationIdOf(rawField(head, 'x-correlation-id'), options.world.random);
@@ -61,7 +61,7 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
     let failure: Failure | null = null;
     try {
       state.correlationId = correlationIdOf(rawField(request, 'x-correlation-id'), options.world.random);
-      response = await serve(options, parts, state, arrivedAt);
+      response = await serve(options, parts, state);
     } catch (error) {
       const problem = problemOf(error, state.correlationId);
       state.books.release();
@@ -119,12 +119,7 @@ function assemble(options: ChainOptions, shared: SharedCapacity): Parts {
   };
 }
 
-async function serve(
-  options: ChainOptions,
-  parts: Parts,
-  state: State,
-  arrivedAt: number,
-): Promise<RawResponse> {
+async function serve(options: ChainOptions, parts: Parts, state: State): Promise<RawResponse> {
   const { books } = state;
   const request = weighedRequest(state.exchange.request, books.charge);
   const received = await parts.receive(state.exchange);
@@ -133,7 +128,7 @@ async function serve(
   const { entry, route, params } = match;
   books.rateClass = entry.rateClass;
   const load = parts.loads.get(entry.id) ?? null;
-  const entered = load === null ? undefined : books.enter(load, arrivedAt);
+  const entered = load === null ? undefined : books.enter(load);
   if (entered !== undefined) await entered;
   const caller = await options.authenticator.authenticate(headers, entry);
   state.caller = caller;
@@ -152,7 +147,7 @@ async function serve(
         ? readFrom(request)
         : readFreeOfCharge(state.exchange.request, books.charge, judge, readFrom));
       state.streams = streamsOf(body);
-      books.received();
+      await books.received();
       await books.turnOf(entry.id);
       return { query: input, body };
     },
@@ -164,6 +159,7 @@ async function serve(
       fields: () => fieldsOf(request),
       settled: (end) => state.ends.push(end),
       ...books.holdsOf(entry.id),
+      aside: books.aside,
       ...(request.draining === undefined ? {} : { draining: request.draining }),
     },
   });
@@ -211,7 +207,13 @@ function* fieldsOf({ rawHeaders }: RawRequest): Generator<readonly [string, stri
     yield [(rawHeaders[at] ?? '').toLowerCase(), rawHeaders[at + 1] ?? ''];
 }
 
-function rawField({ rawHeaders }: RequestHead, name: string): string | undefined {
+/** A field that was sent several times is one list. */
+function joinedField({ rawHeaders }: RequestHead, name: string): string | undefined {
+  const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
+  return values.length === 0 ? undefined : values.join(',');
+}
+
+function rawField({ rawHeaders }: Pick<RequestHead, 'rawHeaders'>, name: string): string | undefined {
   const at = rawHeaders.findIndex((field, index) => index % 2 === 0 && field.toLowerCase() === name);
   return at < 0 ? undefined : rawHeaders[at + 1];
 }

@@ -11,16 +11,16 @@ export interface Load {
 
 /** The place of one request at work. */
 export interface Slot {
-  /** The body has arrived. */
-  readonly received: () => void;
+  /** The body has arrived. Returns whether the request has lost its place meanwhile, and has to enter again. */
+  readonly received: () => boolean;
+  /** The request only waits from now on: its place is free for another. */
+  readonly aside: () => void;
   readonly leave: () => void;
 }
 
 export interface LineRequest extends Load {
   /** The source address, as the rate limit counts it. */
   readonly source: string;
-  /** In milliseconds since 1970. */
-  readonly arrivedAt: number;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
@@ -28,7 +28,8 @@ export interface LineRequest extends Load {
 export interface Waiting extends LineRequest {
   readonly start: (slot: Slot) => void;
   readonly refuse: (error: ServiceError) => void;
-  isGone: boolean;
+  /** Since when it has waited, in milliseconds since 1970. */
+  readonly since: number;
 }
 
 export const loadClasses = ['lease', 'usual', 'bulk'] as const satisfies readonly LoadClass[];
@@ -49,10 +50,12 @@ export const classRules: Readonly<Record<LoadClass, ClassRules>> = {
 /** A line that becomes empty within this time is a burst, and its requests may wait for longer. */
 const STANDING_MS = 2_000;
 const BURST_FACTOR = 3;
-/** So many may always wait: what follows from fewer starts is chance. */
+/** So many may always wait: a few starts do not show how long the others will take. */
 const ALWAYS = 32;
-/** Over all sources: beyond it only sources with less than their share may wait. */
-const WAITING_MAX = 2_048;
+/** How many requests may start before one that waits. */
+const BEFORE_MAX = 2_048;
+/** A class that is kept waiting for long may not take all starts afterwards. */
+const CREDIT_MAX = 26;
 
 /** The requests of one class that wait. Source addresses take turns. */
 export class ClassLine {
@@ -62,15 +65,24 @@ export class ClassLine {
   #count = 0;
   /** Since when requests have waited without a break, in milliseconds since 1970. */
   #since = 0;
-  /** The starts that it has left to other classes. */
-  credit = 0;
+  /** The starts that it has left to other classes, in shares of one start. */
+  #credit = 0;
 
   constructor({ weight, ageMs }: ClassRules) {
     this.weight = weight;
     this.#ageMs = ageMs;
   }
 
-  /** How many requests wait, without those whose client has gone. */
+  /** Of the lines with requests, the one with the highest rank is next. */
+  get rank(): number {
+    return this.#credit + this.weight;
+  }
+
+  /** Another line starts a request, or this one, which then pays the weights of all. */
+  passTurn(paid: number): void {
+    this.#credit = Math.min(this.#credit + this.weight, CREDIT_MAX) - paid;
+  }
+
   get count(): number {
     return this.#count;
   }
@@ -93,26 +105,27 @@ export class ClassLine {
     const own = this.#sources.get(source)?.length ?? 0;
     const sources = this.#sources.size + (own === 0 ? 1 : 0);
     // Sources take turns, so a source with few requests does not wait for all those of another.
-    const before = own * sources;
-    if (before >= WAITING_MAX) return true;
-    return startsPerMs !== null && Math.min(this.#count, before) > this.#mostMs(now) * startsPerMs;
+    const before = Math.min(this.#count, (own + 1) * sources - 1);
+    if (before >= BEFORE_MAX) return true;
+    return startsPerMs !== null && before > this.#mostMs(now) * startsPerMs;
   }
 
   /** The next request of a source that has a place, and the sources behind it one after another. `refuse` gets the old ones. */
   take(
-    hasPlace: (source: string) => boolean,
+    hasPlace: (waiting: Waiting) => boolean,
     now: number,
     refuse: (old: Waiting) => void,
   ): Waiting | undefined {
     for (const [source, requests] of this.#sources) {
       this.#dropOld(requests, now, refuse);
-      const isFree = hasPlace(source);
-      const found = isFree ? requests.shift() : undefined;
-      if (requests.length === 0 || isFree) this.#sources.delete(source);
+      const [first] = requests;
+      if (first !== undefined && !hasPlace(first)) continue;
+      const found = requests.shift();
+      this.#sources.delete(source);
       if (found === undefined) continue;
       // Behind all other sources.
       if (requests.length > 0) this.#sources.set(source, requests);
-      this.leave();
+      this.#leave();
       return found;
     }
     return undefined;
@@ -125,20 +138,28 @@ export class ClassLine {
     }
   }
 
-  /** One request fewer waits. */
-  leave(): void {
+  /** The client has gone: nothing is done for it. */
+  remove(waiting: Waiting): void {
+    const requests = this.#sources.get(waiting.source) ?? [];
+    const at = requests.indexOf(waiting);
+    if (at < 0) return;
+    requests.splice(at, 1);
+    if (requests.length === 0) this.#sources.delete(waiting.source);
+    this.#leave();
+  }
+
+  #leave(): void {
     this.#count -= 1;
-    if (this.#count === 0) this.credit = 0;
+    if (this.#count === 0) this.#credit = 0;
   }
 
   /** From the front of the requests of one source, which is where the oldest are. */
   #dropOld(requests: Waiting[], now: number, refuse: (old: Waiting) => void): void {
     const most = this.#mostMs(now);
     for (let first = requests[0]; first !== undefined; first = requests[0]) {
-      if (!first.isGone && now - first.arrivedAt <= most) return;
+      if (now - first.since <= most) return;
       requests.shift();
-      if (first.isGone) continue;
-      this.leave();
+      this.#leave();
       refuse(first);
     }
   }

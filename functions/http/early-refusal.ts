@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { targetOf } from './bridge.ts';
 import { endsConnection } from './connection-line.ts';
 import type { Chain } from './message.ts';
@@ -12,15 +13,21 @@ export function createEarlyRefusal(
   draining: AbortSignal,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (refuseEarly === undefined) return () => false;
+  /** Connections whose client has not taken the last refusal. */
+  const unfinished = new WeakSet<Socket>();
   return (request, response) => {
     const { rawHeaders, socket } = request;
+    // Answers that close their connection, or that a client does not take, go the usual way, which bounds them.
+    if (draining.aborted || unfinished.has(socket)) return false;
     const refusal = refuseEarly({
       target: targetOf(request),
       rawHeaders,
       socketAddress: socket.remoteAddress ?? '',
+      isSmall: () => isSmall(request),
     });
-    // An answer that closes its connection takes the usual way.
-    if (refusal === null || draining.aborted || !isSmall(request)) return false;
+    if (refusal === null) return false;
+    unfinished.add(socket);
+    response.once('finish', () => unfinished.delete(socket));
     // A problem document is a text in ASCII: head and body leave in one write.
     const body = refusal.body as string;
     response.on('error', () => {});

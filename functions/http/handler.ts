@@ -24,6 +24,8 @@ export interface CallContext {
   readonly settled?: (end: () => void) => void;
   /** Counts bytes that the answer will hold, before the handler reads them; throws where too many are under way. */
   readonly hold?: (bytes: number) => void;
+  /** The call only waits from now on: its place at work is free for another request. */
+  readonly aside?: () => void;
   /** The same for bytes that a handler gathers in turns with other calls, and not in one go. */
   readonly grow?: (bytes: number) => void;
 }

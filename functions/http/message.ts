@@ -61,7 +61,10 @@ export class ByteStream {
 }
 
 /** What is known of a request before its headers are judged. */
-export type RequestHead = Pick<RawRequest, 'target' | 'rawHeaders' | 'socketAddress'>;
+export interface RequestHead extends Pick<RawRequest, 'target' | 'rawHeaders' | 'socketAddress'> {
+  /** Whether the body is small enough to stay unread on a connection that is kept. */
+  readonly isSmall: () => boolean;
+}
 
 export interface Chain {
   (request: RawRequest): Promise<RawResponse>;

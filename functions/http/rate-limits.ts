@@ -27,7 +27,7 @@ type Options = Pick<
 export function createRateLimits(options: Options): RateLimits {
   const { operations, rateLimit, rateLimits = {}, refusalDelayMs = 0, world } = options;
   const delays = createRefusalDelays({ ...refusalDelayDefaults, delayMs: refusalDelayMs }, world.timers);
-  const line = createBusyLine();
+  const line = createBusyLine(world.clock);
   const limiters = new Map<string, RateLimiter>();
   const weighed = new Set<string>();
   const byFirstSegment = new Map<string, string>();

@@ -11,6 +11,7 @@ export class RequestBooks {
   readonly #signal: AbortSignal;
   #callerName: string | null = null;
   #flight: Flight | null = null;
+  #load: Load | null = null;
   #slot: Slot | null = null;
   /** The class whose permits further work takes; `null` for none. */
   rateClass: string | null = null;
@@ -31,9 +32,9 @@ export class RequestBooks {
   }
 
   /** Takes a place at work, and waits for one where none is free: `undefined` for at once. Rejects with `overloaded`. */
-  enter(load: Load, arrivedAt: number): Promise<void> | undefined {
-    const source = this.#addressOf();
-    const entered = this.#shared.line.enter({ ...load, source, arrivedAt, signal: this.#signal });
+  enter(load: Load): Promise<void> | undefined {
+    this.#load = load;
+    const entered = this.#shared.line.enter({ ...load, source: this.#addressOf(), signal: this.#signal });
     if (entered instanceof Promise)
       return entered.then((slot) => {
         this.#slot = slot;
@@ -42,10 +43,15 @@ export class RequestBooks {
     return undefined;
   }
 
-  /** The body has arrived. */
-  received(): void {
-    this.#slot?.received();
+  /** The body has arrived. A request whose body was slow waits for a place again. */
+  received(): Promise<void> | undefined {
+    if (this.#load === null || this.#slot?.received() !== true) return undefined;
+    this.#slot.leave();
+    return this.enter(this.#load);
   }
+
+  /** The request only waits from now on: its place is free for another. */
+  readonly aside = (): void => this.#slot?.aside();
 
   /** Gives the place at work to another request. */
   leave(): void {

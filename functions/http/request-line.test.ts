@@ -25,7 +25,7 @@ function stage(most = 8) {
       slots.set(name, slot);
       if (!name.startsWith('slow')) slot.received();
     };
-    const entered = line.enter({ ...load, source, arrivedAt: world.now, signal });
+    const entered = line.enter({ ...load, source, signal });
     if (!(entered instanceof Promise)) {
       started0(entered);
       return Promise.resolve();
@@ -67,7 +67,7 @@ describe('places at work', () => {
     expect(started.filter((name) => name.startsWith('b'))).toHaveLength(2);
   });
 
-  test('who waits for a body or an event gives its place to another, and takes it back with its body', async () => {
+  test('a request that waits for its body or for an event gives its place to another', async () => {
     const { world, line, enter, turn, started, slots } = stage(8);
     for (const name of named('slow', 6)) void enter(name, usual, 'a');
     for (const name of named('worker', 2)) void enter(name, { loadClass: 'usual', mayWait: true }, 'b');
@@ -79,12 +79,47 @@ describe('places at work', () => {
     await turn();
     // Seven of the eight only wait; the sixth of the others finds the share of its source taken.
     expect(started).toHaveLength(8 + 6);
-    slots.get('slow1')?.received();
+    // With its body a request comes to the line once more, and one that had its body before keeps its place.
+    expect([slots.get('slow1')?.received(), slots.get('slow0')?.received()]).toEqual([true, false]);
     slots.get('next0')?.leave();
     await turn();
-    // The place that was taken back is one that no other gets.
-    expect(started).toHaveLength(8 + 6 + 1);
-    expect(line.waiting).toBe(3);
+    expect([started.length, line.waiting]).toEqual([8 + 6 + 1, 3]);
+  });
+
+  test('calls that wait leave their places at once, and on an idle process none is refused', async () => {
+    const { world, enter, turn, started, refused, slots } = stage(8);
+    for (const name of named('call', 1_000)) {
+      void enter(name, { loadClass: 'usual', mayWait: true });
+      await turn();
+      slots.get(name)?.aside();
+      if (started.length % 100 === 0) world.advance(100);
+    }
+    expect([started.length, refused.length]).toEqual([1_000, 0]);
+  });
+
+  test('where no place is free, those that have waited for long are looked for at once', async () => {
+    const { world, enter, turn, started } = stage(8);
+    for (const name of named('call', 6)) void enter(name, { loadClass: 'usual', mayWait: true });
+    await turn();
+    world.now += 250;
+    void enter('next');
+    expect(started.at(-1)).toBe('next');
+  });
+
+  test('a lease has a place although its address has its share', async () => {
+    const { enter, started } = stage(8);
+    for (const name of named('a', 6)) void enter(name);
+    void enter('heartbeat', { loadClass: 'lease', mayWait: false });
+    expect(started.at(-1)).toBe('heartbeat');
+  });
+
+  test('a clock that was set back keeps no place', async () => {
+    const { world, enter, turn, started } = stage(8);
+    for (const name of named('call', 6)) void enter(name, { loadClass: 'usual', mayWait: true });
+    await turn();
+    world.now -= 3_600_000;
+    void enter('next');
+    expect(started.at(-1)).toBe('next');
   });
 });
 
@@ -97,6 +132,25 @@ describe('the turn of the event loop', () => {
     expect(started).toEqual(['first']);
     await turn();
     expect(started).toEqual(['first', 'second']);
+  });
+
+  test('in the event loop of Node, too, one starts when the one before has done what it can', async () => {
+    const world = new ManualWorld();
+    const line = new RequestLine(world, () => {}, 1_000);
+    let worked = 0;
+    const signal = new AbortController().signal;
+    const work = async () => {
+      await line.enter({ ...usual, source: 'a', signal });
+      for (let step = 0; step < 10; step++) await Promise.resolve();
+      world.now += 5;
+      worked += 1;
+    };
+    const all = [work()];
+    world.now += 20;
+    for (let n = 0; n < 20; n++) all.push(work());
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(worked).toBe(1 + 4);
+    await Promise.all(all);
   });
 
   test('a clock that was set back lets them start in the next turn', async () => {
@@ -153,7 +207,7 @@ describe('refusals', () => {
     await turn();
     slots.get('busy0')?.leave();
     await turn();
-    world.advance(100);
+    world.advance(300);
     await turn();
     return all;
   }
@@ -190,10 +244,10 @@ describe('refusals', () => {
 
   test('a line that stands keeps no request for longer than its class allows', async () => {
     const { world, enter, turn, refused } = await standing(10);
-    world.advance(1_300);
+    world.advance(1_000);
     await turn();
     expect(refused).toEqual([]);
-    world.advance(200);
+    world.advance(300);
     await turn();
     expect(refused).toHaveLength(9);
     for (const name of named('next', 5)) void enter(name);
@@ -211,6 +265,26 @@ describe('refusals', () => {
     void enter('other', usual, 'b');
     await turn();
     expect(refused).not.toContain('other');
+  });
+
+  test('many sources with one request each are bounded and refused as one is', async () => {
+    const { world, enter, turn, refused, line } = stage(8);
+    for (const name of named('busy', 8)) void enter(name, usual, name);
+    for (const name of named('a', 3_000)) void enter(name, usual, name);
+    await turn();
+    expect([line.waiting, refused.length]).toEqual([2_048, 3_000 - 2_048]);
+    world.advance(300);
+    expect(line.refusalFor('usual', 'one more')).toEqual(overloaded);
+  });
+
+  test('a worker comes back for its lease as soon as it may', async () => {
+    const { world, enter, turn, line } = stage(8);
+    for (const name of named('busy', 8)) void enter(name, usual, name);
+    for (const name of named('lease', 40)) void enter(name, { loadClass: 'lease', mayWait: false });
+    await turn();
+    world.advance(300);
+    const seconds = named('', 10).map(() => line.refusalFor('lease', 'a')?.extensions.retryAfterSeconds);
+    expect(new Set(seconds)).toEqual(new Set([1]));
   });
 
   test('nothing is done for a client that has gone', async () => {

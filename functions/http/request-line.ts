@@ -36,23 +36,28 @@ export interface LoopOrder {
 
 const eventLoop: LoopOrder = {
   nextTurn: setImmediate,
-  afterThis: (callback) => process.nextTick(callback),
+  // Node runs all callbacks of `nextTick` before any promise goes on, and from within a promise behind all that do.
+  afterThis: (callback) => queueMicrotask(() => process.nextTick(callback)),
 };
 
 /** For how long requests start in one turn of the event loop, and then as long again from the line. */
 const TURN_MS = 20;
 const TICK_MS = 100;
-/** Who waits so long for its body, an event or a provider takes no work from the others. */
+/** So many ticks show how many requests start. */
+const TICKS_MIN = 3;
+/** A request that waits so long for its body, an event or a provider takes no work from the others. */
 const ASIDE_MS = 250;
 /** The share of the places that one source address may have at work. */
 const SOURCE_SHARE = 3 / 4;
 /** Clients that come back together would make the next overload. */
 const RETRY_AFTER_SECONDS = [1, 2, 3, 4, 5] as const;
+/** A worker may have little time left for what ends its work. */
+const LEASE_RETRY_SECONDS_INDEX = 0;
 
 interface Place extends Slot {
   readonly source: string;
   readonly since: number;
-  /** What the request does may be waiting, so far. */
+  /** Whether the request may be waiting for something outside: for its body at first. */
   waits: boolean;
   isCounted: boolean;
 }
@@ -77,6 +82,8 @@ export class RequestLine {
   /** Starts a millisecond while requests wait; `null` before they have waited for a tick. */
   #startsPerMs: number | null = null;
   #starts = 0;
+  #ticks = 0;
+  #asideAt = 0;
   #tickAt: number | null = null;
   readonly #refusals = RETRY_AFTER_SECONDS.map(refusalOf);
 
@@ -101,7 +108,7 @@ export class RequestLine {
   /** The refusal of a request that would wait too long; `null` for any other. */
   refusalFor(loadClass: LoadClass, source: string): ServiceError | null {
     const now = this.#world.clock.now();
-    return this.#isTooLong(loadClass, source, now) ? this.#refuse(now) : null;
+    return this.#isTooLong(loadClass, source, now) ? this.#refuse(loadClass, now) : null;
   }
 
   /** A place at work, at once where one is free and no request waits. Rejects with `overloaded`. */
@@ -111,23 +118,23 @@ export class RequestLine {
     this.#overload.passed(now);
     this.#turnAt ??= now;
     this.#soon();
-    if (this.waiting === 0 && this.#isInTime(now) && this.#hasPlace(request.source))
+    if (this.waiting === 0 && this.#isInTime(now) && this.#findPlace(request, now)) {
+      if (this.#tickAt !== null) this.#starts += 1;
       return this.#start(request, now);
+    }
     return this.#wait(request, now);
   }
 
   async #wait(request: LineRequest, now: number): Promise<Slot> {
     const { loadClass, source, signal } = request;
     if (signal.aborted) throw this.#refusals[0];
-    if (this.#isTooLong(loadClass, source, now)) throw this.#refuse(now);
+    if (this.#isTooLong(loadClass, source, now)) throw this.#refuse(loadClass, now);
     const line = this.#lines[loadClass];
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
-    const waiting: Waiting = { ...request, start: resolve, refuse: reject, isGone: false };
+    const waiting: Waiting = { ...request, start: resolve, refuse: reject, since: now };
     line.add(waiting, now);
     const gone = (): void => {
-      // Nothing is done for a client that has gone. Its entry stays until its turn comes.
-      waiting.isGone = true;
-      line.leave();
+      line.remove(waiting);
       reject(this.#refusals[0]);
     };
     signal.addEventListener('abort', gone, { once: true });
@@ -144,7 +151,8 @@ export class RequestLine {
     if (!line.mayRefuse) return false;
     const others = this.#nonEmpty().filter((one) => one !== line);
     const share = line.weight / others.reduce((sum, { weight }) => sum + weight, line.weight);
-    const starts = this.#startsPerMs === null ? null : this.#startsPerMs * share;
+    // Where none starts for lack of places, one of a source that has places may start at any moment.
+    const starts = this.#startsPerMs === null ? null : Math.max(this.#startsPerMs * share, 1 / TICK_MS);
     return line.isTooLong(source, starts, now);
   }
 
@@ -160,9 +168,11 @@ export class RequestLine {
       isCounted: true,
       received: () => {
         place.waits = mayWait;
-        if (mayWait || place.isCounted || !this.#atWork.has(place)) return;
-        place.isCounted = true;
-        this.#count(source, 1);
+        return !mayWait && !place.isCounted;
+      },
+      aside: () => {
+        this.#putAside(place);
+        if (this.waiting > 0) this.#soon();
       },
       leave: () => {
         if (!this.#atWork.delete(place)) return;
@@ -182,10 +192,20 @@ export class RequestLine {
     else this.#bySource.delete(source);
   }
 
-  readonly #hasPlace = (source: string): boolean => {
-    const held = this.#bySource.get(source) ?? 0;
-    return this.#counted < this.#most && held < Math.ceil(this.#most * SOURCE_SHARE);
-  };
+  #hasPlace({ loadClass, source }: Pick<LineRequest, 'loadClass' | 'source'>): boolean {
+    if (this.#counted >= this.#most) return false;
+    // Workers behind one address keep their leases while others of the address are at work.
+    if (loadClass === 'lease') return true;
+    return (this.#bySource.get(source) ?? 0) < Math.ceil(this.#most * SOURCE_SHARE);
+  }
+
+  /** Looks among those at work for some that only wait, where no place is free. */
+  #findPlace(request: LineRequest, now: number): boolean {
+    if (this.#hasPlace(request)) return true;
+    if (this.#asideAt === now) return false;
+    this.#putOldAside(now);
+    return this.#hasPlace(request);
+  }
 
   /** A clock that was set back gives no endless turn. */
   #isInTime(now: number): boolean {
@@ -223,20 +243,18 @@ export class RequestLine {
   /** The next request, of the class that has left the most starts to others. */
   #take(now: number): Waiting | undefined {
     const lines = this.#nonEmpty();
-    for (const line of lines.toSorted((a, b) => b.credit + b.weight - a.credit - a.weight)) {
-      const found = line.take(this.#hasPlace, now, this.#dropped(now));
+    const total = lines.reduce((sum, { weight }) => sum + weight, 0);
+    for (const line of lines.toSorted((a, b) => b.rank - a.rank)) {
+      const found = line.take((waiting) => this.#hasPlace(waiting), now, this.#dropped(now));
       if (found === undefined) continue;
-      for (const one of lines) {
-        one.credit += one.weight;
-        line.credit -= one.weight;
-      }
+      for (const one of lines) one.passTurn(one === line ? total : 0);
       return found;
     }
     return undefined;
   }
 
   #dropped(now: number): (old: Waiting) => void {
-    return ({ refuse }) => refuse(this.#refuse(now));
+    return ({ loadClass, refuse }) => refuse(this.#refuse(loadClass, now));
   }
 
   #nextTick(now: number): void {
@@ -246,10 +264,8 @@ export class RequestLine {
 
   #tick(): void {
     const now = this.#world.clock.now();
-    const rate = this.#starts / Math.max(1, now - (this.#tickAt ?? now));
-    this.#startsPerMs = this.#startsPerMs === null ? rate : (this.#startsPerMs + rate) / 2;
-    this.#starts = 0;
-    this.#putAside(now);
+    this.#measure(now);
+    this.#putOldAside(now);
     for (const name of loadClasses) this.#lines[name].sweep(now, this.#dropped(now));
     if (this.waiting > 0) {
       this.#nextTick(now);
@@ -258,19 +274,38 @@ export class RequestLine {
     }
     this.#tickAt = null;
     this.#startsPerMs = null;
+    this.#ticks = 0;
+    this.#starts = 0;
   }
 
-  #putAside(now: number): void {
+  #measure(now: number): void {
+    this.#ticks += 1;
+    if (this.#startsPerMs === null && this.#ticks < TICKS_MIN) return;
+    const ticks = this.#startsPerMs === null ? TICKS_MIN : 1;
+    const rate = this.#starts / Math.max(1, (now - (this.#tickAt ?? now)) * ticks);
+    this.#startsPerMs = this.#startsPerMs === null ? rate : (this.#startsPerMs + rate) / 2;
+    this.#starts = 0;
+  }
+
+  #putOldAside(now: number): void {
+    this.#asideAt = now;
     for (const place of this.#atWork) {
-      if (now - place.since < ASIDE_MS) return;
-      if (!place.waits || !place.isCounted) continue;
-      place.isCounted = false;
-      this.#count(place.source, -1);
+      const held = now - place.since;
+      // Those behind it are younger; one from before the clock was set back is not known to be.
+      if (held >= 0 && held < ASIDE_MS) return;
+      if (place.waits) this.#putAside(place);
     }
   }
 
-  #refuse(now: number): ServiceError {
+  #putAside(place: Place): void {
+    if (!place.isCounted || !this.#atWork.has(place)) return;
+    place.isCounted = false;
+    this.#count(place.source, -1);
+  }
+
+  #refuse(loadClass: LoadClass, now: number): ServiceError {
     this.#overload.refused(now);
+    if (loadClass === 'lease') return this.#refusals[LEASE_RETRY_SECONDS_INDEX] as ServiceError;
     const [drawn = 0] = this.#world.random.bytes(1);
     return this.#refusals[drawn % this.#refusals.length] as ServiceError;
   }

@@ -17,8 +17,8 @@ export interface Caller {
 }
 
 /** In whose name a call waits. Nothing that a request says makes another owner of its caller. */
-export function placeOwnerOf({ kind, principal }: Caller): PlaceOwner {
+export function placeOwnerOf({ kind, principal }: Caller, taken?: () => void): PlaceOwner {
   // Policies compare principals without regard to case.
   const name = `caller ${principal?.toLowerCase() ?? kind}`;
-  return { name, share: limits.waitingCallsPerPrincipalMax };
+  return { name, share: limits.waitingCallsPerPrincipalMax, ...(taken === undefined ? {} : { taken }) };
 }

@@ -2,6 +2,8 @@
 export interface PlaceOwner {
   readonly name: string;
   readonly share: number;
+  /** Called when the place is taken: the call waits from now on. */
+  readonly taken?: () => void;
 }
 
 /** A call without an owner would take from the share of all others. */
@@ -27,6 +29,7 @@ export class WaitingPlaces {
     const isFull = ({ name, share }: PlaceOwner): boolean => this.#of(name) >= share;
     if (this.#all >= this.#most || owners.some(isFull)) return null;
     this.#change(owners, 1);
+    for (const { taken } of owners) taken?.();
     let isLeft = false;
     return {
       leave: () => {

@@ -35,11 +35,15 @@ export class RequestCapacity {
     this.books.rateClass = shared.rateClass;
   }
 
-  /** Takes the permit of the request itself, and then its place at work. */
-  async admit(arrivedAt: number): Promise<void> {
-    await this.#acquire(this.#shared.rateClass, (fields) => this.fields.push(...fields));
+  /** Takes the permit of the request itself. */
+  admit(): Promise<void> {
+    return this.#acquire(this.#shared.rateClass, (fields) => this.fields.push(...fields));
+  }
+
+  /** Takes its place at work. */
+  async enter(): Promise<void> {
     // Any tool may call a provider, or wait for a run.
-    await this.books.enter({ loadClass: 'usual', mayWait: true }, arrivedAt);
+    await this.books.enter({ loadClass: 'usual', mayWait: true });
   }
 
   /** The request, whose body takes further permits while it arrives. */

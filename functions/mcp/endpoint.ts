@@ -51,7 +51,6 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
     const state: State = {
       request,
       correlationId,
-      arrivedAt,
       capacity: options.capacity === undefined ? null : new RequestCapacity(options.capacity, request),
       headers: null,
       caller: null,
@@ -69,7 +68,6 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
 interface State {
   readonly request: RawRequest;
   readonly correlationId: string;
-  readonly arrivedAt: number;
   readonly capacity: RequestCapacity | null;
   headers: Headers | null;
   caller: Caller | null;
@@ -113,7 +111,7 @@ async function answer(
   options: McpEndpointOptions,
   { protocol, cors }: Parts,
 ): Promise<{ readonly response: RawResponse; readonly operation: string; readonly facts?: ReplyFacts }> {
-  const { request, capacity, correlationId, arrivedAt } = state;
+  const { request, capacity, correlationId } = state;
   const described = options.protectedResource;
   const [path] = request.target.split('?', 1);
   const isMetadata = described !== undefined && path === METADATA_PATH;
@@ -121,11 +119,12 @@ async function answer(
   if (![...methods, 'OPTIONS'].includes(request.method)) throw methodNotAllowed(methods);
   const headers = receiveHeaders(request, options);
   state.headers = headers;
-  await capacity?.admit(arrivedAt);
+  await capacity?.admit();
   const preflight = cors.preflight(request.method, headers);
   if (preflight) return { response: preflight, operation: 'mcp preflight' };
   if (request.method === 'OPTIONS') throw methodNotAllowed(methods);
   if (isMetadata) return { response: metadataAnswer(described), operation: 'mcp metadata' };
+  await capacity?.enter();
   judgeHeaders(headers, options);
   const caller = await options.authenticate(headers);
   state.caller = caller;

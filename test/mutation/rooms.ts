@@ -92,12 +92,12 @@ export const rooms: Readonly<Record<string, Room>> = {
   http: {
     files: [
       'functions/http/{answer,byte-allowance,byte-answer,bytes-in-flight,connection-line,correlation,cors}.ts',
-      'functions/http/{fixed-document,foreign-origin,headers,list-headers,message,multipart-head}.ts',
-      'functions/http/{operation-input,parameters,path,path-values,problem,router}.ts',
+      'functions/http/{class-line,fixed-document,foreign-origin,headers,list-headers,message,multipart-head}.ts',
+      'functions/http/{operation-input,overload-log,parameters,path,path-values,problem,router}.ts',
     ],
     tests: [
       'functions/http/{byte-allowance,byte-answer,bytes-in-flight,chain,fixed-document,foreign-origin}.test.ts',
-      'functions/http/{in-process,multipart,parameters,path,path-refusals,problem,router}.test.ts',
+      'functions/http/{in-process,multipart,parameters,path,path-refusals,problem,request-line,router}.test.ts',
     ],
   },
   canonical: {

@@ -51,7 +51,7 @@ beforeEach(async () => {
   }
   await entered(AT_WORK + WAITING);
   // The line has seen that none of them starts.
-  world.advance(100);
+  world.advance(300);
 });
 
 afterEach(async () => {
@@ -84,12 +84,23 @@ test('a further request of the address is refused at once, and its connection ke
   connection.destroy();
 });
 
-test('a request that follows another on its connection is refused behind the answer to that', async () => {
-  const [first] = busy;
-  first?.write(request('GET', `${path}/name`));
-  release();
-  expect((await first?.answer())?.status).toBe(200);
-  expect([200, 503]).toContain((await first?.answer())?.status);
+test('requests that are sent before an answer is read are refused in their order', async () => {
+  const connection = await RawConnection.open(host.address.port);
+  const names = Array.from({ length: 50 }, (_, n) => `of-the-caller-${n}`);
+  connection.write(
+    names.map((name) => request('GET', `${path}/name`, [`X-Correlation-ID: ${name}`])).join(''),
+  );
+  for (const name of names) {
+    const answer = await connection.answer();
+    expect([answer.status, answer.headers['x-correlation-id']]).toEqual([503, name]);
+  }
+  connection.destroy();
+});
+
+test('the address that a proxy adds is the one that is judged, however many fields there are', async () => {
+  // Without a trusted proxy the fields are text of the caller.
+  const fields = ['X-Forwarded-For: 127.0.0.9', 'X-Forwarded-For: 127.0.0.8'];
+  expectProblem(await ask(request('GET', `${path}/name`, fields)), 503, 'overloaded');
 });
 
 test('another address is served', async () => {

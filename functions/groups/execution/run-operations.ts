@@ -64,12 +64,12 @@ function startableBy(
 
 export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'getExecutionRun'> {
   const { runtime } = dependencies;
-  return async ({ params: { runId }, query }, { caller, signal, draining }) => {
+  return async ({ params: { runId }, query }, { caller, signal, draining, aside }) => {
     const guard = guardOf(dependencies, caller, 'read_run');
     const look = async (known: Run | null) => {
       const run = known ?? (await requireRun(runtime, runId));
       guard(run);
-      return { value: run, done: isTerminal(run.status), owners: waitOwners(caller, run) };
+      return { value: run, done: isTerminal(run.status), owners: waitOwners(caller, run, aside) };
     };
     const waitMs = Math.ceil((query.waitSeconds ?? 0) * 1_000);
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
@@ -82,8 +82,8 @@ export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'g
 }
 
 /** A caller of many tenants leaves places to each; one that may name tenants at will has no more than its own share. */
-function waitOwners(caller: Caller, run: Run): PlaceOwners {
-  const own = placeOwnerOf(caller);
+function waitOwners(caller: Caller, run: Run, aside?: () => void): PlaceOwners {
+  const own = placeOwnerOf(caller, aside);
   const tenant = slotOwner(run);
   if (tenant === null) return [own];
   return [own, { name: `tenant ${tenant}`, share: limits.executionRunWaitingCallsPerTenantMax }];

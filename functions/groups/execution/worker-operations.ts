@@ -36,7 +36,7 @@ export function leaseExternalExecutionRun(
   dependencies: ExecutionDependencies,
 ): Handler<'leaseExternalExecutionRun'> {
   const { runtime, access } = dependencies;
-  return async ({ body }, { caller, signal, draining, now }) => {
+  return async ({ body }, { caller, signal, draining, now, aside }) => {
     const workerId = identifier(body.workerId, '/workerId');
     const handlerIds = body.handlerIds.map((id, index) => identifier(id, `/handlerIds/${index}`));
     if (new Set(handlerIds).size < handlerIds.length)
@@ -53,7 +53,7 @@ export function leaseExternalExecutionRun(
     };
     const wanted = body.runId?.trim() || null;
     const waitMs = Math.ceil((body.waitSeconds ?? 0) * 1_000);
-    const waits = waitMs === 0 ? null : { waitMs, owner: placeOwnerOf(caller) };
+    const waits = waitMs === 0 ? null : { waitMs, owner: placeOwnerOf(caller, aside) };
     // A stopping server answers its waiting callers at once.
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
     const run =

@@ -26,7 +26,7 @@ const TOKEN_SEED_BYTES = 32;
 /** Leases due events of the tenant, earliest first; an empty list where none is due within the time the call may wait. */
 export function leaseCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'leaseCanonicalOutbox'> {
   const { waits, world } = dependencies;
-  return async ({ params: { tenantId }, body }, { caller, now, signal, draining }) => {
+  return async ({ params: { tenantId }, body }, { caller, now, signal, draining, aside }) => {
     const wish: LeaseWish = {
       tenantId,
       consumerId: identifier(body.consumerId, '/consumerId'),
@@ -41,7 +41,7 @@ export function leaseCanonicalOutbox(dependencies: CanonicalDependencies): Handl
     const look = () => leaseDue(dependencies, wish, world.clock.now());
     // A server that stops has its waiting callers answered at once, as if their time were over.
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
-    const wait = { ...wish, waitMs, signal: ended, caller: placeOwnerOf(caller) };
+    const wait = { ...wish, waitMs, signal: ended, caller: placeOwnerOf(caller, aside) };
     return { status: 200, body: await waits.find(wait, look) };
   };
 }
