@@ -21,8 +21,8 @@ const LEASES = 20;
 const KINDS: readonly Kind[] = ['heartbeat', 'read', 'commit', 'list'];
 
 /**
- * Three times the requests that the server can answer, in an open loop: each is due at its moment, whatever became of those
- * before. Clients and server share the machine's cores.
+ * Three times the requests that the server can answer, in an open loop: each is due at its moment, also where those before
+ * it have no answer. Clients and server share the machine's cores.
  */
 export async function benchOverload({ seconds }: BenchOptions, isQuick: boolean): Promise<object> {
   const server = await BenchServer.start([UNCHECKED, 'ExecutionRuntime:ExternalHandlers:0:HandlerId=work']);

@@ -3,7 +3,6 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import type { ClientOptions, World } from '../src/index.ts';
 import { SvcClient } from '../src/index.ts';
-import { machine } from '../src/world.ts';
 
 /** A request as received by a server on a socket. */
 export interface SeenRequest {
@@ -21,7 +20,15 @@ export class Stage implements AsyncDisposable {
   readonly address: string;
   readonly seen: SeenRequest[] = [];
   /** The time of the machine, with retry budgets of its own: no other test shares them. */
-  readonly #world: World = { ...machine, retryTokens: new Map() };
+  readonly #world: World = {
+    now: () => performance.timeOrigin + performance.now(),
+    random: () => Math.random(),
+    after: (delayMs, callback) => {
+      const timer = setTimeout(callback, delayMs);
+      return () => clearTimeout(timer);
+    },
+    retryTokens: new Map(),
+  };
   readonly #listeners: ((text: string) => void)[] = [];
   readonly #server: ReturnType<typeof createServer>;
 
