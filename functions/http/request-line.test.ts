@@ -12,10 +12,12 @@ function stage(most = 8) {
   const world = new ManualWorld();
   const lines: LogEvent[] = [];
   const turns: (() => void)[] = [];
-  const line = new RequestLine(world, (event) => lines.push(event), most, {
-    nextTurn: (callback) => turns.push(callback),
-    afterThis: (callback) => callback(),
-  });
+  const line = new RequestLine(
+    world,
+    (event) => lines.push(event),
+    most,
+    (callback) => turns.push(callback),
+  );
   const started: string[] = [];
   const refused: string[] = [];
   const slots = new Map<string, Slot>();
@@ -132,25 +134,6 @@ describe('the turn of the event loop', () => {
     expect(started).toEqual(['first']);
     await turn();
     expect(started).toEqual(['first', 'second']);
-  });
-
-  test('in the event loop of Node, too, one starts when the one before has done what it can', async () => {
-    const world = new ManualWorld();
-    const line = new RequestLine(world, () => {}, 1_000);
-    let worked = 0;
-    const signal = new AbortController().signal;
-    const work = async () => {
-      await line.enter({ ...usual, source: 'a', signal });
-      for (let step = 0; step < 10; step++) await Promise.resolve();
-      world.now += 5;
-      worked += 1;
-    };
-    const all = [work()];
-    world.now += 20;
-    for (let n = 0; n < 20; n++) all.push(work());
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(worked).toBe(1 + 4);
-    await Promise.all(all);
   });
 
   test('a clock that was set back lets them start in the next turn', async () => {

@@ -13,7 +13,7 @@ import {
 import { OverloadLog } from './overload-log.ts';
 
 /**
- * The requests at work in a process are bounded, and so is the time for which requests start in one turn of the event loop.
+ * The requests at work in a process are bounded, and so is the time for which arriving requests start in one turn of the event loop.
  * Further ones wait in a line of their class. A request that would wait longer than its class allows is refused at once: a line
  * that only grows would answer every request too late.
  *
@@ -26,21 +26,7 @@ export interface LineWorld {
   readonly random: RandomSource;
 }
 
-/** The order of the event loop. */
-export interface LoopOrder {
-  /** Calls back when the loop has looked for new requests. */
-  readonly nextTurn: (callback: () => void) => unknown;
-  /** Calls back behind all that can go on without waiting for anything outside. */
-  readonly afterThis: (callback: () => void) => unknown;
-}
-
-const eventLoop: LoopOrder = {
-  nextTurn: setImmediate,
-  // Node runs all callbacks of `nextTick` before any promise goes on, and from within a promise behind all that do.
-  afterThis: (callback) => queueMicrotask(() => process.nextTick(callback)),
-};
-
-/** For how long requests start in one turn of the event loop, and then as long again from the line. */
+/** For how long requests that arrive start at once in one turn of the event loop; the others of the turn wait for its end. */
 const TURN_MS = 20;
 const TICK_MS = 100;
 /** So many ticks show how many requests start. */
@@ -65,7 +51,8 @@ interface Place extends Slot {
 export class RequestLine {
   readonly #world: LineWorld;
   readonly #most: number;
-  readonly #loop: LoopOrder;
+  /** Calls back when the event loop has looked for new requests. */
+  readonly #nextTurn: (callback: () => void) => unknown;
   readonly #overload: OverloadLog;
   /** In the order in which they started. */
   readonly #atWork = new Set<Place>();
@@ -88,11 +75,16 @@ export class RequestLine {
   readonly #refusals = RETRY_AFTER_SECONDS.map(refusalOf);
 
   /** `most`: how many requests may be at work; `Infinity` for no line at all. */
-  constructor(world: LineWorld, log: Log, most: number, loop: LoopOrder = eventLoop) {
+  constructor(
+    world: LineWorld,
+    log: Log,
+    most: number,
+    nextTurn: (callback: () => void) => unknown = setImmediate,
+  ) {
     this.#world = world;
     this.#overload = new OverloadLog(log);
     this.#most = most;
-    this.#loop = loop;
+    this.#nextTurn = nextTurn;
   }
 
   /** How many requests wait. */
@@ -217,27 +209,24 @@ export class RequestLine {
   #soon(): void {
     if (this.#isDue) return;
     this.#isDue = true;
-    this.#loop.nextTurn(() => {
+    this.#nextTurn(() => {
       this.#isDue = false;
-      this.#turnAt = this.waiting > 0 ? this.#world.clock.now() : null;
-      if (this.waiting > 0) this.#startNext();
+      this.#turnAt = null;
+      if (this.waiting > 0) this.#startWaiting(this.#world.clock.now());
     });
   }
 
-  /** One after another: a request does most of its work before it waits for anything, so only then is its time known. */
-  #startNext(): void {
-    const now = this.#world.clock.now();
-    const inTime = this.#isInTime(now);
-    const next = inTime && this.#counted < this.#most ? this.#take(now) : undefined;
-    if (next === undefined) {
-      this.#turnAt = null;
-      // Where only places are missing, the request that leaves one goes on.
-      if (this.waiting > 0 && !inTime) this.#soon();
-      return;
+  /**
+   * As many as there are places: commits of one turn reach the disk together, so few starts in a turn cost more than a long turn.
+   * Where places are missing, the request that leaves one goes on.
+   */
+  #startWaiting(now: number): void {
+    while (this.waiting > 0 && this.#counted < this.#most) {
+      const next = this.#take(now);
+      if (next === undefined) return;
+      this.#starts += 1;
+      next.start(this.#start(next, now));
     }
-    this.#starts += 1;
-    next.start(this.#start(next, now));
-    this.#loop.afterThis(() => this.#startNext());
   }
 
   /** The next request, of the class that has left the most starts to others. */
