@@ -17,7 +17,7 @@ import { OverloadLog } from './overload-log.ts';
  * Further ones wait in a line of their class. A request that would wait longer than its class allows is refused at once: a line
  * that only grows would answer every request too late.
  *
- * Where turns were not short, requests would wait in the sockets, of which the process knows neither the number nor the age.
+ * Without that bound, requests would wait in the sockets, of which the process knows neither the number nor the age.
  */
 
 export interface LineWorld {
@@ -37,8 +37,6 @@ const ASIDE_MS = 250;
 const SOURCE_SHARE = 3 / 4;
 /** Clients that come back together would make the next overload. */
 const RETRY_AFTER_SECONDS = [1, 2, 3, 4, 5] as const;
-/** A worker may have little time left for what ends its work. */
-const LEASE_RETRY_SECONDS_INDEX = 0;
 
 interface Place extends Slot {
   readonly source: string;
@@ -140,7 +138,6 @@ export class RequestLine {
 
   #isTooLong(loadClass: LoadClass, source: string, now: number): boolean {
     const line = this.#lines[loadClass];
-    if (!line.mayRefuse) return false;
     const others = this.#nonEmpty().filter((one) => one !== line);
     const share = line.weight / others.reduce((sum, { weight }) => sum + weight, line.weight);
     // Where none starts for lack of places, one of a source that has places may start at any moment.
@@ -294,8 +291,8 @@ export class RequestLine {
 
   #refuse(loadClass: LoadClass, now: number): ServiceError {
     this.#overload.refused(now);
-    if (loadClass === 'lease') return this.#refusals[LEASE_RETRY_SECONDS_INDEX] as ServiceError;
-    const [drawn = 0] = this.#world.random.bytes(1);
+    // A worker may have little time left for what ends its work: the shortest wait.
+    const [drawn = 0] = loadClass === 'lease' ? [] : this.#world.random.bytes(1);
     return this.#refusals[drawn % this.#refusals.length] as ServiceError;
   }
 }
