@@ -15,7 +15,7 @@ import { readQuery } from './parameters.ts';
 import { problemOf } from './problem.ts';
 import { addressOf, createReceive, type Exchange, type Receive } from './receive.ts';
 import { RequestBooks } from './request-books.ts';
-import { type Failure, logRequest } from './request-log.ts';
+import { type AnsweredRequest, type Failure, logRequest } from './request-log.ts';
 import { createRouter } from './router.ts';
 import { createSharedCapacity, type SharedCapacity } from './shared-capacity.ts';
 import { sourceAddress } from './source-address.ts';
@@ -47,10 +47,10 @@ function createRefuseEarly(options: ChainOptions, { line }: Parts): NonNullable<
 
 function createServe(options: ChainOptions, parts: Parts): (request: RawRequest) => Promise<RawResponse> {
   return async (request) => {
-    const arrivedAt = options.world.clock.now();
     const exchange: Exchange = { request, headers: null, entry: null, fields: [] };
     const state: State = {
       exchange,
+      arrivedAt: options.world.clock.now(),
       correlationId: '',
       caller: null,
       books: new RequestBooks(parts, () => addressOf(options, exchange), request.signal),
@@ -71,14 +71,13 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
     }
     state.books.leave();
     // The line says when an overload begins and ends: a line for each refusal would cost more than the refusal.
-    if (failure?.code !== 'overloaded') logRequest(options, { ...state, arrivedAt }, response, failure);
+    if (failure?.code !== 'overloaded') logRequest(options, state, response, failure);
     return finish(parts.cors, state, response);
   };
 }
 
 /** The state of one request on its way through the chain. */
-interface State {
-  readonly exchange: Exchange;
+interface State extends AnsweredRequest {
   correlationId: string;
   caller: Caller | null;
   readonly books: RequestBooks;
@@ -147,8 +146,10 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
         ? readFrom(request)
         : readFreeOfCharge(state.exchange.request, books.charge, judge, readFrom));
       state.streams = streamsOf(body);
-      await books.received();
-      await books.turnOf(entry.id);
+      const again = books.received();
+      if (again !== undefined) await again;
+      const turn = books.turnOf(entry.id);
+      if (turn !== null) await turn;
       return { query: input, body };
     },
     context: {

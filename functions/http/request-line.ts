@@ -38,12 +38,39 @@ const SOURCE_SHARE = 3 / 4;
 /** Clients that come back together would make the next overload. */
 const RETRY_AFTER_SECONDS = [1, 2, 3, 4, 5] as const;
 
-interface Place extends Slot {
+/** One object of one shape for each request: the line is on the path of all of them. */
+class Place implements Slot {
   readonly source: string;
   readonly since: number;
   /** Whether the request may be waiting for something outside: for its body at first. */
-  waits: boolean;
-  isCounted: boolean;
+  waits = true;
+  isCounted = true;
+  readonly #mayWait: boolean;
+  readonly #given: (place: Place, isLeft: boolean) => void;
+
+  constructor(
+    { source, mayWait }: LineRequest,
+    since: number,
+    given: (place: Place, isLeft: boolean) => void,
+  ) {
+    this.source = source;
+    this.since = since;
+    this.#mayWait = mayWait;
+    this.#given = given;
+  }
+
+  received(): boolean {
+    this.waits = this.#mayWait;
+    return !this.#mayWait && !this.isCounted;
+  }
+
+  aside(): void {
+    this.#given(this, false);
+  }
+
+  leave(): void {
+    this.#given(this, true);
+  }
 }
 
 export class RequestLine {
@@ -149,30 +176,18 @@ export class RequestLine {
     return loadClasses.map((name) => this.#lines[name]).filter(({ count }) => count > 0);
   }
 
-  #start({ source, mayWait }: LineRequest, now: number): Slot {
-    const place: Place = {
-      source,
-      since: now,
-      waits: true,
-      isCounted: true,
-      received: () => {
-        place.waits = mayWait;
-        return !mayWait && !place.isCounted;
-      },
-      aside: () => {
-        this.#putAside(place);
-        if (this.waiting > 0) this.#soon();
-      },
-      leave: () => {
-        if (!this.#atWork.delete(place)) return;
-        if (place.isCounted) this.#count(source, -1);
-        if (this.waiting > 0) this.#soon();
-      },
-    };
+  #start(request: LineRequest, now: number): Slot {
+    const place = new Place(request, now, this.#given);
     this.#atWork.add(place);
-    this.#count(source, 1);
+    this.#count(place.source, 1);
     return place;
   }
+
+  readonly #given = (place: Place, isLeft: boolean): void => {
+    this.#putAside(place);
+    if (isLeft && !this.#atWork.delete(place)) return;
+    if (this.waiting > 0) this.#soon();
+  };
 
   #count(source: string, by: number): void {
     this.#counted += by;
