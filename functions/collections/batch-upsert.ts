@@ -20,6 +20,8 @@ export interface LoadJob {
   /** The compact JSON text of the request; read only where there is something left to write. */
   readonly text: () => Promise<string>;
   readonly signal: AbortSignal;
+  /** Called before the transaction that does the rest of the work. Throws where the job was cancelled before. */
+  readonly decide: () => Promise<void>;
   /** The content hash of an import as its admission made it; without it, the import makes it anew from every record. */
   readonly contentHash?: string;
   /** Called after each step with what is done so far. */
@@ -92,9 +94,10 @@ async function batchResultOf(
   return resultOf(collection, requestedIn(ledger), ledger, outcomes);
 }
 
-export function watchOf({ signal, progress }: LoadJob, requested: number) {
+export function watchOf({ signal, decide, progress }: LoadJob, requested: number) {
   return {
     signal,
+    decide,
     moved: (ledger: LoadLedger) => progress(progressOf(ledger, requested)),
   };
 }

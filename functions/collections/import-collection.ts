@@ -118,6 +118,7 @@ async function load(parts: RecordParts, job: ImportJob, known: LoadLedger | null
   await checkLoaded(parts, job, loaded);
   // A cancelled job, or one whose run is executed elsewhere, replaces nothing.
   job.signal.throwIfAborted();
+  await job.decide();
   return flip(parts, job, { incarnation, policy }, loaded);
 }
 

@@ -30,6 +30,8 @@ export interface Load {
 
 export interface LoadWatch {
   readonly signal: AbortSignal;
+  /** Called before the chunk that may be the last, where readers see the records at once. */
+  readonly decide: () => Promise<void>;
   /** Called after each chunk. */
   readonly moved: (ledger: LoadLedger) => Promise<void>;
 }
@@ -48,8 +50,10 @@ export async function loadRecords(
   watch: LoadWatch,
 ): Promise<LoadLedger> {
   let ledger = begun;
+  const isSeen = load.target.loading === undefined;
   while (!isOver(ledger, load.items.length)) {
     watch.signal.throwIfAborted();
+    if (isSeen && load.items.length - ledger.next <= OFFERED_MAX) await watch.decide();
     const outcomes = await writeNext(parts, load, ledger.next);
     ledger = after(ledger, outcomes, load.continueOnError);
     await watch.moved(ledger);

@@ -28,6 +28,8 @@ export interface IngestOptions extends Pick<WriteOptions, 'signal'>, VectorsCall
   readonly pointer?: string;
   /** Of a job, which may be executed again: without it, a second call writes a second time. */
   readonly progress?: IngestProgress;
+  /** Called before anything is written. Throws where the job was cancelled before. */
+  readonly decide?: () => Promise<void>;
 }
 
 export interface Ingested {
@@ -93,7 +95,7 @@ class IngestCall {
   /** `null`: the collection has changed, and a new plan is due. */
   async planAndWrite(): Promise<Ingested | null> {
     const [parts, document] = [this.#parts, this.#document];
-    const { known: shared, progress } = this.#options;
+    const { known: shared, progress, decide } = this.#options;
     const { collection, stored } = await readStored(
       parts,
       this.#space,
@@ -108,6 +110,7 @@ class IngestCall {
     await this.#inTurns(checkRecordSizes(plan, this.#options.pointer));
     if (!document.options.dryRun) {
       if (!(await this.#vectors.complete(plan.chunks))) return null;
+      await decide?.();
       const ledger = await progress?.ledger(collection, plan);
       const kept = keptRecords(plan, stored);
       const options = { ...this.#options, kept, ...(ledger === undefined ? {} : { ledger }) };

@@ -19,7 +19,7 @@ export async function cancel(runtime: Runtime, runId: string, guard: RunGuard, n
     return { change: afterTime(runtime, before, at, (due) => cancelRun(due, at)), result: null };
   });
   if (run === undefined) throw missingRun();
-  if (run.status === 'running') runtime.signalCancellation?.(run.id);
+  if (run.status === 'running' && run.cancellationRequested) runtime.signalCancellation?.(run.id);
   return run;
 }
 

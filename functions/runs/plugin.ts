@@ -48,6 +48,11 @@ export interface RunContext {
   readonly tags: Readonly<Record<string, string>>;
   /** Only for handlers of the service itself. */
   readonly job?: RunJob;
+  /**
+   * Only for handlers of the service itself, before the transaction that others see the effect of. From then on a cancellation has
+   * no effect; where one was requested before, the call ends the run as cancelled.
+   */
+  decide(): Promise<void>;
   /** Aborted when the run is cancelled or this process loses its lease. */
   readonly signal: AbortSignal;
   /** Absent members keep their value. */

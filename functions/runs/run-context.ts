@@ -5,7 +5,7 @@ import { formatUtc } from '../kernel/timestamp.ts';
 import { checkpoint, readCheckpoint } from './checkpoint.ts';
 import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } from './checks.ts';
 import type { Held } from './held.ts';
-import { type RunContext, RunSuspended } from './plugin.ts';
+import { type RunContext, RunFailure, RunSuspended } from './plugin.ts';
 import { putArtifact } from './put-artifact.ts';
 import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
 import type { Run, WaitKind, WaitOutcome } from './run.ts';
@@ -15,7 +15,7 @@ import type { Runtime } from './runtime.ts';
 import { payloadLimit } from './start-request.ts';
 import { checkName } from './text-checks.ts';
 import { waitResult } from './wait-result.ts';
-import { recordEvent, report, wait } from './work.ts';
+import { decide, recordEvent, report, wait } from './work.ts';
 
 export interface Attempt {
   readonly run: Run;
@@ -72,6 +72,12 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
   return {
     async report(progress) {
       await report(runtime, held, checkReport(progress), now());
+    },
+    async decide() {
+      if (await decide(runtime, held, now())) return;
+      throw new RunFailure('cancelled', 'The run was cancelled before its work was done.', {
+        status: 'cancelled',
+      });
     },
     async log(message, options = {}) {
       await recordEvent(runtime, held, checkTrace({ type: 'log', message, ...options }), now());

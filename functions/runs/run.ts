@@ -179,6 +179,8 @@ export interface Run extends Progress {
   readonly startedAt: number | null;
   readonly completedAt: number | null;
   readonly cancellationRequested: boolean;
+  /** The holder of a job has begun to write what others see, so that a cancellation has no effect any more. */
+  readonly decided?: true;
   readonly failureClass: string | null;
   readonly error: string | null;
   readonly result: StoredValue;

@@ -3,6 +3,7 @@ import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
 import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
 import { type Completion, completeRun } from './rules/complete.ts';
+import { decideRun } from './rules/decide.ts';
 import { activeLease, renewLease } from './rules/lease.ts';
 import { releaseRun } from './rules/release.ts';
 import { type Report, reportProgress } from './rules/report.ts';
@@ -45,6 +46,15 @@ export async function report(
     result: null,
   }));
   return present(run);
+}
+
+/** Answers whether the holder may go on: `false` where the run's cancellation was requested before. */
+export async function decide(runtime: Runtime, held: Held, now: number): Promise<boolean> {
+  const { run } = await changeRun(runtime, { runId: held.runId, now }, (before, _, at) => ({
+    change: decideRun(before, held, at),
+    result: null,
+  }));
+  return present(run).decided === true;
 }
 
 export async function recordEvent(

@@ -66,6 +66,7 @@ function jobOf(space: string, text: string, afterChunk: () => Promise<unknown>):
     collection: 'notes',
     text: () => Promise.resolve(text),
     signal: new AbortController().signal,
+    decide: () => Promise.resolve(),
     judgeReplacement: () => undefined,
     async progress() {
       if (isFirst) await afterChunk();

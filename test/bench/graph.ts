@@ -75,6 +75,7 @@ export async function benchGraph(isQuick: boolean): Promise<object> {
           continueOnError: false,
         }),
       signal: new AbortController().signal,
+      decide: () => Promise.resolve(),
       progress: () => Promise.resolve(),
       judgeReplacement: () => undefined,
     });

@@ -30,6 +30,7 @@ function importJob(stage: RecordsStage, given: object, more: Partial<GraphImport
     request: () =>
       Promise.resolve({ ...OPTIONS, continueOnError: false, ...more, envelope: envelopeOf(given) }),
     signal: new AbortController().signal,
+    decide: () => Promise.resolve(),
     progress: () => Promise.resolve(),
     judgeReplacement: () => undefined,
   };

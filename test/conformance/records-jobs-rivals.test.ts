@@ -22,6 +22,7 @@ describe.each([0, 1, 3, 7])('two processes that execute one job at once, %i turn
     collection: 'c',
     text: () => Promise.resolve(text),
     signal: new AbortController().signal,
+    decide: () => Promise.resolve(),
     judgeReplacement: () => undefined,
     progress: () => Promise.resolve(),
   });
@@ -76,6 +77,7 @@ test('a process whose run is over does not flip the name to records that the swe
     collection: 'c',
     text: () => Promise.resolve(JSON.stringify({ snapshot, replaceExisting: true })),
     signal: new AbortController().signal,
+    decide: () => Promise.resolve(),
     judgeReplacement: () => undefined,
     // The process stands still between its last chunk and the flip.
     progress: ({ attempted }) => (attempted === 150 ? held : Promise.resolve()),

@@ -36,6 +36,7 @@ function replacement(stage: RecordsStage, given: Partial<ImportJob> = {}): Impor
     collection: 'c',
     text: () => Promise.resolve(JSON.stringify({ snapshot, replaceExisting: true })),
     signal: new AbortController().signal,
+    decide: () => Promise.resolve(),
     judgeReplacement: () => undefined,
     progress: () => Promise.resolve(),
     ...given,

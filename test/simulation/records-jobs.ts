@@ -55,6 +55,7 @@ export class RecordsJobs {
       collection: load.name,
       text: () => Promise.resolve(load.text),
       signal: new AbortController().signal,
+      decide: () => Promise.resolve(),
       judgeReplacement: () => undefined,
       // Now and then a job takes longer than a retired collection rests.
       progress: () => scheduler.sleep(process, scheduler.random.chance(0.1) ? 900_000 : 0, load.id),

@@ -10,9 +10,11 @@ import { type ArtifactPayload, commitOf } from './artifact-payload.ts';
 const FINAL: ReadonlySet<string> = new Set(['precondition_failed', 'collection_not_found']);
 
 /** Writes the object and its record in one transaction. Another execution writes nothing and answers the same. */
-export async function ingestByJob(objects: ObjectParts, { payload, job }: JobContext): Promise<Json> {
+export async function ingestByJob(objects: ObjectParts, context: JobContext): Promise<Json> {
+  const { payload, job } = context;
   const given = payload as unknown as ArtifactPayload;
   const { collection, externalContextVerified } = given;
+  await context.decide();
   const { key, artifact, receivedAt } = await commitArtifact(objects, job.space, commitOf(given)).catch(
     (error: unknown) => {
       throw isFinal(error) ? new RunFailure('validation', error.message, { cause: error }) : error;

@@ -7,8 +7,10 @@ import type { JobContext } from '../../jobs/job-plugin.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 
 /** Answers the policy as it was first stored. */
-export async function createByJob(records: RecordParts, { payload, job }: JobContext): Promise<Json> {
+export async function createByJob(records: RecordParts, context: JobContext): Promise<Json> {
+  const { payload, job } = context;
   const { policy } = payload as unknown as { readonly policy: PolicyRequest };
+  await context.decide();
   const collection = await createCollection(records, job.space, readPolicy(policy, '/policy'));
   return collection.policy as unknown as Json;
 }
@@ -18,7 +20,9 @@ export async function deleteByJob(records: RecordParts, context: JobContext): Pr
   const { collection } = context.payload as unknown as { readonly collection: string };
   const { space } = context.job;
   const incarnation = await targetOf(records, context, collection);
-  if (incarnation !== null) await removeCollection(records, space, collection, incarnation);
+  if (incarnation === null) return;
+  await context.decide();
+  await removeCollection(records, space, collection, incarnation);
 }
 
 async function targetOf(

@@ -111,6 +111,7 @@ async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Do
       };
     },
     signal: context.signal,
+    decide: () => context.decide(),
     progress: loadReports(clock, context),
     // A caller may have lost the right since the admission.
     judgeReplacement: () => {

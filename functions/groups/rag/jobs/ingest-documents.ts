@@ -54,7 +54,7 @@ export class DocumentIngestion {
   }
 
   async text(text: string): Promise<IngestAnswer> {
-    const answer = await this.#ingest(text, 0, BATCH_CHUNKS_MAX);
+    const answer = await this.#ingest(text, 0, { chunksMax: BATCH_CHUNKS_MAX, isLast: true });
     await this.#reports.done({ attempted: 1, succeeded: 1, failed: 0 }, answer);
     return answer;
   }
@@ -67,7 +67,9 @@ export class DocumentIngestion {
     this.#planned = new RequestRecords();
     let totals = NO_TOTALS;
     for (const [index, item] of items.entries()) {
-      const answer = await this.#item(item, index, BATCH_CHUNKS_MAX - totals.chunkCount);
+      const chunksMax = BATCH_CHUNKS_MAX - totals.chunkCount;
+      const isLast = index === items.length - 1;
+      const answer = await this.#item(item, index, { chunksMax, isLast });
       answers.push(answer);
       if (answer.result !== null) totals = addedTotals(totals, answer.result);
       if (answer.status === 'failed' && continueOnError !== true) break;
@@ -77,10 +79,10 @@ export class DocumentIngestion {
     return batchAnswer(this.#collection, items.length, answers);
   }
 
-  async #item(text: string, index: number, chunksMax: number): Promise<BatchItemAnswer> {
+  async #item(text: string, index: number, place: DocumentPlace): Promise<BatchItemAnswer> {
     const pointer = `/items/${index}`;
     try {
-      const result = await this.#ingest(text, index, chunksMax, pointer);
+      const result = await this.#ingest(text, index, place, pointer);
       const { documentId, partitionKey } = result;
       return { index, documentId, partitionKey, status: 'succeeded', result, error: null };
     } catch (error) {
@@ -91,7 +93,7 @@ export class DocumentIngestion {
     }
   }
 
-  async #ingest(text: string, index: number, chunksMax: number, pointer = ''): Promise<IngestAnswer> {
+  async #ingest(text: string, index: number, place: DocumentPlace, pointer = ''): Promise<IngestAnswer> {
     const { records } = this.#parts;
     const { space } = this.#context.job;
     const startedAt = records.world.clock.now();
@@ -103,14 +105,15 @@ export class DocumentIngestion {
     const ingested = await ingestDocument(records, space, document, {
       embed: (texts) => this.#embed(document, texts),
       known: dryRun ? this.#planned : this.#written,
-      chunksMax,
+      chunksMax: place.chunksMax,
       pointer,
       signal,
       progress: new IngestProgress(records, { space, runId, index }),
+      ...(place.isLast ? { decide: () => this.#context.decide() } : {}),
     });
     if (!dryRun) await inTurns(this.#planned.remember(ingested.plan), records.world.turns.of(space));
-    const place = { runId, index, space, startedAt };
-    return ingestAnswer(ingested.plan, ingested.written?.stamps ?? [], await this.#trace(ingested, place));
+    const traced = { runId, index, space, startedAt };
+    return ingestAnswer(ingested.plan, ingested.written?.stamps ?? [], await this.#trace(ingested, traced));
   }
 
   async #policy(): Promise<CollectionPolicy> {
@@ -137,6 +140,12 @@ export class DocumentIngestion {
   #trace(ingested: Ingested, place: Parameters<typeof traceIngestion>[2]): Promise<JsonObject | null> {
     return traceIngestion(this.#parts, ingested, place);
   }
+}
+
+interface DocumentPlace {
+  readonly chunksMax: number;
+  /** The work of the job is done with this document. */
+  readonly isLast: boolean;
 }
 
 interface Counts {

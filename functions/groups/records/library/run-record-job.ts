@@ -34,6 +34,7 @@ export async function runRecordJob(parts: RecordJobsParts, context: JobContext):
     collection,
     text: () => textOf(parts, payload),
     signal: context.signal,
+    decide: () => context.decide(),
     ...(contentHash === undefined ? {} : { contentHash }),
     progress: loadReports(parts.records.world.clock, context),
   };
