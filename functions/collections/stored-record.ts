@@ -154,7 +154,7 @@ function textIn(head: Head, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-export function stampIn(head: Head): StoredStamp & { readonly updatedAt: string } {
+export function stampIn(head: Head): StoredStamp {
   const { revision, createdAt, updatedAt } = head;
   if (typeof revision !== 'number' || typeof createdAt !== 'string' || typeof updatedAt !== 'string')
     throw new StoreError('corrupt', 'a record has no revision');

@@ -3,6 +3,7 @@ import type { Validator } from '../../contracts/validator.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { JsonText } from '../kernel/json-value-text.ts';
 import { type ByteSelection, matches, StoredBytes, writeBytes } from './byte-answer.ts';
+import { type FaultyItem, faultyItems } from './faulty-items.ts';
 import { fixedBytesOf } from './fixed-document.ts';
 import { ByteStream, RawBody, type RawResponse, sliceBytes } from './message.ts';
 
@@ -22,12 +23,16 @@ export class ContractViolationError extends Error {
   }
 }
 
+/** Takes the faulty items of a list, which is then answered with them. Without it the list is a fault of the service as a whole. */
+export type LeaveIn = (items: readonly FaultyItem[]) => void;
+
 /** Writes an answer. A `validator` checks it against its model first, in the form that goes over the wire. */
 export function writeAnswer(
   entry: OperationEntry,
   answer: Answer,
   validator?: Validator | null,
   selection?: ByteSelection,
+  leaveIn?: LeaveIn,
 ): RawResponse {
   const declared = entry.responses.find((response) => response.status === answer.status);
   const headers = Object.entries(answer.headers ?? {});
@@ -60,7 +65,7 @@ export function writeAnswer(
     };
   }
   if (declared.mediaType === null) return { status: answer.status, headers, body: null, close: false };
-  const write = (value: unknown): string => jsonText(entry, value, validator);
+  const write = (value: unknown): string => jsonText(entry, value, validator, leaveIn);
   const fixed = fixedBytesOf(answer.body, write);
   if (fixed) {
     const raw = new RawBody(declared.mediaType, fixed.content, fixed.etag);
@@ -96,14 +101,23 @@ function writeRaw(
 }
 
 /** The JSON text of an answer. */
-function jsonText(entry: OperationEntry, value: unknown, validator: Validator | null | undefined): string {
+function jsonText(
+  entry: OperationEntry,
+  value: unknown,
+  validator: Validator | null | undefined,
+  leaveIn: LeaveIn | undefined,
+): string {
   const body = value instanceof JsonText ? value.text : JSON.stringify(value);
   if (body === undefined) throw new ContractViolationError(entry.id, 'body');
   // Parsed again, because `undefined` and Date differ in the object from what they are on the wire.
-  if (validator && !validator(parseJson(body))) {
-    // The place in the answer could name a member that a caller chose; the place in the schema cannot.
-    throw new ContractViolationError(entry.id, validator.errors?.[0]?.schemaPath ?? 'schema');
-  }
+  if (!validator) return body;
+  const parsed = parseJson(body);
+  if (validator(parsed)) return body;
+  // The place in the answer could name a member that a caller chose; the place in the schema cannot.
+  const rule = validator.errors?.[0]?.schemaPath ?? 'schema';
+  const items = leaveIn === undefined ? null : faultyItems(parsed, validator);
+  if (items === null) throw new ContractViolationError(entry.id, rule);
+  leaveIn?.(items);
   return body;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { OperationEntry } from '../../contracts/operation.ts';
+import type { ValidatorFault } from '../../contracts/validator.ts';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { echoChain, echoHandlers, echoOperations } from '../../test/wire/fixture/echo.ts';
 import { createApiKeys, hashApiKey } from '../identity/api-keys.ts';
@@ -261,6 +262,41 @@ describe('answers', () => {
     expect((await inject(answering({ name: undefined }), get)).status).toBe(500);
     expect((await inject(answering({}, false), get)).status).toBe(200);
     expect((await inject(answering({ name: 1 }, true, 201), get)).status).toBe(500);
+  });
+
+  test('an item that breaks the model of its list is named, and hides no other', async () => {
+    const validator = Object.assign(
+      (value: unknown): value is unknown => {
+        const { items } = value as { readonly items: readonly { readonly durationMs: number }[] };
+        const at = items.findIndex(({ durationMs }) => durationMs < 0);
+        const place = { instancePath: `/items/${at}/durationMs`, schemaPath: '#/durationMs/minimum' };
+        validator.errors = at < 0 ? [] : [{ ...place, keyword: 'minimum', params: {} }];
+        return at < 0;
+      },
+      { errors: [] as ValidatorFault[] },
+    );
+    const lines: LogEvent[] = [];
+    const body = { items: [-1, 0, 5, -7].map((durationMs, at) => ({ id: `run-${at}`, durationMs })) };
+    const entry = echoOperations['getItem'];
+    if (!entry) throw new Error('the fixture has no getItem');
+    const chain = echoChain({
+      operations: { ...echoOperations, getItem: { ...entry, mutation: 'read' } },
+      handlers: { ...echoHandlers(), getItem: () => Promise.resolve({ status: 200, body }) },
+      validators: {
+        echo: () =>
+          Promise.resolve({ requestValidators: {}, responseValidators: { 'getItem:200': validator } }),
+      },
+      validateResponses: true,
+      log: (line) => lines.push(line),
+    });
+    const answer = await inject(chain, get);
+    expect([answer.status, answer.headers['svc-faulty-items'], answer.json()]).toEqual([200, '0, 3', body]);
+    expect(lines[0]).toMatchObject({
+      severity: 'ERROR',
+      operation: 'getItem',
+      count: 2,
+      failure: 'item 0 (run-0): #/durationMs/minimum\nitem 3 (run-3): #/durationMs/minimum',
+    });
   });
 
   test('a field that the contract names goes out, and another is a fault of ours', async () => {

@@ -1,5 +1,5 @@
 import type { Caller } from '../identity/caller.ts';
-import { writeAnswer } from './answer.ts';
+import { type LeaveIn, writeAnswer } from './answer.ts';
 import type { Judge } from './body.ts';
 import { type BodyReader, readSentBody } from './body-reader.ts';
 import { selectionOf } from './byte-answer.ts';
@@ -75,6 +75,9 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
     return finish(parts.cors, state, response);
   };
 }
+
+/** Indexes of the items of a list that break its model, from 0; only where answers are checked. */
+const FAULTY_ITEMS = 'Svc-Faulty-Items';
 
 /** The state of one request on its way through the chain. */
 interface State extends AnsweredRequest {
@@ -169,10 +172,30 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
   const turn = books.turnOf(entry.id);
   if (turn !== null) await turn;
   // At once, so that no other request has the same turn.
-  const response = writeAnswer(entry, answer, validator, selectionOf(request.method, headers));
+  const faulty = entry.mutation === 'read' ? faultyLog(options, state, entry.id) : undefined;
+  const response = writeAnswer(entry, answer, validator, selectionOf(request.method, headers), faulty);
   books.spent(entry.id, books.holdAnswer(response, entry.mutation === 'read'));
   chargeDocument(response, books.charge);
   return response;
+}
+
+/** Names the items that break the model of their list: in the log, and in a field of the answer. */
+function faultyLog({ log }: ChainOptions, { correlationId, exchange }: State, operation: string): LeaveIn {
+  return (items) => {
+    const named = items.map(
+      ({ index, id, rule }) => `item ${index}${id === null ? '' : ` (${id})`}: ${rule}`,
+    );
+    const message = 'items of a list break their model; they are answered as they are';
+    log({
+      severity: 'ERROR',
+      message,
+      operation,
+      correlationId,
+      count: items.length,
+      failure: named.join('\n'),
+    });
+    exchange.fields.push([FAULTY_ITEMS, items.map(({ index }) => index).join(', ')]);
+  };
 }
 
 /** Adds the fields that every answer carries. */

@@ -83,7 +83,7 @@ export function createCall(options: CallOptions): CallOperation {
     // A stream of an answer may still read the body.
     if (!isByteIterable(answer.body)) abandonStreams(streamsOf(body));
     if (options.validateResponses === true)
-      writeAnswer(entry, answer, await validators.response(entry, answer.status));
+      writeAnswer(entry, answer, await validators.response(entry, answer.status), undefined, () => undefined);
     return answer;
   };
   return (...given) =>

@@ -1,4 +1,5 @@
 import type { Log } from '../kernel/log.ts';
+import { elapsedMs } from '../kernel/timestamp.ts';
 
 /** So long without a refusal, and the overload has ended. */
 const QUIET_MS = 10_000;
@@ -36,7 +37,7 @@ export class OverloadLog {
       severity: 'WARNING',
       message: 'No request is refused any more',
       code: 'overloaded',
-      durationMs: lastAt - since,
+      durationMs: elapsedMs(since, lastAt),
       count,
     });
   }

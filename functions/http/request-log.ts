@@ -1,6 +1,7 @@
 import type { Caller } from '../identity/caller.ts';
 import { ExpectedAbsence } from '../kernel/errors.ts';
 import { describeFailure, type LogEvent } from '../kernel/log.ts';
+import { elapsedMs } from '../kernel/timestamp.ts';
 import { describeStoreFailure } from '../store/describe-failure.ts';
 import { ContractViolationError } from './answer.ts';
 import type { RawResponse } from './message.ts';
@@ -40,7 +41,7 @@ export function logRequest(
     ...(entry ? { operation: entry.id, method: request.method } : {}),
     status,
     ...(failure ? { code: failure.code } : {}),
-    durationMs: options.world.clock.now() - arrivedAt,
+    durationMs: elapsedMs(arrivedAt, options.world.clock.now()),
     correlationId,
     ...(principal === null ? {} : { principal }),
     // An unusual address shows that a token was stolen; one address with many refusals shows guessing.

@@ -1,5 +1,5 @@
 import type { AdmissionReceipt } from '../../contracts/generated/models.ts';
-import { formatUtc } from '../kernel/timestamp.ts';
+import { elapsedMs, formatUtc } from '../kernel/timestamp.ts';
 import { admissionOf } from '../runs/admission.ts';
 import type { Run, RunStatus } from '../runs/run.ts';
 
@@ -49,7 +49,7 @@ export function jobView(run: Run, replayed = false): JobView {
     createdAt: formatUtc(run.createdAt),
     startedAt: startedAt === null ? null : formatUtc(startedAt),
     completedAt: completedAt === null ? null : formatUtc(completedAt),
-    durationMs: completedAt === null ? null : completedAt - (startedAt ?? completedAt),
+    durationMs: completedAt === null ? null : elapsedMs(startedAt ?? completedAt, completedAt),
     cancellationRequested: run.cancellationRequested,
     ...countsOf(run),
     failureClass: run.failureClass,

@@ -6,6 +6,19 @@ export function formatUtc(milliseconds: number): string {
 }
 
 /**
+ * The moment to store beside an earlier one: clocks are set back, and those of two instances differ, but the moments of a record
+ * never go back. Both are texts of `formatUtc`.
+ */
+export function laterUtc(stored: string | null | undefined, utc: string): string {
+  return typeof stored === 'string' && stored > utc ? stored : utc;
+}
+
+/** Between two readings of a clock, which may have been set back between them: at least 0. */
+export function elapsedMs(since: number, now: number): number {
+  return Math.max(0, now - since);
+}
+
+/**
  * The moment of an RFC 3339 text in milliseconds since 1970, or `undefined` where it names none (a leap second, a year
  * that the offset pushes out of 0000–9999). Finer fractions are cut to the millisecond.
  */

@@ -10,6 +10,7 @@ import type { CredentialHeaders } from '../identity/credentials.ts';
 import { describeFailure, type Log, type LogEvent } from '../kernel/log.ts';
 import type { PageTokens } from '../kernel/page-token.ts';
 import { type StrictJsonLimits, strictJsonLimits } from '../kernel/strict-json.ts';
+import { elapsedMs } from '../kernel/timestamp.ts';
 import type { World } from '../kernel/world.ts';
 import type { McpCaller } from './caller.ts';
 import { type EndpointCapacity, RequestCapacity } from './capacity.ts';
@@ -59,7 +60,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
     state.capacity?.books.leave();
     // The line of requests says when an overload begins and ends.
     if (line.code !== 'overloaded')
-      log({ ...line, correlationId, durationMs: world.clock.now() - arrivedAt });
+      log({ ...line, correlationId, durationMs: elapsedMs(arrivedAt, world.clock.now()) });
     return finish(response, state, cors);
   };
 }

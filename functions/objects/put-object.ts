@@ -1,6 +1,6 @@
 import { spaceScope } from '../collections/store-collections.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { formatUtc } from '../kernel/timestamp.ts';
+import { formatUtc, laterUtc } from '../kernel/timestamp.ts';
 import { decisionTime } from '../kernel/world.ts';
 import type { Decision, Found } from '../store/port.ts';
 import { dropBytes, keepBytes, takeTicket } from './kept-bytes.ts';
@@ -72,9 +72,9 @@ async function putSmall(
     const request = { gate: key, keys };
     const written = await (await store()).transact(spaceScope(space), request, (found) => {
       const now = decisionTime(world.clock, arrivedAt);
-      const lost = lostBy(found, write);
+      const { lost, updatedAt } = beforeOf(found, write);
       if (lost !== null && !parts.marks.isFresh(space)) return { writes: [], result: null };
-      const info = infoOf(write, received, now);
+      const info = infoOf(write, received, laterUtc(updatedAt, formatUtc(now)));
       const put = objectRecord(info, { inline: received.bytes });
       return {
         writes: [{ put }, ...settleTicket(ticket, { isThere: false, lost, now })],
@@ -102,9 +102,9 @@ async function putLarge(
   const arrivedAt = world.clock.now();
   const decide = (found: Found): Decision<ObjectInfo> => {
     const now = decisionTime(world.clock, arrivedAt);
-    const lost = lostBy(found, write);
+    const { lost, updatedAt } = beforeOf(found, write);
     takeTicket(found, ticket);
-    const info = infoOf(write, received, now);
+    const info = infoOf(write, received, laterUtc(updatedAt, formatUtc(now)));
     const put = objectRecord(info, { reference: ticket });
     return {
       writes: [{ put }, ...settleTicket(ticket, { isThere: true, lost, now })],
@@ -121,19 +121,28 @@ async function putLarge(
   }
 }
 
-/** The reference of the bytes that the write replaces. Throws `precondition_failed`. */
-function lostBy(found: Found, { place, condition }: ObjectWrite): string | null {
+interface Before {
+  /** The reference of the bytes that the write replaces. */
+  readonly lost: string | null;
+  readonly updatedAt: string | null;
+}
+
+/** What the write replaces. Throws `precondition_failed`. */
+function beforeOf(found: Found, { place, condition }: ObjectWrite): Before {
   const before = found.get(objectKey(place));
-  checkCondition(before === undefined ? null : infoIn(before.head).etag, condition);
-  return before === undefined ? null : referenceIn(before.head);
+  const info = before === undefined ? null : infoIn(before.head);
+  checkCondition(info?.etag ?? null, condition);
+  return {
+    lost: before === undefined ? null : referenceIn(before.head),
+    updatedAt: info?.updatedAt ?? null,
+  };
 }
 
 function infoOf(
   { place, contentType, metadata }: ObjectWrite,
   { bytes, contentHash }: ReceivedBytes,
-  now: number,
+  updatedAt: string,
 ): ObjectInfo {
-  const updatedAt = formatUtc(now);
   const contentLength = bytes.byteLength;
   return { ...place, contentType, contentLength, etag: contentHash, contentHash, metadata, updatedAt };
 }

@@ -1,3 +1,4 @@
+import { elapsedMs } from '../kernel/timestamp.ts';
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
 import { answerOf, keepAdmitted, keptAnswer, type RunAnswer, wasAdmitted } from './answer-of-run.ts';
@@ -55,7 +56,7 @@ export async function runCapability(
   const { outcome, usage } = isPlan(plan)
     ? await answered(parts, provider, run, plan)
     : { outcome: plan, usage: null };
-  const endedAt = clock.now();
+  const durationMs = elapsedMs(startedAt, clock.now());
   const prices = provider.live?.prices ?? { input: 0, output: 0 };
   const ended: EndedRun = {
     target: provider.target,
@@ -65,7 +66,7 @@ export async function runCapability(
     correlationId: run.correlationId,
     jobId: run.isJob ? run.id : null,
     startedAt,
-    durationMs: endedAt - startedAt,
+    durationMs,
     usage: usage === null ? null : usageView(usage, prices),
   };
   await parts.writeTrace(run.space, runTraceOf(ended));
@@ -73,7 +74,13 @@ export async function runCapability(
     const { inputHash } = plan;
     const { traceId } = run;
     const { status } = outcome;
-    const proof = { status, traceId, inputHash, outputHash: outputHashOf(outcome), endedAt };
+    const proof = {
+      status,
+      traceId,
+      inputHash,
+      outputHash: outputHashOf(outcome),
+      endedAt: startedAt + durationMs,
+    };
     const next = qualificationBy(provider.target, plan.capability, proof);
     await keepQualification(parts.store, provider.target.id, next, 'run');
   }

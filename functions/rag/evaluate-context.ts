@@ -1,4 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
+import { elapsedMs } from '../kernel/timestamp.ts';
 import { refusedBy } from '../providers/refusal.ts';
 import { isCaseFault } from '../retrieval/evaluation/case-fault.ts';
 import type { RetrievalParts } from '../retrieval/parts.ts';
@@ -40,7 +41,7 @@ export async function* evaluateContexts(
     const startedAt = clock.now();
     const pointer = `/cases/${index}/request`;
     const outcome = await tried(parts, space, asked, { ...call, pointer });
-    yield { index, asked, durationMs: Math.max(0, clock.now() - startedAt), outcome };
+    yield { index, asked, durationMs: elapsedMs(startedAt, clock.now()), outcome };
     if ('refused' in outcome && !call.continueOnError) return;
     await turns.next();
   }

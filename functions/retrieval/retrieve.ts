@@ -1,6 +1,7 @@
 import type { ReadCall } from '../collections/read-call.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import { settledEach } from '../kernel/settled-each.ts';
+import { elapsedMs } from '../kernel/timestamp.ts';
 import { newTraceId, writeTrace } from '../traces/write-trace.ts';
 import type { RetrievalParts } from './parts.ts';
 import { type QueryVectors, queryVectors } from './query-vectors.ts';
@@ -75,7 +76,7 @@ export async function retrieve(
     throwsPassing: call.throwsPassing ?? false,
   });
   const best = results.slice(0, limit);
-  const durationMs = Math.max(0, clock.now() - startedAt);
+  const durationMs = elapsedMs(startedAt, clock.now());
   const told = { retrieval, found, vectors, outcome };
   const answer = {
     results: best.map((result, index) => resultOf(index + 1, result, told)),

@@ -7,6 +7,7 @@ import { checkpointKey, readRun, runKey } from './records.ts';
 import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
 import { progressed } from './rules/due.ts';
 import { activeLease } from './rules/lease.ts';
+import { momentIn } from './rules/moment.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface CheckpointWrite {
@@ -51,8 +52,9 @@ export async function checkpoint(
     const known = { ...present(before), taken: null };
     // A run that writes the same content at each start and then kills its worker makes no progress.
     const isSame = found.get(recordKey)?.head.contentHash === contentHash;
-    const run = withAnswer(isSame ? known : progressed(known), write, { at });
-    return { change: { run, events: [event] }, writes: [{ put: recordOf(at) }], result: at };
+    const writtenAt = momentIn(known, at);
+    const run = withAnswer(isSame ? known : progressed(known), write, { at: writtenAt });
+    return { change: { run, events: [event] }, writes: [{ put: recordOf(writtenAt) }], result: writtenAt };
   });
   return { runId, key, contentHash, updatedAt, content, metadata };
 }

@@ -4,6 +4,7 @@ import { changeRun } from './change-run.ts';
 import { missingRun } from './held.ts';
 import { cancelRun } from './rules/cancel.ts';
 import { settleRun } from './rules/due.ts';
+import { momentIn } from './rules/moment.ts';
 import { raiseInRun } from './rules/wait.ts';
 import type { Change, InboxEvent, Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
@@ -36,7 +37,7 @@ export async function raise(
   const { result } = await changeRun(runtime, request, (before, _, at) => {
     if (before === undefined) throw missingRun();
     guard(before);
-    const raised = { ...prepared.event, raisedAt: at };
+    const raised = { ...prepared.event, raisedAt: momentIn(before, at) };
     const change = afterTime(runtime, before, at, (run) =>
       raiseInRun(run, raised, limits.executionPendingEventsMax),
     );

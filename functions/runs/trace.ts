@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
+import { momentIn } from './rules/moment.ts';
 import type { Change, Run, TraceDraft, TraceEntry } from './run.ts';
 
 /** Trace entries and characters that stay in the run's record. A longer trace moves to a record of its own. */
@@ -52,13 +53,8 @@ export function withTrace(change: Change, baseId: string, now: number, limits: T
 }
 
 function momentsOf(run: Run, now: number): Pick<Run, 'updatedAt' | 'queuedAt'> {
-  const updatedAt = later(now, run);
+  const updatedAt = momentIn(run, now);
   return { updatedAt, queuedAt: run.status === 'queued' ? (run.queuedAt ?? updatedAt) : null };
-}
-
-/** Clocks of instances differ, but the times of a run never decrease. */
-function later(now: number, run: Run): number {
-  return Math.max(now, run.updatedAt);
 }
 
 function entryOf(
@@ -72,7 +68,7 @@ function entryOf(
   return {
     sequenceId,
     type: event.type,
-    at: later(now, run),
+    at: momentIn(run, now),
     attempt: run.attempt,
     status: run.status,
     severity: event.severity ?? 'info',

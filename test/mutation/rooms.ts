@@ -92,7 +92,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   http: {
     files: [
       'functions/http/{answer,byte-allowance,byte-answer,bytes-in-flight,connection-line,correlation,cors}.ts',
-      'functions/http/{class-line,fixed-document,foreign-origin,headers,list-headers,message,multipart-head}.ts',
+      'functions/http/{class-line,faulty-items,fixed-document,foreign-origin,headers,list-headers,message,multipart-head}.ts',
       'functions/http/{operation-input,overload-log,parameters,path,path-values,problem,router}.ts',
     ],
     tests: [

@@ -24,7 +24,11 @@ describe('an upsert', () => {
   });
 
   test('of a stored record counts on and keeps its creation', () => {
-    const stored = { revision: 7, createdAt: '2025-01-01T00:00:00.000Z' };
+    const stored = {
+      revision: 7,
+      createdAt: '2025-01-01T00:00:00.000Z',
+      updatedAt: '2025-06-01T00:00:00.000Z',
+    };
     expect(decideUpsert(stored, { ifMatch: '"rev:7"' }, 0, now)).toEqual({
       revision: 8,
       etag: 'rev:8',
@@ -34,6 +38,17 @@ describe('an upsert', () => {
     expect(() => decideUpsert(stored, { ifNoneMatch: '*' }, null, now)).toThrow(
       failed('precondition failed'),
     );
+  });
+});
+
+test('an upsert after the clock was set back keeps the later moment', () => {
+  const stored = {
+    revision: 1,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-02T00:00:00.000Z',
+  };
+  expect(decideUpsert(stored, null, null, Date.UTC(2026, 0, 1, 23))).toMatchObject({
+    updatedAt: stored.updatedAt,
   });
 });
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import { formatUtc } from '../../kernel/timestamp.ts';
+import { formatUtc, laterUtc } from '../../kernel/timestamp.ts';
 
 /** The condition of a record write, from the headers of one record or from an item of a batch. */
 export interface WritePrecondition {
@@ -17,7 +17,7 @@ export interface RecordStamp {
   readonly updatedAt: string;
 }
 
-export type StoredStamp = Pick<RecordStamp, 'revision' | 'createdAt'>;
+export type StoredStamp = Pick<RecordStamp, 'revision' | 'createdAt' | 'updatedAt'>;
 
 /** The etag of a revision. */
 export function etagOf(revision: number): string {
@@ -40,7 +40,7 @@ export function decideUpsert(
     revision,
     etag: etagOf(revision),
     createdAt: stored?.createdAt ?? formatUtc(createdAt ?? now),
-    updatedAt: formatUtc(now),
+    updatedAt: laterUtc(stored?.updatedAt, formatUtc(now)),
   };
 }
 

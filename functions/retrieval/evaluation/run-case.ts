@@ -1,6 +1,7 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { ReadCall } from '../../collections/read-call.ts';
 import { refusalWords, ServiceError } from '../../kernel/errors.ts';
+import { elapsedMs } from '../../kernel/timestamp.ts';
 import { inTurns } from '../../kernel/turns.ts';
 import { type RetrievalParts, scoredCandidatesMax } from '../parts.ts';
 import { type RetrievalAnswer, retrieve } from '../retrieve.ts';
@@ -46,14 +47,14 @@ export async function runCase(
     // too much to do would be judged as its own.
     const own = { ...call, storesTrace: false, throwsPassing: true };
     const answer = await retrieve(parts, space, retrieval, own);
-    const durationMs = Math.max(0, clock.now() - startedAt);
+    const durationMs = elapsedMs(startedAt, clock.now());
     const judged = judgedAnswer(answer, { k, durationMs, retrieval, evaluation });
     const result = await inTurns(succeededCase(index, asked, judged), turns);
     refuseLarge(result);
     return result;
   } catch (error) {
     call.signal.throwIfAborted();
-    const durationMs = Math.max(0, clock.now() - startedAt);
+    const durationMs = elapsedMs(startedAt, clock.now());
     return failedCase(index, asked, { k, durationMs, error: wordsOf(error) });
   }
 }

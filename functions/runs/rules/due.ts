@@ -1,5 +1,6 @@
 import type { Change, EndedLease, Run, TraceDraft, WaitOutcome } from '../run.ts';
 import { withoutAnswers } from './answered.ts';
+import { momentIn } from './moment.ts';
 
 /**
  * Applies what time has decided. A due schedule, retry, timer or deadline queues the run. An expired lease requeues
@@ -123,7 +124,7 @@ export const cancelledResult: Ending = {
 export function ended(run: Run, ending: Ending, now: number, before: readonly TraceDraft[] = []): Change {
   const { status, failureClass, error } = ending;
   const succeeded = status === 'succeeded';
-  const completedAt = Math.max(now, run.updatedAt);
+  const completedAt = momentIn(run, now);
   const next: Run = {
     ...withoutAnswers(run),
     status,

@@ -3,6 +3,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Change, Run, RunLease, TraceDraft } from '../run.ts';
 import { withoutAnswers } from './answered.ts';
 import { leaseIsOver } from './due.ts';
+import { momentIn } from './moment.ts';
 
 /** The proof that a worker holds the lease: the token's hash and the worker's id. */
 export interface LeaseProof {
@@ -29,9 +30,9 @@ export function leaseRun(run: Run, grant: LeaseGrant, now: number): Change | nul
     ...withoutAnswers(run),
     status: 'running',
     attempt,
-    startedAt: run.startedAt ?? Math.max(now, run.updatedAt),
+    startedAt: run.startedAt ?? momentIn(run, now),
     completedAt: null,
-    lease: { kind, workerId, tokenHash, acquiredAt: now, expiresAt: now + ttlMs },
+    lease: { kind, workerId, tokenHash, acquiredAt: momentIn(run, now), expiresAt: now + ttlMs },
     endedLease: null,
     concurrencyKey,
   };

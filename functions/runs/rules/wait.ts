@@ -13,6 +13,7 @@ import {
 import { answerTo, sameWrite, type WriteName, withAnswer } from './answered.ts';
 import { cancelledResult, ended, endedLease, progressed, resumed } from './due.ts';
 import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
+import { momentIn } from './moment.ts';
 
 export interface WaitRequest {
   readonly kind: WaitKind;
@@ -140,7 +141,7 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
     kind,
     name,
     dueAt,
-    registeredAt: now,
+    registeredAt: momentIn(run, now),
     timerId: timed ? timerId : null,
     payload: timed ? payload : NULL_VALUE,
   };

@@ -18,11 +18,25 @@ const upsert: Upsert = {
   precondition: none,
 };
 const remove: Delete = { operation: 'delete', ...name, precondition: none };
-const live: DocumentState = { revision: 3, deleted: false, schemaVersion: 'v1', createdAtUtc: BEFORE };
+const live: DocumentState = {
+  revision: 3,
+  deleted: false,
+  schemaVersion: 'v1',
+  createdAtUtc: BEFORE,
+  updatedAtUtc: BEFORE,
+};
 const tombstone: DocumentState = { ...live, deleted: true };
 
 function head(more: object = {}) {
-  return { ...name, schemaVersion: 'v1', revision: 3, deleted: false, createdAtUtc: BEFORE, ...more };
+  return {
+    ...name,
+    schemaVersion: 'v1',
+    revision: 3,
+    deleted: false,
+    createdAtUtc: BEFORE,
+    updatedAtUtc: BEFORE,
+    ...more,
+  };
 }
 
 describe('the state of a document', () => {

@@ -2,6 +2,7 @@ import type { CanonicalDocument } from '../../../../contracts/generated/models.t
 import { CanonicalText, canonicalJson, type JsonObject } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
+import { laterUtc } from '../../../kernel/timestamp.ts';
 import { type RecordData, StoreError } from '../../../store/port.ts';
 import type { Mutation, Precondition } from '../commit/mutation-request.ts';
 import { documentKey } from '../records.ts';
@@ -12,6 +13,7 @@ export interface DocumentState {
   readonly deleted: boolean;
   readonly schemaVersion: string;
   readonly createdAtUtc: string;
+  readonly updatedAtUtc: string;
 }
 
 /** A document as a mutation leaves it. */
@@ -36,6 +38,7 @@ export function documentState(
     deleted: head.deleted === true,
     schemaVersion: String(head.schemaVersion),
     createdAtUtc: String(head.createdAtUtc),
+    updatedAtUtc: String(head.updatedAtUtc),
   };
 }
 
@@ -95,14 +98,14 @@ export function applyMutation(
     etag: etagOf(revision),
     deleted: upsert === null,
     createdAtUtc: current?.createdAtUtc ?? nowUtc,
-    updatedAtUtc: nowUtc,
+    updatedAtUtc: laterUtc(current?.updatedAtUtc, nowUtc),
   };
-  const { documentType, id, schemaVersion, deleted, createdAtUtc } = document;
+  const { documentType, id, schemaVersion, deleted, createdAtUtc, updatedAtUtc } = document;
   return {
     document,
     record: {
       key: documentKey(documentType, id),
-      head: { documentType, id, schemaVersion, revision, deleted, createdAtUtc, updatedAtUtc: nowUtc },
+      head: { documentType, id, schemaVersion, revision, deleted, createdAtUtc, updatedAtUtc },
       body: upsert?.dataText ?? null,
       listing: { group: documentType, id, hidden: deleted, indexes: document.indexes },
     },

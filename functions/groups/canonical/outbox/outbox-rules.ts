@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { limits } from '../../../../contracts/generated/limits.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
-import { formatUtc } from '../../../kernel/timestamp.ts';
+import { formatUtc, laterUtc } from '../../../kernel/timestamp.ts';
 import { atCeiling, type EventState } from './outbox-event.ts';
 
 /** The states of the specification, as the wire spells them. */
@@ -75,7 +75,8 @@ export function renewIfLeased(
 export function ackIfLeased(event: EventState | undefined, token: string, nowUtc: string): EventState {
   const held = heldWith(event, token, nowUtc);
   if (held.state === 'delivered') return held;
-  return { ...activeLease(held, token, nowUtc), ...NO_LEASE, state: 'delivered', deliveredAtUtc: nowUtc };
+  const active = activeLease(held, token, nowUtc);
+  return { ...active, ...NO_LEASE, state: 'delivered', deliveredAtUtc: laterUtc(held.createdAtUtc, nowUtc) };
 }
 
 export interface LeaseRelease {
@@ -95,7 +96,12 @@ export function releaseIfLeased(
   const held = activeLease(event, token, nowUtc);
   const given: EventState = { ...held, ...NO_LEASE, leaseTokenHash: null, lastError: release.error };
   if (atCeiling(held))
-    return { ...given, state: 'dead-letter', notBeforeUtc: null, deadLetteredAtUtc: nowUtc };
+    return {
+      ...given,
+      state: 'dead-letter',
+      notBeforeUtc: null,
+      deadLetteredAtUtc: laterUtc(held.createdAtUtc, nowUtc),
+    };
   const retryAt = now + (release.retryAfterMs ?? DEFAULT_RETRY_DELAY_MS);
   return { ...given, state: 'open', notBeforeUtc: release.notBeforeUtc ?? formatUtc(retryAt) };
 }

@@ -1,6 +1,6 @@
 import type { ExecutionRun } from '../../../../contracts/generated/models.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
-import { formatUtc } from '../../../kernel/timestamp.ts';
+import { elapsedMs, formatUtc } from '../../../kernel/timestamp.ts';
 import { admissionOf } from '../../../runs/admission.ts';
 import { missingRun } from '../../../runs/held.ts';
 import { findValues, findWhole } from '../../../runs/read-runs.ts';
@@ -102,7 +102,8 @@ function inWireOrder(run: Run, payload: Json, result: Json, replayed: boolean): 
     startedAtUtc: moment(run.startedAt),
     updatedAtUtc: formatUtc(run.updatedAt),
     completedAtUtc: moment(run.completedAt),
-    durationMs: run.completedAt === null ? null : run.completedAt - (run.startedAt ?? run.completedAt),
+    durationMs:
+      run.completedAt === null ? null : elapsedMs(run.startedAt ?? run.completedAt, run.completedAt),
     cancellationRequested: run.cancellationRequested,
     requested: run.requested,
     attempted: run.attempted,

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
+import { elapsedMs } from '../../../kernel/timestamp.ts';
 import type { Ingested } from '../../../rag/ingest.ts';
 import { TRACED_SUCCESS } from '../../../traces/trace.ts';
 import { writeTrace } from '../../../traces/write-trace.ts';
@@ -29,7 +30,7 @@ export async function traceIngestion(
   const { options } = document;
   if (!options.includeTrace) return null;
   const id = written === null ? null : traceIdOf(`${runId}\n${index}`);
-  const durationMs = Math.max(0, records.world.clock.now() - startedAt);
+  const durationMs = elapsedMs(startedAt, records.world.clock.now());
   const { provider, modelId, dimensions } = embeddings.embedder;
   const request = {
     collection: document.collection,
