@@ -1,4 +1,5 @@
-import type { RecordStore } from '../store/port.ts';
+import { sha256 } from '../kernel/canonical-json.ts';
+import { type RecordStore, StoreError } from '../store/port.ts';
 import type { PayloadPlace } from './payload-place.ts';
 import { pieceKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
 
@@ -21,7 +22,7 @@ export class PayloadPieces implements PayloadPlace {
       const key = pieceKey(reference, index);
       const piece = Buffer.from(bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES));
       const body = JSON.stringify(piece.toString('base64'));
-      const put = { key, head: { count }, body, listing: upkeepListing(key) };
+      const put = { key, head: { count, hash: sha256(piece) }, body, listing: upkeepListing(key) };
       await store.transact(UPKEEP_SCOPE, { keys: [{ key, expectAbsent: true }] }, () => ({
         writes: [{ put }],
         result: null,
@@ -38,7 +39,12 @@ export class PayloadPieces implements PayloadPlace {
       count = Number(record.head['count']);
       // One buffer: pieces beside their sum would take twice the memory.
       bytes ??= Buffer.allocUnsafeSlow(Math.min(count * PIECE_BYTES, bytesMax + PIECE_BYTES));
+      const from = size;
       size += bytes.write(JSON.parse(record.body ?? '""') as string, size, 'base64');
+      const { hash } = record.head;
+      // Pieces of releases before 0.6.0 have no hash.
+      if (typeof hash === 'string' && sha256(bytes.subarray(from, size)) !== hash)
+        throw new StoreError('corrupt', 'a piece of a staged payload is not the one that was put');
     }
     return bytes?.subarray(0, size) ?? Buffer.alloc(0);
   }

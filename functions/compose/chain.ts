@@ -5,6 +5,7 @@ import type { Settings } from '../config/table.ts';
 import type { ChainOptions, GroupValidators, HandlerMap } from '../http/options.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
+import type { DamageLog } from '../store/damage.ts';
 import type { BodyLimit, ComposedGroup, GroupParts, LoadedGroup } from './group.ts';
 import { composeIdentity, type Identity } from './identity.ts';
 import { loadOf, mayBeServedFirst } from './load-class.ts';
@@ -40,9 +41,10 @@ interface ChainParts {
   readonly settings: Settings;
   readonly world: World;
   readonly log: Log;
+  readonly damage: DamageLog;
 }
 
-export function chainOptions({ settings, world, log }: ChainParts, what: Served): ChainOptions {
+export function chainOptions({ settings, world, log, damage }: ChainParts, what: Served): ChainOptions {
   const { service, server, cors } = settings;
   const { rateLimit, executionRateLimit, workerRateLimit, publicRateLimit, recordRateLimit } = settings;
   const { operations, served, validators, identity } = what;
@@ -62,6 +64,7 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     authenticator: identity.authenticator,
     authorizer: identity.authorizer,
     log,
+    sawFailure: damage.saw,
     rateLimit: entries.some(({ rateClass }) => rateClass !== null) ? rateLimit : null,
     rateLimits: {
       execution: { ...executionRateLimit, queueLimit: 0, isWeighed: true },

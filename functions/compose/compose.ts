@@ -7,6 +7,7 @@ import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
+import { DamageLog } from '../store/damage.ts';
 import type { RecordStore } from '../store/port.ts';
 import { catalogGroups, collectionsOf, jobsOf, upkeepOf } from './catalog-groups.ts';
 import { chainOptions, groupsOptions } from './chain.ts';
@@ -61,10 +62,18 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const announce = createLog(writeLog, world.clock, sourcePlaces());
   const log = logAbove(settings.server.logLevel, announce);
   // The store knows the collections of disabled groups too: their records stay readable for copies.
-  const opening = { settings, world, create: createStore, log, collections: () => collectionsOf(known) };
+  const damage = new DamageLog(log);
+  const opening = {
+    settings,
+    world,
+    create: createStore,
+    log,
+    damage,
+    collections: () => collectionsOf(known),
+  };
   const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
   const unserved = unservedRuns(settings);
-  const base: LayerParts = { settings, world, store, log, layers: new Map() };
+  const base: LayerParts = { settings, world, store, log, damage, layers: new Map() };
   const execution = lazy(
     async () => {
       const { composeExecution } = await import('./execution.ts');

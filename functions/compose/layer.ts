@@ -2,6 +2,7 @@ import type { Settings } from '../config/table.ts';
 import type { Lazy } from '../kernel/lazy.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
+import type { DamageLog } from '../store/damage.ts';
 import type { RecordStore } from '../store/port.ts';
 
 /** The parts of one process from which its layers are made. */
@@ -10,6 +11,7 @@ export interface LayerParts {
   readonly world: World;
   readonly store: Lazy<RecordStore>;
   readonly log: Log;
+  readonly damage: DamageLog;
   /** What was made so far, by the functions that make it. */
   readonly layers: Map<unknown, unknown>;
 }

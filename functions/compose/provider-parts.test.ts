@@ -12,6 +12,7 @@ import {
 import { qualify } from '../providers/qualify.ts';
 import { rerankWith } from '../providers/rerank.ts';
 import { runCapability } from '../providers/run-capability.ts';
+import { DamageLog } from '../store/damage.ts';
 import { getTrace } from '../traces/read-traces.ts';
 import { machine } from './machine.ts';
 import { capabilityPartsOf, providerRegistryOf } from './provider-parts.ts';
@@ -56,7 +57,14 @@ async function partsWith(switches: Readonly<Record<string, unknown>>, reply: Rep
   if (settings === undefined) throw new Error(faults.map(({ message }) => message).join());
   const store = new MemoryStore(new MemoryDatabase(), {});
   const opened = { get: () => Promise.resolve(store), close: () => Promise.resolve() };
-  const parts = { settings, store: opened, world: machine, log: () => undefined, layers: new Map() };
+  const parts = {
+    settings,
+    store: opened,
+    world: machine,
+    log: () => undefined,
+    damage: new DamageLog(() => undefined),
+    layers: new Map(),
+  };
   return {
     registry: providerRegistryOf(parts),
     capabilities: capabilityPartsOf(parts),

@@ -9,6 +9,7 @@ import {
   startModelServer,
 } from '../providers/outgoing/model-server.fixture.ts';
 import { LOCAL_RERANKER } from '../retrieval/reranker.ts';
+import { DamageLog } from '../store/damage.ts';
 import { getTrace } from '../traces/read-traces.ts';
 import { machine } from './machine.ts';
 import { retrievalPartsOf } from './retrieval-parts.ts';
@@ -29,7 +30,14 @@ async function partsWith(reply: Reply, switches: object = { EnableLiveTargets: t
   if (settings === undefined) throw new Error(faults.map(({ message }) => message).join());
   const store = new MemoryStore(new MemoryDatabase(), {});
   const opened = { get: () => Promise.resolve(store), close: () => Promise.resolve() };
-  return retrievalPartsOf({ settings, store: opened, world, log: () => undefined, layers: new Map() });
+  return retrievalPartsOf({
+    settings,
+    store: opened,
+    world,
+    log: () => undefined,
+    damage: new DamageLog(() => undefined),
+    layers: new Map(),
+  });
 }
 
 const payload = {

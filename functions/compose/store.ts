@@ -4,6 +4,7 @@ import type { Settings } from '../config/table.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
+import type { DamageLog } from '../store/damage.ts';
 import { type Collection, type RecordStore, StoreError } from '../store/port.ts';
 
 import { databasePath } from './database-path.ts';
@@ -46,6 +47,7 @@ export interface StoreOptions {
   readonly create: boolean;
   readonly collections: () => Promise<readonly Collection[]>;
   readonly log: Log;
+  readonly damage: DamageLog;
   readonly watch?: (store: RecordStore) => RecordStore;
 }
 
@@ -67,13 +69,13 @@ export function lazyStore(options: StoreOptions): Lazy<RecordStore> {
 
 /** Loads the chosen driver only: a function starts faster without the others. */
 async function openStore(options: StoreOptions): Promise<RecordStore> {
-  const { settings, world, create, collections, log, watch = (store) => store } = options;
+  const { settings, world, create, collections, log, damage, watch = (store) => store } = options;
   const { clock, random, timers, turns } = world;
   const open = openProvider[settings.canonicalStore.provider];
   const { boundedStore, USAGE } = await import('./quotas.ts');
   const known = [...(await collections()), USAGE];
   const opened = await open(settings, { clock, random, timers, turns, collections: known, create });
-  return watch(boundedStore(opened, settings, world, log));
+  return watch(damage.watching(boundedStore(opened, settings, world, log)));
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers' | 'turns'> & {

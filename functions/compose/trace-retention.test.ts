@@ -6,6 +6,7 @@ import { DEFAULT_SPACE } from '../collections/store-collections.ts';
 import { loadConfiguration } from '../config/load.ts';
 import { inject } from '../http/host-inject.ts';
 import type { World } from '../kernel/world.ts';
+import { DamageLog } from '../store/damage.ts';
 import { newTraceId, writeTrace } from '../traces/write-trace.ts';
 import { compose, type Service } from './compose.ts';
 import { machine } from './machine.ts';
@@ -56,7 +57,14 @@ async function withOldTrace(...given: readonly string[]): Promise<Service> {
   const draft = { operation: 'provider.run', adapter: null, request: {}, resultSummary: {} };
   const id = newTraceId(world.random);
   const times = { startedAt: world.clock.now(), durationMs: 1 };
-  const parts = { settings, store, world, log: () => undefined, layers: new Map() };
+  const parts = {
+    settings,
+    store,
+    world,
+    log: () => undefined,
+    damage: new DamageLog(() => undefined),
+    layers: new Map(),
+  };
   await writeTrace(tracePartsOf(parts), DEFAULT_SPACE, { id, ...draft, ...times });
   later += 2 * DAY_MS;
   return composed;

@@ -63,6 +63,7 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
       state.correlationId = correlationIdOf(rawField(request, 'x-correlation-id'), options.world.random);
       response = await serve(options, parts, state);
     } catch (error) {
+      options.sawFailure?.(error);
       const problem = problemOf(error, state.correlationId);
       state.books.release();
       state.books.chargeRefusal(error);

@@ -65,6 +65,8 @@ export interface ChainOptions extends CallOptions {
   readonly messageBytesMax?: number | null;
   /** The memory that bodies and answers under way may hold; without it there is no bound. */
   readonly bytesInFlight?: BytesInFlightLimits;
+  /** Looks at each failure of a request. */
+  readonly sawFailure?: (error: unknown) => void;
   /** Without it no request waits for another, and none is refused for the load. */
   readonly overload?: OverloadOptions;
 }

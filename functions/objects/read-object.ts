@@ -1,4 +1,5 @@
 import { spaceScope } from '../collections/store-collections.ts';
+import { sha256 } from '../kernel/canonical-json.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
 import type { ByteLease } from './bytes-in-flight.ts';
 import type { ObjectParts } from './parts.ts';
@@ -46,7 +47,7 @@ export async function readObject(
     // The object that took its place may be larger.
     if (info.contentLength > counted) lease.take(info.contentLength - counted);
     counted = Math.max(counted, info.contentLength);
-    if ('inline' in content) return { info, bytes: content.inline };
+    if ('inline' in content) return { info, bytes: checked(content.inline, info) };
     const { reference } = content;
     const bytes = await parts.place.get(reference, info.contentLength);
     if (bytes !== null) return { info, bytes };
@@ -54,6 +55,12 @@ export async function readObject(
     seen.add(reference);
   }
   throw new StoreError('contention', 'the object is replaced again and again');
+}
+
+/** Bytes outside of the record are checked where they are fetched. Throws `corrupt`. */
+function checked(bytes: Uint8Array, { contentHash, contentLength }: ObjectInfo): Uint8Array {
+  if (bytes.byteLength === contentLength && sha256(bytes) === contentHash) return bytes;
+  throw new StoreError('corrupt', 'the bytes of an object are not those that were put');
 }
 
 async function findObject(

@@ -168,5 +168,14 @@ export function readArtifact(record: RecordData): StoredArtifact {
     StoredArtifact,
     'text' | 'content' | 'uri' | 'metadata'
   >;
-  return { ...(uncounted(record.head) as unknown as StoredArtifact), ...body };
+  const artifact = { ...(uncounted(record.head) as unknown as StoredArtifact), ...body };
+  if (!isIntact(artifact)) throw new StoreError('corrupt', 'an artifact is not the one that was written');
+  return artifact;
+}
+
+/** Bytes outside of the record are checked where they are fetched. */
+function isIntact({ contentHash, text, content, metadata }: StoredArtifact): boolean {
+  if (metadata['offloaded'] === 'true') return true;
+  const material = text ?? (content === null ? null : canonicalJson(content));
+  return material === null || sha256(material) === contentHash;
 }

@@ -1,6 +1,6 @@
 import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import type { KeyRequest, RecordData } from '../store/port.ts';
+import { type KeyRequest, type RecordData, StoreError } from '../store/port.ts';
 import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
 import { checkpointKey, readRun, runKey } from './records.ts';
@@ -84,6 +84,8 @@ export async function readCheckpoint(
 export function readCheckpointRecord(record: RecordData): Checkpoint {
   const { runId, key, contentHash, updatedAt } = record.head;
   const { content, metadata } = parseJson(record.body ?? '{}') as Pick<Checkpoint, 'content' | 'metadata'>;
+  if (sha256(canonicalJson(content)) !== contentHash)
+    throw new StoreError('corrupt', 'the content of a checkpoint is not the one that was written');
   return {
     runId: String(runId),
     key: String(key),

@@ -70,11 +70,12 @@ function providersOf({
   };
 }
 
-function dependenciesOf({ settings, world, store }: GroupParts): ServerDependencies {
+function dependenciesOf({ settings, world, store, damage }: GroupParts): ServerDependencies {
   const { service, security, canonicalStore, execution, rateLimit } = settings;
   const off = groupOff(settings, 'records');
   return {
     world,
+    damage,
     release,
     development: service.environment === 'Development',
     canonical: canonicalStore.enabled

@@ -3,11 +3,13 @@ import type { EmbeddingProvider } from '../../embeddings/provider.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { World } from '../../kernel/world.ts';
 import type { CountedProvider } from '../../providers/rules/provider-counts.ts';
+import type { DamageLog } from '../../store/damage.ts';
 import type { RecordStore } from '../../store/port.ts';
 
 /** What the operations of the server group are given. */
 export interface ServerDependencies {
   readonly world: Pick<World, 'timers'>;
+  readonly damage: Pick<DamageLog, 'met'>;
   readonly release: Release;
   /** Whether answers may hold the reasons of failures. */
   readonly development: boolean;

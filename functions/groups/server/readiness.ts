@@ -18,6 +18,7 @@ export function getReadiness(dependencies: ServerDependencies): Handler<'getRead
     const [stores, checked] = await Promise.all([Promise.all([storage(), records(now)]), providers(now)]);
     const checks = [
       ...stores.flat(),
+      ...damageChecks(dependencies),
       ...executionChecks(dependencies),
       ...embeddingChecks(dependencies),
       ...checked.checks,
@@ -86,6 +87,14 @@ async function storageCheck({
     ? 'The canonical store has no room for new data. It answers reads.'
     : 'The canonical store does not answer.';
   return { id, status: 'failed', message, details: shownDetails };
+}
+
+/** No scan for each call: what a read, a write or upkeep has met since the start. */
+function damageChecks({ damage: { met } }: ServerDependencies): ServerReadinessCheck[] {
+  if (met === null) return [];
+  const message =
+    'Stored data is damaged: the log names what was met. Restore it from a copy, then start the service anew.';
+  return [{ id: 'storage.damage', status: 'failed', message, details: {} }];
 }
 
 function executionChecks({ execution }: ServerDependencies): ServerReadinessCheck[] {

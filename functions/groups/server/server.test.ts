@@ -34,6 +34,7 @@ function canonical(
 function handlers(change: Partial<ServerDependencies>) {
   return serverHandlers({
     world: { timers: never },
+    damage: { met: null },
     release: { service: 'svc', version: '0.1.0' },
     development: true,
     canonical: canonical(async () => {}),
