@@ -88,19 +88,15 @@ async function readBack(
     throw new Error(`the object ${name} has another hash or type`);
   const whole = await bytesOf(client, name);
   // The first bytes of a file say what it is; nobody needs the rest for that.
-  const first = await bytesOf(client, name, { Range: 'bytes=0-7' });
+  const first = await bytesOf(client, name, 'bytes=0-7');
   if (!whole.equals(bytes) || !first.equals(bytes.subarray(0, 8)))
     throw new Error(`the object ${name} has other bytes`);
   const record = await client.getRecord(collection, FILES_PARTITION, name);
   if (record === null) throw new Error(`the record of ${name} is missing`);
 }
 
-async function bytesOf(
-  client: SvcClient,
-  name: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Buffer> {
-  const content = await client.getObject(CONTAINER, name, { headers });
+async function bytesOf(client: SvcClient, name: string, range?: string): Promise<Buffer> {
+  const content = await client.getObject(CONTAINER, name, { range });
   if (content === null) throw new Error(`the object ${name} is missing`);
   return Buffer.from(await new Response(content).arrayBuffer());
 }

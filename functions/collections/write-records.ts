@@ -4,7 +4,12 @@ import { callOn, type Moved, movedFrom } from './collection-call.ts';
 import type { RecordParts } from './parts.ts';
 import type { RecordKey } from './rules/record-key.ts';
 import { type RecordInput, readRecord, recordJson } from './rules/record-text.ts';
-import { decideUpsert, type RecordStamp, type WritePrecondition } from './rules/record-write.ts';
+import {
+  checkPrecondition,
+  decideUpsert,
+  type RecordStamp,
+  type WritePrecondition,
+} from './rules/record-write.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
 import { findableRecord, recordData, stampIn } from './stored-record.ts';
 import { policyRequest, writeBeside } from './write-beside.ts';
@@ -50,12 +55,16 @@ function storedAs({ text, vectors }: RecordInput, stamp: RecordStamp) {
   return { ...stamp, text, hasVectors: vectors.size > 0 };
 }
 
-/** Removes a record; without effect where there is none, or no such collection. */
+/**
+ * Removes a record; without effect where there is none, or no such collection, unless the precondition asks for one. Throws
+ * `precondition_failed`.
+ */
 export async function deleteRecord(
   parts: RecordParts,
   space: string,
   name: string,
   { partitionKey, id }: RecordKey,
+  precondition: WritePrecondition = {},
 ): Promise<void> {
   const store = await parts.store();
   const removal = callOn(parts, space, name, (collection) => {
@@ -63,11 +72,14 @@ export async function deleteRecord(
     const request = { gate: key, keys: [policyRequest(name), { key }], frees: true };
     return store.transact<Moved | null>(spaceScope(space), request, (found) => {
       const moved = movedFrom(collection, found);
-      const isThere = moved === null && found.get(key) !== undefined;
-      return { writes: isThere ? [{ remove: key }] : [], result: moved };
+      if (moved !== null) return { writes: [], result: moved };
+      const stored = found.get(key);
+      checkPrecondition(stored === undefined ? null : stampIn(stored.head).revision, precondition);
+      return { writes: stored === undefined ? [] : [{ remove: key }], result: null };
     });
   });
   await removal.catch((error: unknown) => {
     if (!(error instanceof ServiceError && error.code === 'collection_not_found')) throw error;
+    checkPrecondition(null, precondition);
   });
 }

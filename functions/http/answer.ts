@@ -2,7 +2,7 @@ import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { JsonText } from '../kernel/json-value-text.ts';
-import { type ByteSelection, matches, StoredBytes, writeBytes } from './byte-answer.ts';
+import { isSent, type Selection, StoredBytes, writeBytes } from './byte-answer.ts';
 import { type FaultyItem, faultyItems } from './faulty-items.ts';
 import { fixedBytesOf } from './fixed-document.ts';
 import { ByteStream, RawBody, type RawResponse, sliceBytes } from './message.ts';
@@ -31,7 +31,7 @@ export function writeAnswer(
   entry: OperationEntry,
   answer: Answer,
   validator?: Validator | null,
-  selection?: ByteSelection,
+  selection?: Selection,
   leaveIn?: LeaveIn,
 ): RawResponse {
   const declared = entry.responses.find((response) => response.status === answer.status);
@@ -43,7 +43,8 @@ export function writeAnswer(
   if (!declared) throw new ContractViolationError(entry.id, 'status');
   if (answer.body instanceof StoredBytes) {
     const written = writeBytes(answer.body, selection);
-    return { ...written, headers: [...headers.filter(([name]) => name !== 'ETag'), ...written.headers] };
+    const beside = written.status === 304 ? [] : headers.filter(([name]) => name !== 'ETag');
+    return { ...written, headers: [...beside, ...written.headers] };
   }
   if (isByteIterable(answer.body)) {
     if (declared.mediaType === null || declared.schema !== null)
@@ -65,6 +66,9 @@ export function writeAnswer(
     };
   }
   if (declared.mediaType === null) return { status: answer.status, headers, body: null, close: false };
+  const etag = answer.headers?.['ETag'] ?? null;
+  if (selection !== undefined && !isSent(etag, selection))
+    return { status: 304, headers: [['ETag', etag ?? '']], body: null, close: false };
   const write = (value: unknown): string => jsonText(entry, value, validator, leaveIn);
   const fixed = fixedBytesOf(answer.body, write);
   if (fixed) {
@@ -90,11 +94,11 @@ function writeRaw(
   status: number,
   { mediaType, content, etag }: RawBody,
   headers: readonly (readonly [string, string])[],
-  selection: ByteSelection | undefined,
+  selection: Selection | undefined,
 ): RawResponse {
   const tag = etag === null ? [] : [['ETag', etag] as const];
-  const asked = selection?.ifNoneMatch;
-  if (etag !== null && asked !== undefined && matches(asked, etag))
+  // The contract gives these documents no `If-Match`.
+  if (selection !== undefined && !isSent(etag, { ...selection, ifMatch: null }))
     return { status: 304, headers: [...tag, ...headers], body: null, close: false };
   const fields = [['Content-Type', mediaType] as const, ...tag, ...headers];
   return { status, headers: fields, body: content, close: false, shared: etag !== null };

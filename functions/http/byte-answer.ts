@@ -1,6 +1,6 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
+import { type Conditions, holdsIfRange, judgeConditions } from '../kernel/conditions.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Headers } from './headers.ts';
 import { ByteStream, type RawResponse } from './message.ts';
 
 /** Bytes that a handler answers. The server sends the whole or one range of it, as the request's fields ask. */
@@ -25,30 +25,43 @@ export class StoredBytes {
   }
 }
 
-/** The fields of a request that select a part of the bytes (RFC 9110 sections 13 and 14). */
-export interface ByteSelection {
+/** The fields of a request that decide what of a content is sent (RFC 9110 sections 13 and 14). */
+export interface Selection extends Conditions {
   readonly method: string;
-  readonly range: string | undefined;
-  readonly ifRange: string | undefined;
-  readonly ifNoneMatch: string | undefined;
+  readonly range?: string | undefined;
+  readonly ifRange?: string | undefined;
 }
 
-export function selectionOf(method: string, headers: Headers): ByteSelection {
+export function selectionOf(method: string, header: (name: string) => string | undefined): Selection {
   return {
     method,
-    // Two fields may contradict each other; a server may ignore a range.
-    range: headers.repeats('range') ? undefined : headers.get('range'),
-    ifRange: headers.get('if-range'),
-    ifNoneMatch: headers.get('if-none-match'),
+    range: header('range'),
+    ifRange: header('if-range'),
+    ifMatch: header('if-match'),
+    ifNoneMatch: header('if-none-match'),
   };
 }
 
-const wholeBytes: ByteSelection = {
-  method: 'GET',
-  range: undefined,
-  ifRange: undefined,
-  ifNoneMatch: undefined,
-};
+const wholeContent: Selection = { method: 'GET' };
+
+/**
+ * Whether the content with this tag is sent, or 304 in its place. Throws `precondition_failed`. A write has judged its conditions
+ * together with what it wrote.
+ */
+export function isSent(etag: string | null, selection: Selection): boolean {
+  if (etag === null || !['GET', 'HEAD'].includes(selection.method)) return true;
+  const judgement = judgeConditions(opaque(etag), selection);
+  if (judgement === 'unmatched')
+    throw new ServiceError(
+      'precondition_failed',
+      'The precondition failed: the current etag does not match.',
+    );
+  return judgement === 'held';
+}
+
+function opaque(etag: string): string {
+  return etag.slice(1, -1);
+}
 
 /** Whether a successful answer of the operation is plain bytes, so that `HEAD` and ranges make sense. */
 export function answersBytes({ responses }: OperationEntry): boolean {
@@ -58,17 +71,13 @@ export function answersBytes({ responses }: OperationEntry): boolean {
   );
 }
 
-/** Writes the whole, one range, or only the fields: 200, 206, 304 or 416. */
-export function writeBytes(
-  bytes: StoredBytes,
-  { method, range, ifRange, ifNoneMatch }: ByteSelection = wholeBytes,
-): RawResponse {
+/** Writes the whole, one range, or only the fields: 200, 206, 304, 412 or 416. */
+export function writeBytes(bytes: StoredBytes, selection: Selection = wholeContent): RawResponse {
   const { size, etag } = bytes;
   const fields: [string, string][] = etag === null ? [] : [['ETag', etag]];
-  if (etag !== null && ifNoneMatch !== undefined && matches(ifNoneMatch, etag))
-    return { status: 304, headers: fields, body: null, close: false };
+  if (!isSent(etag, selection)) return { status: 304, headers: fields, body: null, close: false };
   fields.push(['Accept-Ranges', 'bytes']);
-  const part = partOf({ method, range, ifRange }, { size, etag });
+  const part = partOf(selection, bytes);
   if (part === 'unsatisfiable')
     throw new ServiceError('range_not_satisfiable', 'The range begins behind the last byte.', { size, etag });
   const { start, end } = part ?? { start: 0, end: size };
@@ -78,36 +87,22 @@ export function writeBytes(
   return { status: part === null ? 200 : 206, headers: content, body, close: false };
 }
 
-/** Whether the answer of this request carries bytes: no 304, no 416, and nothing for `HEAD`. */
-export function carriesBytes(selection: ByteSelection, bytes: Pick<StoredBytes, 'size' | 'etag'>): boolean {
-  const { method, ifNoneMatch } = selection;
-  if (method === 'HEAD') return false;
-  if (bytes.etag !== null && ifNoneMatch !== undefined && matches(ifNoneMatch, bytes.etag)) return false;
-  return partOf(selection, bytes) !== 'unsatisfiable';
+/** Whether the answer of this request carries bytes: no 304, no 416, and nothing for `HEAD`. Throws `precondition_failed`. */
+export function carriesBytes(selection: Selection, bytes: Pick<StoredBytes, 'size' | 'etag'>): boolean {
+  return (
+    isSent(bytes.etag, selection) &&
+    selection.method !== 'HEAD' &&
+    partOf(selection, bytes) !== 'unsatisfiable'
+  );
 }
 
 /** RFC 9110 section 14.2 defines ranges for GET alone. A tag that changed means: send the whole. */
 function partOf(
-  { method, range, ifRange }: Omit<ByteSelection, 'ifNoneMatch'>,
+  { method, range, ifRange }: Selection,
   { size, etag }: Pick<StoredBytes, 'size' | 'etag'>,
 ): Range | 'unsatisfiable' | null {
-  const isAsked = method === 'GET' && (ifRange === undefined || ifRange.trim() === etag);
+  const isAsked = method === 'GET' && holdsIfRange(ifRange, etag === null ? null : opaque(etag));
   return isAsked && range !== undefined ? rangeOf(range, size) : null;
-}
-
-/**
- * If-None-Match compares weakly: `W/"a"` matches `"a"` (RFC 9110 section 13.1.2). A tag without its quotes, as JSON answers it, matches
- * as well.
- */
-export function matches(field: string, etag: string): boolean {
-  return field.trim() === '*' || field.split(',').some((tag) => strongTag(tag) === strongTag(etag));
-}
-
-function strongTag(tag: string): string {
-  return tag
-    .trim()
-    .replace(/^W\//, '')
-    .replace(/^"(.*)"$/, '$1');
 }
 
 interface Range {

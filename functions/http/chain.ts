@@ -173,8 +173,9 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
   const turn = books.turnOf(entry.id);
   if (turn !== null) await turn;
   // At once, so that no other request has the same turn.
+  const selection = selectionOf(request.method, (name) => headers.get(name));
   const faulty = entry.mutation === 'read' ? faultyLog(options, state, entry.id) : undefined;
-  const response = writeAnswer(entry, answer, validator, selectionOf(request.method, headers), faulty);
+  const response = writeAnswer(entry, answer, validator, selection, faulty);
   books.spent(entry.id, books.holdAnswer(response, entry.mutation === 'read'));
   chargeDocument(response, books.charge);
   return response;

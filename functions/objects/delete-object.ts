@@ -1,8 +1,9 @@
 import { spaceScope } from '../collections/store-collections.ts';
+import type { Conditions } from '../kernel/conditions.ts';
 import { decisionTime } from '../kernel/world.ts';
 import { leftoverKey, newTicket, settleTicket } from './leftovers.ts';
 import type { ObjectParts } from './parts.ts';
-import { checkCondition, type ObjectCondition } from './rules/condition.ts';
+import { checkCondition } from './rules/condition.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
 import { infoIn, objectKey, referenceIn } from './stored-object.ts';
 
@@ -11,7 +12,7 @@ export async function deleteObject(
   parts: ObjectParts,
   space: string,
   place: ObjectPlace,
-  condition: ObjectCondition,
+  condition: Conditions,
 ): Promise<void> {
   const { store, world } = parts.records;
   const key = objectKey(place);

@@ -1,4 +1,5 @@
 import { spaceScope } from '../collections/store-collections.ts';
+import type { Conditions } from '../kernel/conditions.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { formatUtc, laterUtc } from '../kernel/timestamp.ts';
 import { decisionTime } from '../kernel/world.ts';
@@ -7,7 +8,7 @@ import { dropBytes, keepBytes, takeTicket } from './kept-bytes.ts';
 import { leftoverKey, newTicket, settleTicket } from './leftovers.ts';
 import type { ObjectParts } from './parts.ts';
 import { type ReceivedBytes, receiveBytes } from './receive-bytes.ts';
-import { checkCondition, type ObjectCondition } from './rules/condition.ts';
+import { checkCondition } from './rules/condition.ts';
 import type { ObjectMetadata } from './rules/metadata.ts';
 import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
@@ -18,7 +19,7 @@ export interface ObjectWrite {
   readonly place: ObjectPlace;
   readonly contentType: string | null;
   readonly metadata: ObjectMetadata;
-  readonly condition: ObjectCondition;
+  readonly condition: Conditions;
   readonly body: AsyncIterable<Uint8Array>;
   /** The `Content-Length` of the request, where it has one. */
   readonly declaredBytes?: number | null;

@@ -1,13 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { BlobStore } from '../../functions/blobs/port.ts';
 import { createRecordParts } from '../../functions/collections/parts.ts';
+import type { Conditions } from '../../functions/kernel/conditions.ts';
 import { bytesPlaceOf } from '../../functions/objects/bytes-place.ts';
 import { deleteObject } from '../../functions/objects/delete-object.ts';
 import { listObjects, type ObjectPage } from '../../functions/objects/list-objects.ts';
 import { createObjectParts, type ObjectParts, objectLimits } from '../../functions/objects/parts.ts';
 import { putObject } from '../../functions/objects/put-object.ts';
 import { readObject } from '../../functions/objects/read-object.ts';
-import type { ObjectCondition } from '../../functions/objects/rules/condition.ts';
+
 import type { ObjectInfo } from '../../functions/objects/rules/object-info.ts';
 import { type ObjectListRequest, readObjectList } from '../../functions/objects/rules/object-list.ts';
 import { sweepObjects } from '../../functions/objects/sweep-objects.ts';
@@ -60,7 +61,7 @@ export class ObjectsStage {
     });
   }
 
-  put(key: string, bytes: Uint8Array, condition: ObjectCondition = {}): Promise<ObjectInfo> {
+  put(key: string, bytes: Uint8Array, condition: Conditions = {}): Promise<ObjectInfo> {
     return putObject(this.parts, this.space, {
       place: { container: 'files', key },
       contentType: null,
@@ -78,7 +79,7 @@ export class ObjectsStage {
     return found?.bytes == null ? null : Buffer.from(found.bytes);
   }
 
-  remove(key: string, condition: ObjectCondition = {}): Promise<void> {
+  remove(key: string, condition: Conditions = {}): Promise<void> {
     return deleteObject(this.parts, this.space, { container: 'files', key }, condition);
   }
 

@@ -57,6 +57,27 @@ export function describeRecordLife({ store, rivals }: RecordsConformance): void 
       expect((await stage.put('notes', key)).stamp.revision).toBe(1);
     });
 
+    test('is deleted at the etag that the caller has read alone', async () => {
+      const stage = new RecordsStage(store());
+      await stage.create({ name: 'notes' });
+      const remove = (ifMatch: string) => deleteRecord(stage.parts, stage.space, 'notes', key, { ifMatch });
+      const failed = { code: 'precondition_failed' };
+      await expect(remove('*')).rejects.toMatchObject(failed);
+      const write = async () => void (await stage.put('notes', key));
+      await write();
+      await write();
+      await expect(remove('"rev:1"')).rejects.toMatchObject(failed);
+      expect(await getRecord(stage.parts, stage.space, 'notes', key)).toMatchObject({ etag: 'rev:2' });
+      // Of a deletion and writes at once, either the deletion came first, or it has removed nothing.
+      const [deleted] = await Promise.allSettled([
+        remove('"rev:2"'),
+        ...Array.from({ length: rivals }, write),
+      ]);
+      const left = await getRecord(stage.parts, stage.space, 'notes', key);
+      if (deleted.status === 'rejected') expect(deleted.reason).toMatchObject(failed);
+      expect(left?.etag).toBe(`rev:${deleted.status === 'rejected' ? rivals + 2 : rivals}`);
+    });
+
     test('is written by one of many rivals with the same condition', async () => {
       const stage = new RecordsStage(store());
       await stage.create({ name: 'notes' });

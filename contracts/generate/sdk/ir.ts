@@ -64,7 +64,7 @@ export interface SdkOperation {
   readonly request: SdkRequest | null;
   /**
    * The results of a method. A status of 400 and above with its own model, such as a report, is a result too; every
-   * other such answer is a thrown problem.
+   * other such answer is a thrown problem. So is 304: the method has no content to return, which is not the same as an absence.
    */
   readonly responses: readonly SdkResponse[];
   /** Whether the method returns null where the service answers that something does not exist. */
@@ -247,7 +247,7 @@ function sdkOperation(
     query,
     retry: retryOf(operation),
     request: sdkRequest(operation, path, models),
-    responses: operation.responses.map(sdkResponse),
+    responses: operation.responses.filter(({ status }) => status !== 304).map(sdkResponse),
   };
   return {
     id,

@@ -16,7 +16,7 @@ export const PACKAGE_NAMES: ReadonlySet<string> = new Set(
     'AnswerInfo Call PagedCall SvcClient Operations ProblemCode VERSION BinaryContent FilePart JsonValue JsonObject ' +
     'JsonInput CallOptions ClientOptions Credential FetchLike HeaderValues KeyedCallOptions Problem ProblemAdmission ProblemPlace ' +
     'RunWaitOptions World APIAbortError APIConnectionError APIResponseError APIStatusError APITimeoutError AuthenticationError ' +
-    'BadRequestError ConflictError InternalServerError NotFoundError PayloadTooLargeError PermissionDeniedError ' +
+    'BadRequestError ConflictError InternalServerError NotFoundError NotModifiedError PayloadTooLargeError PermissionDeniedError ' +
     'PreconditionFailedError RateLimitError SvcError UnavailableError UnprocessableEntityError'
   ).split(' '),
 );

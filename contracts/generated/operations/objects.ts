@@ -31,14 +31,17 @@ export interface ObjectsOperationTypes {
   };
   /**
    * Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current etag
-   * answers 304, and `HEAD` answers the fields alone.
+   * answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone.
    */
   readonly getObject: {
     readonly params: { readonly container: string; readonly key: string };
     readonly query: Readonly<Record<string, never>>;
-    readonly headers: Readonly<Record<string, never>>;
+    readonly headers: { readonly 'If-Match'?: string; readonly 'If-None-Match'?: string; readonly Range?: string; readonly 'If-Range'?: string };
     readonly body: null;
-    readonly response: { readonly status: 200; readonly body: AsyncIterable<Uint8Array>; readonly headers: { readonly ETag: string; readonly 'X-Svc-Content-Hash': string; readonly [name: `X-Svc-Meta-${string}`]: string; readonly 'Content-Disposition': string; readonly 'Content-Security-Policy': string } };
+    readonly response:
+      | { readonly status: 200; readonly body: AsyncIterable<Uint8Array>; readonly headers: { readonly ETag: string; readonly 'X-Svc-Content-Hash': string; readonly [name: `X-Svc-Meta-${string}`]: string; readonly 'Content-Disposition': string; readonly 'Content-Security-Policy': string } }
+      | { readonly status: 206; readonly body: AsyncIterable<Uint8Array>; readonly headers: { readonly 'Content-Range': string; readonly ETag: string; readonly 'X-Svc-Content-Hash': string; readonly [name: `X-Svc-Meta-${string}`]: string; readonly 'Content-Disposition': string; readonly 'Content-Security-Policy': string } }
+      | { readonly status: 304; readonly body: null; readonly headers: { readonly ETag: string } };
   };
   /**
    * Delete an object. Removes the object. Without effect where there is none, unless `If-Match` asks for one.
@@ -46,7 +49,7 @@ export interface ObjectsOperationTypes {
   readonly deleteObject: {
     readonly params: { readonly container: string; readonly key: string };
     readonly query: Readonly<Record<string, never>>;
-    readonly headers: { readonly 'If-Match'?: string };
+    readonly headers: { readonly 'If-Match'?: string; readonly 'If-None-Match'?: string };
     readonly body: null;
     readonly response: { readonly status: 204; readonly body: null };
   };
@@ -147,8 +150,8 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
             maxLength: 255,
             pattern: '^[^\\s/]+/[^\\s/].*$',
           },
-          { name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 256 },
-          { name: 'If-None-Match', required: false, type: 'string', minLength: 1, maxLength: 256 },
+          { name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+          { name: 'If-None-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
           {
             name: 'X-Svc-Meta-',
             required: false,
@@ -215,7 +218,12 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
           { name: 'key', required: true, type: 'string', anyText: true, minLength: 1, maxLength: 700 },
         ],
         query: [],
-        headers: [],
+        headers: [
+          { name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+          { name: 'If-None-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+          { name: 'Range', required: false, type: 'string', maxLength: 8192 },
+          { name: 'If-Range', required: false, type: 'string', maxLength: 4096 },
+        ],
         bodyFromParameters: false,
         bodyMembers: [],
       },
@@ -236,6 +244,20 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
           'Content-Security-Policy',
         ],
       },
+      {
+        status: 206,
+        mediaType: 'application/octet-stream',
+        schema: null,
+        headers: [
+          'Content-Range',
+          'ETag',
+          'X-Svc-Content-Hash',
+          'X-Svc-Meta-',
+          'Content-Disposition',
+          'Content-Security-Policy',
+        ],
+      },
+      { status: 304, mediaType: null, schema: null, headers: ['ETag'] },
     ],
     problems: [
       'malformed_request',
@@ -247,6 +269,7 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
       'not_found',
       'method_not_allowed',
       'request_timeout',
+      'precondition_failed',
       'range_not_satisfiable',
       'unsupported_media_type',
       'rate_limited',
@@ -284,7 +307,10 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
           { name: 'key', required: true, type: 'string', anyText: true, minLength: 1, maxLength: 700 },
         ],
         query: [],
-        headers: [{ name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 256 }],
+        headers: [
+          { name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+          { name: 'If-None-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+        ],
         bodyFromParameters: false,
         bodyMembers: [],
       },

@@ -9,18 +9,21 @@ export interface RecordsOperationTypes {
   readonly getRecord: {
     readonly params: { readonly collection: string; readonly pk: string; readonly id: string };
     readonly query: Readonly<Record<string, never>>;
-    readonly headers: Readonly<Record<string, never>>;
+    readonly headers: { readonly 'If-Match'?: string; readonly 'If-None-Match'?: string };
     readonly body: null;
     readonly answersText: true;
-    readonly response: { readonly status: 200; readonly body: Models.SvcRecord; readonly headers: { readonly ETag: string } };
+    readonly response:
+      | { readonly status: 200; readonly body: Models.SvcRecord; readonly headers: { readonly ETag: string } }
+      | { readonly status: 304; readonly body: null; readonly headers: { readonly ETag: string } };
   };
   /**
-   * Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not exist.
+   * Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not exist,
+   * unless `If-Match` asks for one. The check of the conditions and the deletion are one transaction.
    */
   readonly deleteRecord: {
     readonly params: { readonly collection: string; readonly pk: string; readonly id: string };
     readonly query: Readonly<Record<string, never>>;
-    readonly headers: Readonly<Record<string, never>>;
+    readonly headers: { readonly 'If-Match'?: string; readonly 'If-None-Match'?: string };
     readonly body: null;
     readonly response: { readonly status: 204; readonly body: null };
   };
@@ -138,7 +141,10 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
           },
         ],
         query: [],
-        headers: [],
+        headers: [
+          { name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+          { name: 'If-None-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+        ],
         bodyFromParameters: false,
         bodyMembers: [],
       },
@@ -146,7 +152,10 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
     requestSchema: null,
     requestMediaType: null,
     bodyLimitBytes: null,
-    responses: [{ status: 200, mediaType: 'application/json', schema: 'SvcRecord', headers: ['ETag'] }],
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'SvcRecord', headers: ['ETag'] },
+      { status: 304, mediaType: null, schema: null, headers: ['ETag'] },
+    ],
     problems: [
       'malformed_request',
       'invalid_path_segment',
@@ -158,6 +167,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'collection_not_found',
       'method_not_allowed',
       'request_timeout',
+      'precondition_failed',
       'unsupported_media_type',
       'rate_limited',
       'headers_too_large',
@@ -209,7 +219,10 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
           },
         ],
         query: [],
-        headers: [],
+        headers: [
+          { name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+          { name: 'If-None-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+        ],
         bodyFromParameters: false,
         bodyMembers: [],
       },
@@ -228,6 +241,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
       'collection_not_found',
       'method_not_allowed',
       'request_timeout',
+      'precondition_failed',
       'unsupported_media_type',
       'rate_limited',
       'headers_too_large',
@@ -265,8 +279,8 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
         ],
         query: [],
         headers: [
-          { name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 256 },
-          { name: 'If-None-Match', required: false, type: 'string', minLength: 1, maxLength: 256 },
+          { name: 'If-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+          { name: 'If-None-Match', required: false, type: 'string', minLength: 1, maxLength: 4096 },
         ],
         bodyFromParameters: false,
         bodyMembers: [],

@@ -58,6 +58,7 @@ describe('a write precondition', () => {
     [1, { ifMatch: null, ifNoneMatch: null, expectedEtag: null, expectedRevision: null }],
     [2, { ifMatch: '*' }],
     [2, { ifMatch: ' "rev:2" ' }],
+    [2, { ifMatch: '"rev:1", "rev:2"' }],
     [2, { ifMatch: 'rev:2', expectedEtag: '"rev:2"', expectedRevision: 2 }],
     [2, { expectedEtag: 'rev:2' }],
     [null, { ifNoneMatch: '*' }],
@@ -87,6 +88,8 @@ describe('a write precondition', () => {
     [2, { expectedRevision: 1 }, 'current revision does not match'],
     [2, { ifNoneMatch: '*' }, 'exists'],
     [2, { ifNoneMatch: '"rev:2"' }, 'exists'],
+    [2, { ifNoneMatch: 'W/"rev:2"' }, 'exists'],
+    [2, { ifNoneMatch: '"rev:1", "rev:2"' }, 'exists'],
   ])('at revision %j fails: %j', (revision, precondition, text) => {
     expect(() => checkPrecondition(revision, precondition)).toThrow(failed(text));
     expect(() => checkPrecondition(revision, precondition)).toThrow(failed('precondition failed'));

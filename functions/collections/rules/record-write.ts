@@ -1,10 +1,9 @@
+import { type Conditions, judgeConditions } from '../../kernel/conditions.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { formatUtc, laterUtc } from '../../kernel/timestamp.ts';
 
 /** The condition of a record write, from the headers of one record or from an item of a batch. */
-export interface WritePrecondition {
-  readonly ifMatch?: string | null;
-  readonly ifNoneMatch?: string | null;
+export interface WritePrecondition extends Conditions {
   readonly expectedEtag?: string | null;
   readonly expectedRevision?: number | null;
 }
@@ -44,33 +43,27 @@ export function decideUpsert(
   };
 }
 
-/** Throws `precondition_failed` unless a record at `revision` (`null`: no record) meets all members of the condition. */
+/**
+ * Throws `precondition_failed` unless a record at `revision` (`null`: no record) meets all members of the condition. `ifMatch` and
+ * `ifNoneMatch` exclude each other for the write of a record, also where both hold.
+ */
 export function checkPrecondition(revision: number | null, precondition: WritePrecondition): void {
-  const ifMatch = bareEtag(precondition.ifMatch);
-  const ifNoneMatch = bareEtag(precondition.ifNoneMatch);
-  const expectedEtag = bareEtag(precondition.expectedEtag);
-  const expectedRevision = precondition.expectedRevision ?? null;
-  const current = revision === null ? null : etagOf(revision);
-
+  const { ifMatch = null, ifNoneMatch = null, expectedEtag = null, expectedRevision = null } = precondition;
   if (ifMatch !== null && ifNoneMatch !== null) throw failed('ifMatch and ifNoneMatch exclude each other');
-  if (ifMatch !== null && expectedEtag !== null && ifMatch !== expectedEtag) {
+  if (ifMatch !== null && expectedEtag !== null && bareEtag(ifMatch) !== bareEtag(expectedEtag)) {
     throw failed('ifMatch and expectedEtag differ');
   }
-  const wanted = ifMatch ?? expectedEtag;
-  if (wanted === '*' ? current === null : wanted !== null && wanted !== current) {
-    throw failed('the current etag does not match');
-  }
+  const current = revision === null ? null : etagOf(revision);
+  const judgement = judgeConditions(current, { ifMatch: ifMatch ?? expectedEtag, ifNoneMatch });
+  if (judgement === 'unmatched') throw failed('the current etag does not match');
   if (expectedRevision !== null && expectedRevision !== revision) {
     throw failed('the current revision does not match');
   }
-  if (ifNoneMatch === '*' ? current !== null : ifNoneMatch !== null && ifNoneMatch === current) {
-    throw failed('the record exists');
-  }
+  if (judgement === 'matched') throw failed('the record exists');
 }
 
-/** Without surrounding white space and one pair of quotes. A blank etag stays blank: no record ever has it. */
-function bareEtag(text: string | null | undefined): string | null {
-  if (text === null || text === undefined) return null;
+/** Without surrounding white space and one pair of quotes. */
+function bareEtag(text: string): string {
   const trimmed = text.trim();
   const quoted = trimmed.length > 1 && trimmed.startsWith('"') && trimmed.endsWith('"');
   return quoted ? trimmed.slice(1, -1) : trimmed;

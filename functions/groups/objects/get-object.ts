@@ -1,4 +1,4 @@
-import { type ByteSelection, carriesBytes, StoredBytes } from '../../http/byte-answer.ts';
+import { carriesBytes, StoredBytes, selectionOf } from '../../http/byte-answer.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import { ExpectedAbsence } from '../../kernel/errors.ts';
 import type { ByteLease } from '../../objects/bytes-in-flight.ts';
@@ -35,18 +35,9 @@ export function getObject({ objects, access }: ObjectsDependencies): GroupHandle
 }
 
 /** `HEAD` asks for the fields alone, a caller that has the bytes gets 304, and a range behind their end 416. */
-function wantsOf(context: CallContext): (info: ObjectInfo) => boolean {
-  const selection = selectionOf(context);
+function wantsOf({ header, method = 'GET' }: CallContext): (info: ObjectInfo) => boolean {
+  const selection = selectionOf(method, header ?? (() => undefined));
   return ({ etag, contentLength }) => carriesBytes(selection, { etag: `"${etag}"`, size: contentLength });
-}
-
-function selectionOf({ header, method = 'GET' }: CallContext): ByteSelection {
-  return {
-    method,
-    range: header?.('range'),
-    ifRange: header?.('if-range'),
-    ifNoneMatch: header?.('if-none-match'),
-  };
 }
 
 /** Bytes that are on their way: a client that takes them slowly is cut off where others need the memory. */

@@ -1,9 +1,9 @@
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import type { Conditions } from '../../kernel/conditions.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { deleteObject as removeObject } from '../../objects/delete-object.ts';
 import { listObjects as findObjects } from '../../objects/list-objects.ts';
 import { putObject as writeObject } from '../../objects/put-object.ts';
-import type { ObjectCondition } from '../../objects/rules/condition.ts';
 import { readMediaType } from '../../objects/rules/media-type.ts';
 import { metadataInFields } from '../../objects/rules/metadata.ts';
 import { readObjectList } from '../../objects/rules/object-list.ts';
@@ -42,7 +42,7 @@ export function putObject({ objects, access }: ObjectsDependencies): Handlers['p
       place: readPlace(params),
       contentType: readMediaType(context.header?.('content-type'), '/Content-Type'),
       metadata: metadataInFields(context.fields?.() ?? []),
-      condition: conditionOf(context),
+      condition: conditionsOf(context),
       body,
       declaredBytes: declaredBytes(context),
     });
@@ -53,14 +53,13 @@ export function putObject({ objects, access }: ObjectsDependencies): Handlers['p
 export function deleteObject({ objects, access }: ObjectsDependencies): Handlers['deleteObject'] {
   return async ({ params }, context) => {
     const space = access.spaceOf(context.caller, 'delete');
-    const { ifMatch } = conditionOf(context);
-    await removeObject(objects, space, readPlace(params), { ifMatch: ifMatch ?? null });
+    await removeObject(objects, space, readPlace(params), conditionsOf(context));
     return { status: 204, body: null };
   };
 }
 
-function conditionOf({ header }: Pick<CallContext, 'header'>): ObjectCondition {
-  return { ifMatch: header?.('if-match') ?? null, ifNoneMatch: header?.('if-none-match') ?? null };
+function conditionsOf({ header }: Pick<CallContext, 'header'>): Conditions {
+  return { ifMatch: header?.('if-match'), ifNoneMatch: header?.('if-none-match') };
 }
 
 /** HTTP has checked the field; a body in chunks has none. */

@@ -75,7 +75,7 @@ describe('records over HTTP', () => {
 
   test.each([
     ['a control character', 'a\u0085b'],
-    ['257 characters', 'a'.repeat(257)],
+    ['4,097 characters', 'a'.repeat(4_097)],
     ['nothing', ''],
   ])('are not written under a condition of %s', async (_, condition) => {
     const text = '{"id":"d","partitionKey":"p"}';

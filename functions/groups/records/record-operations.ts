@@ -5,7 +5,8 @@ import {
   deleteRecord as removeRecord,
   upsertRecord as writeRecord,
 } from '../../collections/write-records.ts';
-import type { GroupHandlers } from '../../http/handler.ts';
+import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import type { Conditions } from '../../kernel/conditions.ts';
 import { ExpectedAbsence } from '../../kernel/errors.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import type { RecordsDependencies } from './dependencies.ts';
@@ -23,25 +24,26 @@ export function getRecord({ records, access }: RecordsDependencies): Handlers['g
 }
 
 export function deleteRecord({ records, access }: RecordsDependencies): Handlers['deleteRecord'] {
-  return async ({ params: { collection, pk, id } }, { caller }) => {
-    const space = access.spaceOf(caller, 'delete');
-    await removeRecord(records, space, collection, { partitionKey: pk, id });
+  return async ({ params: { collection, pk, id } }, context) => {
+    const space = access.spaceOf(context.caller, 'delete');
+    await removeRecord(records, space, collection, { partitionKey: pk, id }, conditionsOf(context));
     return { status: 204, body: null };
   };
 }
 
 export function upsertRecord({ records, access }: RecordsDependencies): Handlers['upsertRecord'] {
-  return async ({ params: { collection }, text }, { caller, header }) => {
-    const space = access.spaceOf(caller, 'write');
-    const precondition = {
-      ifMatch: header?.('if-match') ?? null,
-      ifNoneMatch: header?.('if-none-match') ?? null,
-    };
-    const { key, stamp, json } = await writeRecord(records, space, collection, text(), precondition);
+  return async ({ params: { collection }, text }, context) => {
+    const space = access.spaceOf(context.caller, 'write');
+    const conditions = conditionsOf(context);
+    const { key, stamp, json } = await writeRecord(records, space, collection, text(), conditions);
     const place = [collection, 'records', key.partitionKey, key.id].map(encodeURIComponent).join('/');
     const headers = { Location: `/collections/${place}`, ETag: `"${stamp.etag}"` };
     return { status: 201, body: new JsonText(json), headers };
   };
+}
+
+function conditionsOf({ header }: Pick<CallContext, 'header'>): Conditions {
+  return { ifMatch: header?.('if-match'), ifNoneMatch: header?.('if-none-match') };
 }
 
 export function queryRecords({ records, access }: RecordsDependencies): Handlers['queryRecords'] {

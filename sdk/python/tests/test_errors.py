@@ -70,7 +70,7 @@ def test_the_tree() -> None:
     leaves = [
         each for each in vars(svc_client).values() if isinstance(each, type) and issubclass(each, SvcError)
     ]
-    assert len(leaves) == 17
+    assert len(leaves) == 18
 
 
 def test_an_error_tells_what_the_problem_says(sdk: Flavour) -> None:

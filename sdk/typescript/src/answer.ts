@@ -31,8 +31,7 @@ export async function connected<T>(operation: string, work: () => Promise<T>): P
 export function formOf(operation: OperationSpec, response: Response): 'json' | 'bytes' | 'none' | null {
   const mediaType = mediaTypeOf(response);
   if (mediaType === PROBLEM) return null;
-  // A caller that asks for a range of bytes gets 206 with them.
-  const described = operation.answers[response.status === 206 ? 200 : response.status];
+  const described = operation.answers[response.status];
   if (described !== undefined || !response.ok) return described ?? null;
   // A later release may answer with another success.
   return /^application\/([\w.-]+\+)?json$/.test(mediaType) ? 'json' : 'none';

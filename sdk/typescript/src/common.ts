@@ -11,6 +11,7 @@ export {
   ConflictError,
   InternalServerError,
   NotFoundError,
+  NotModifiedError,
   PayloadTooLargeError,
   PermissionDeniedError,
   PreconditionFailedError,

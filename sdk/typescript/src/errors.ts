@@ -71,6 +71,8 @@ export class APIStatusError extends SvcError {
   }
 }
 
+/** 304: the caller has the current content, as its `ifNoneMatch` says. */
+export class NotModifiedError extends APIStatusError {}
 /** 400: the request breaks a rule; `errors` says where. */
 export class BadRequestError extends APIStatusError {}
 /** 401: a credential is missing or invalid. */
@@ -81,7 +83,7 @@ export class PermissionDeniedError extends APIStatusError {}
 export class NotFoundError extends APIStatusError {}
 /** 409: the request conflicts with stored state; see `code`. The client never retries it. */
 export class ConflictError extends APIStatusError {}
-/** 412: a document is not at the revision that the request expects. */
+/** 412: what is stored is not what the request expects. */
 export class PreconditionFailedError extends APIStatusError {}
 /** 413: the request is larger than the operation allows. */
 export class PayloadTooLargeError extends APIStatusError {}
@@ -95,6 +97,7 @@ export class InternalServerError extends APIStatusError {}
 export class UnavailableError extends APIStatusError {}
 
 const byStatus: Readonly<Record<number, typeof APIStatusError>> = {
+  304: NotModifiedError,
   400: BadRequestError,
   401: AuthenticationError,
   403: PermissionDeniedError,
@@ -122,6 +125,6 @@ export function statusError(answer: FailedAnswer): APIStatusError {
   const Class = byStatus[status] ?? (status >= 500 ? InternalServerError : APIStatusError);
   if (problem !== null)
     return new Class(`${status} ${problem.title} [${problem.code}]: ${problem.detail}`, answer);
-  const why = isRedirect ? 'a redirect, which is not followed' : 'without a problem document';
-  return new Class(`${status}: ${why}`, answer);
+  const other = isRedirect ? 'a redirect, which is not followed' : 'without a problem document';
+  return new Class(`${status}: ${status === 304 ? 'not modified' : other}`, answer);
 }

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ServerProcess, startServer } from '../../../test/support/server-process.ts';
-import { type ArtifactRecordIngestForm, type BinaryContent, ConflictError, SvcClient } from '../src/index.ts';
+import {
+  type ArtifactRecordIngestForm,
+  type BinaryContent,
+  ConflictError,
+  NotModifiedError,
+  PreconditionFailedError,
+  SvcClient,
+} from '../src/index.ts';
 import { json, Stage } from './stage.ts';
 import { observed } from './wire.ts';
 
@@ -102,9 +109,16 @@ describe('against the service', () => {
     expect(ended.result).toMatchObject({ accepted: true, recordId: id });
     const object = await svc.getObject('papers', `${id}/scan.bin`);
     expect(Buffer.from(await new Response(object).arrayBuffer()).equals(bytes)).toBe(true);
-    const part = await svc.getObject('papers', `${id}/scan.bin`, { headers: { Range: 'bytes=1-3' } });
+    const part = await svc.getObject('papers', `${id}/scan.bin`, { range: 'bytes=1-3' });
     expect(Buffer.from(await new Response(part).arrayBuffer()).equals(bytes.subarray(1, 4))).toBe(true);
-    expect(await svc.getRecord('papers', '2026', id)).toMatchObject({ id });
+    const record = await svc.getRecord('papers', '2026', id);
+    expect(record).toMatchObject({ id });
+    await expect(svc.getRecord('papers', '2026', id, { ifNoneMatch: record?.etag })).rejects.toBeInstanceOf(
+      NotModifiedError,
+    );
+    await expect(svc.deleteRecord('papers', '2026', id, { ifMatch: 'rev:0' })).rejects.toBeInstanceOf(
+      PreconditionFailedError,
+    );
     const again = await svc.ingestRecordArtifact(formOf(id, await content()), {}, key);
     expect([again.id, again.admission.replayed]).toEqual([run.id, true]);
     await expect(svc.ingestRecordArtifact(formOf(id, halfOf(bytes)), {}, key)).rejects.toBeInstanceOf(

@@ -29,8 +29,7 @@ def form_of(operation: OperationSpec, status: int, headers: Headers) -> AnswerFo
     media_type = media_type_of(headers)
     if media_type == PROBLEM:
         return None
-    # A caller that asks for a range of bytes gets 206 with them.
-    described = operation.answers.get(200 if status == 206 else status)
+    described = operation.answers.get(status)
     if described is not None or not 200 <= status < 300:
         return described
     # A later release may answer with another success.

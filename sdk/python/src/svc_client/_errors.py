@@ -79,6 +79,10 @@ class APIStatusError(SvcError):
         self.errors = [] if problem is None else problem.get("errors", [])
 
 
+class NotModifiedError(APIStatusError):
+    """304: the caller has the current content, as its `if_none_match` says."""
+
+
 class BadRequestError(APIStatusError):
     """400: the request breaks a rule; `errors` says where."""
 
@@ -100,7 +104,7 @@ class ConflictError(APIStatusError):
 
 
 class PreconditionFailedError(APIStatusError):
-    """412: a document is not at the revision that the request expects."""
+    """412: what is stored is not what the request expects."""
 
 
 class PayloadTooLargeError(APIStatusError):
@@ -141,6 +145,7 @@ def without_frames(error: Failure, outside: BaseException | None) -> Failure:
 
 
 _BY_STATUS: dict[int, type[APIStatusError]] = {
+    304: NotModifiedError,
     400: BadRequestError,
     401: AuthenticationError,
     403: PermissionDeniedError,
@@ -161,6 +166,8 @@ def status_error(
     kind = _BY_STATUS.get(status, InternalServerError if status >= 500 else APIStatusError)
     if problem is not None:
         message = f"{status} {problem['title']} [{problem['code']}]: {problem['detail']}"
+    elif status == 304:
+        message = f"{status}: not modified"
     elif 300 <= status < 400:
         message = f"{status}: a redirect, which is not followed"
     else:

@@ -31,6 +31,8 @@ export type {
   ListRecordImportJobsParameters,
 } from './groups/collections.ts';
 export type {
+  GetRecordParameters,
+  DeleteRecordParameters,
   UpsertRecordParameters,
   UpsertRecordsParameters,
   StartRecordBatchUpsertJobParameters,
@@ -38,6 +40,7 @@ export type {
 export type {
   ListObjectsParameters,
   PutObjectParameters,
+  GetObjectParameters,
   DeleteObjectParameters,
 } from './groups/objects.ts';
 export type {

@@ -462,6 +462,8 @@ class AsyncOperations:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> models.SvcRecord | None: ...
 
@@ -471,6 +473,8 @@ class AsyncOperations:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> None: ...
 
@@ -552,6 +556,10 @@ class AsyncOperations:
         container: str,
         key: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        range: str | None = None,
+        if_range: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse | None: ...
 
@@ -561,6 +569,7 @@ class AsyncOperations:
         key: str,
         *,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> None: ...
 
@@ -1551,6 +1560,8 @@ class AsyncOperationsWithRawResponse:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.SvcRecord | None]: ...
 
@@ -1560,6 +1571,8 @@ class AsyncOperationsWithRawResponse:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[None]: ...
 
@@ -1641,6 +1654,10 @@ class AsyncOperationsWithRawResponse:
         container: str,
         key: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        range: str | None = None,
+        if_range: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[bytes | None]: ...
 
@@ -1650,6 +1667,7 @@ class AsyncOperationsWithRawResponse:
         key: str,
         *,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[None]: ...
 
@@ -2628,6 +2646,8 @@ class AsyncOperationsWithStreamingResponse:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
 
@@ -2637,6 +2657,8 @@ class AsyncOperationsWithStreamingResponse:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
 
@@ -2718,6 +2740,10 @@ class AsyncOperationsWithStreamingResponse:
         container: str,
         key: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        range: str | None = None,
+        if_range: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
 
@@ -2727,6 +2753,7 @@ class AsyncOperationsWithStreamingResponse:
         key: str,
         *,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
 

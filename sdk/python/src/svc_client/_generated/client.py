@@ -2280,6 +2280,8 @@ class Operations:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> models.SvcRecord | None:
         """Read a record. The record in the order and the spelling of its members as it was written.
@@ -2293,6 +2295,10 @@ class Operations:
             collection: The collection. (1 to 255 characters)
             pk: The partition key. A slash in it is percent-encoded. (1 to 2048 characters)
             id: The id of the record. (1 to 1023 characters)
+            if_match: The etags of which the record must have one, with commas between them, or `*` for
+                any existing record. (1 to 4096 characters)
+            if_none_match: The etags of the record that the caller has, with commas between them, or `*`
+                for any. With the current one among them the answer is 304. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -2302,18 +2308,28 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `collection_not_found` (404),
-                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503), `overloaded` (503).
+                `method_not_allowed` (405), `request_timeout` (408), `precondition_failed` (412),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getRecord` of the contract, here `get_record`: docs/reference/operations.md#getrecord
         """
-        given = Given(path=(collection, pk, id))
+        given = Given(path=(collection, pk, id), parameters={"if_match": if_match, "if_none_match": if_none_match})
         return self._caller.call(spec.GET_RECORD, given, options)
 
-    def delete_record(self, collection: str, pk: str, id: str, *, options: CallOptions | None = None) -> None:
+    def delete_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> None:
         """Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not
-        exist.
+        exist, unless `If-Match` asks for one. The check of the conditions and the deletion are one
+        transaction.
 
         `DELETE /collections/{collection}/records/{pk}/{id}`; needs the access operation `delete` of
         `server-authenticated`.
@@ -2324,6 +2340,10 @@ class Operations:
             collection: The collection. (1 to 255 characters)
             pk: The partition key. A slash in it is percent-encoded. (1 to 2048 characters)
             id: The id of the record. (1 to 1023 characters)
+            if_match: The etags of which the record must have one, with commas between them, or `*` for
+                any existing record. (1 to 4096 characters)
+            if_none_match: The etags of which the record must have none, with commas between them, or `*`
+                if no record may exist. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -2333,14 +2353,14 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
-                `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `unavailable` (503), `overloaded` (503).
+                `request_timeout` (408), `precondition_failed` (412), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `deleteRecord` of the contract, here `delete_record`:
         docs/reference/operations.md#deleterecord
         """
-        given = Given(path=(collection, pk, id))
+        given = Given(path=(collection, pk, id), parameters={"if_match": if_match, "if_none_match": if_none_match})
         return self._caller.call(spec.DELETE_RECORD, given, options)
 
     def upsert_record(
@@ -2365,10 +2385,10 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `SvcRecordInput`.
-            if_match: The etag that the record must have, or `*` for any existing record. (1 to 256
-                characters)
-            if_none_match: The etag that the record must not have, or `*` if no record may exist. (1 to
-                256 characters)
+            if_match: The etags of which the record must have one, with commas between them, or `*` for
+                any existing record. (1 to 4096 characters)
+            if_none_match: The etags of which the record must have none, with commas between them, or `*`
+                if no record may exist. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -2681,10 +2701,10 @@ class Operations:
             request: application/octet-stream.
             content_type: The media type of the bytes, which readers get back; `application/octet-stream`
                 for one that was written without. (1 to 255 characters)
-            if_match: The etag that the object must have, or `*` for any existing object. (1 to 256
-                characters)
-            if_none_match: The etag that the object must not have, or `*` if no object may exist. (1 to
-                256 characters)
+            if_match: The etags of which the object must have one, with commas between them, or `*` for
+                any existing object. (1 to 4096 characters)
+            if_none_match: The etags of which the object must have none, with commas between them, or `*`
+                if no object may exist. (1 to 4096 characters)
             metadata: Metadata of the object by name; at most 32 entries with 8,192 bytes together. (at
                 most 8192 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -2720,10 +2740,14 @@ class Operations:
         container: str,
         key: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        range: str | None = None,
+        if_range: str | None = None,
         options: CallOptions | None = None,
     ) -> StreamedResponse | None:
         """Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current
-        etag answers 304, and `HEAD` answers the fields alone.
+        etag answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone.
 
         `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
 
@@ -2734,22 +2758,40 @@ class Operations:
                 characters)
             key: The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
                 characters)
+            if_match: The etags of which the object must have one, with commas between them, or `*` for
+                any existing object. (1 to 4096 characters)
+            if_none_match: The etags of the object that the caller has, with commas between them, or `*`
+                for any. With the current one among them the answer is 304. (1 to 4096 characters)
+            range: The part of the bytes that is wanted, such as `bytes=0-99`. The service ignores other
+                units and lists of ranges. (at most 8192 characters)
+            if_range: The etag of the object from which the caller has other parts. Of another object the
+                answer is the whole. (at most 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: application/octet-stream. The bytes, with the media type with which they were written.
+            206: application/octet-stream. The range that `Range` asks for, with the media type of the
+                whole.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-                (408), `range_not_satisfiable` (416), `unsupported_media_type` (415), `rate_limited` (429),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503), `overloaded` (503).
+                (408), `precondition_failed` (412), `range_not_satisfiable` (416), `unsupported_media_type`
+                (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `unavailable` (503), `overloaded` (503).
 
         Operation `getObject` of the contract, here `get_object`: docs/reference/operations.md#getobject
         """
-        given = Given(path=(container, key))
+        given = Given(
+            path=(container, key),
+            parameters={
+                "if_match": if_match,
+                "if_none_match": if_none_match,
+                "range": range,
+                "if_range": if_range,
+            },
+        )
         return self._caller.call(spec.GET_OBJECT, given, options)
 
     def delete_object(
@@ -2758,6 +2800,7 @@ class Operations:
         key: str,
         *,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> None:
         """Delete an object. Removes the object. Without effect where there is none, unless `If-Match` asks
@@ -2773,8 +2816,10 @@ class Operations:
                 characters)
             key: The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
                 characters)
-            if_match: The etag that the object must have, or `*` for any existing object. (1 to 256
-                characters)
+            if_match: The etags of which the object must have one, with commas between them, or `*` for
+                any existing object. (1 to 4096 characters)
+            if_none_match: The etags of which the object must have none, with commas between them, or `*`
+                if no object may exist. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -2791,7 +2836,7 @@ class Operations:
         Operation `deleteObject` of the contract, here `delete_object`:
         docs/reference/operations.md#deleteobject
         """
-        given = Given(path=(container, key), parameters={"if_match": if_match})
+        given = Given(path=(container, key), parameters={"if_match": if_match, "if_none_match": if_none_match})
         return self._caller.call(spec.DELETE_OBJECT, given, options)
 
     # ---- Artifacts

@@ -448,10 +448,21 @@ class Operations:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> models.SvcRecord | None: ...
 
-    def delete_record(self, collection: str, pk: str, id: str, *, options: CallOptions | None = None) -> None: ...
+    def delete_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> None: ...
 
     def upsert_record(
         self,
@@ -531,6 +542,10 @@ class Operations:
         container: str,
         key: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        range: str | None = None,
+        if_range: str | None = None,
         options: CallOptions | None = None,
     ) -> StreamedResponse | None: ...
 
@@ -540,6 +555,7 @@ class Operations:
         key: str,
         *,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> None: ...
 
@@ -1490,6 +1506,8 @@ class OperationsWithRawResponse:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> APIResponse[models.SvcRecord | None]: ...
 
@@ -1499,6 +1517,8 @@ class OperationsWithRawResponse:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> APIResponse[None]: ...
 
@@ -1580,6 +1600,10 @@ class OperationsWithRawResponse:
         container: str,
         key: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        range: str | None = None,
+        if_range: str | None = None,
         options: CallOptions | None = None,
     ) -> APIResponse[bytes | None]: ...
 
@@ -1589,6 +1613,7 @@ class OperationsWithRawResponse:
         key: str,
         *,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> APIResponse[None]: ...
 
@@ -2528,6 +2553,8 @@ class OperationsWithStreamingResponse:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
 
@@ -2537,6 +2564,8 @@ class OperationsWithStreamingResponse:
         pk: str,
         id: str,
         *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
 
@@ -2613,7 +2642,17 @@ class OperationsWithStreamingResponse:
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
 
-    def get_object(self, container: str, key: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+    def get_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        range: str | None = None,
+        if_range: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
 
     def delete_object(
         self,
@@ -2621,6 +2660,7 @@ class OperationsWithStreamingResponse:
         key: str,
         *,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
 

@@ -527,6 +527,7 @@ GET_RECORD = OperationSpec(
     retry="safe",
     answers={200: "json"},
     absent=True,
+    headers=(ParameterSpec("If-Match", "if_match"), ParameterSpec("If-None-Match", "if_none_match")),
 )
 
 DELETE_RECORD = OperationSpec(
@@ -535,6 +536,7 @@ DELETE_RECORD = OperationSpec(
     "/collections/{collection}/records/{pk}/{id}",
     retry="never",
     answers={204: "none"},
+    headers=(ParameterSpec("If-Match", "if_match"), ParameterSpec("If-None-Match", "if_none_match")),
 )
 
 UPSERT_RECORD = OperationSpec(
@@ -623,8 +625,14 @@ GET_OBJECT = OperationSpec(
     "GET",
     "/objects/{container}/{key+}",
     retry="safe",
-    answers={200: "bytes"},
+    answers={200: "bytes", 206: "bytes"},
     absent=True,
+    headers=(
+        ParameterSpec("If-Match", "if_match"),
+        ParameterSpec("If-None-Match", "if_none_match"),
+        ParameterSpec("Range", "range"),
+        ParameterSpec("If-Range", "if_range"),
+    ),
 )
 
 DELETE_OBJECT = OperationSpec(
@@ -633,7 +641,7 @@ DELETE_OBJECT = OperationSpec(
     "/objects/{container}/{key+}",
     retry="never",
     answers={204: "none"},
-    headers=(ParameterSpec("If-Match", "if_match"),),
+    headers=(ParameterSpec("If-Match", "if_match"), ParameterSpec("If-None-Match", "if_none_match")),
 )
 
 INGEST_RECORD_ARTIFACT = OperationSpec(

@@ -8,6 +8,7 @@ export * from '../../common.ts';
 export type {
   ListObjectsParameters,
   PutObjectParameters,
+  GetObjectParameters,
   DeleteObjectParameters,
 } from '../groups/objects.ts';
 

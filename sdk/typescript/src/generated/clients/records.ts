@@ -6,6 +6,8 @@ import { RecordsOperations } from '../groups/records.ts';
 
 export * from '../../common.ts';
 export type {
+  GetRecordParameters,
+  DeleteRecordParameters,
   UpsertRecordParameters,
   UpsertRecordsParameters,
   StartRecordBatchUpsertJobParameters,

@@ -24,9 +24,15 @@ export interface PutObjectParameters {
    * without. (1 to 255 characters)
    */
   readonly contentType?: string | undefined;
-  /** The etag that the object must have, or `*` for any existing object. (1 to 256 characters) */
+  /**
+   * The etags of which the object must have one, with commas between them, or `*` for any existing object. (1
+   * to 4096 characters)
+   */
   readonly ifMatch?: string | undefined;
-  /** The etag that the object must not have, or `*` if no object may exist. (1 to 256 characters) */
+  /**
+   * The etags of which the object must have none, with commas between them, or `*` if no object may exist. (1
+   * to 4096 characters)
+   */
   readonly ifNoneMatch?: string | undefined;
   /**
    * Metadata of the object by name; at most 32 entries with 8,192 bytes together. (at most 8192 characters)
@@ -34,10 +40,42 @@ export interface PutObjectParameters {
   readonly metadata?: { readonly [name: string]: string } | undefined;
 }
 
+/** The parameters of `getObject` besides its path and its request. */
+export interface GetObjectParameters {
+  /**
+   * The etags of which the object must have one, with commas between them, or `*` for any existing object. (1
+   * to 4096 characters)
+   */
+  readonly ifMatch?: string | undefined;
+  /**
+   * The etags of the object that the caller has, with commas between them, or `*` for any. With the current
+   * one among them the answer is 304. (1 to 4096 characters)
+   */
+  readonly ifNoneMatch?: string | undefined;
+  /**
+   * The part of the bytes that is wanted, such as `bytes=0-99`. The service ignores other units and lists of
+   * ranges. (at most 8192 characters)
+   */
+  readonly range?: string | undefined;
+  /**
+   * The etag of the object from which the caller has other parts. Of another object the answer is the whole.
+   * (at most 4096 characters)
+   */
+  readonly ifRange?: string | undefined;
+}
+
 /** The parameters of `deleteObject` besides its path and its request. */
 export interface DeleteObjectParameters {
-  /** The etag that the object must have, or `*` for any existing object. (1 to 256 characters) */
+  /**
+   * The etags of which the object must have one, with commas between them, or `*` for any existing object. (1
+   * to 4096 characters)
+   */
   readonly ifMatch?: string | undefined;
+  /**
+   * The etags of which the object must have none, with commas between them, or `*` if no object may exist. (1
+   * to 4096 characters)
+   */
+  readonly ifNoneMatch?: string | undefined;
 }
 
 /** The operations of one group: Objects. */
@@ -108,7 +146,7 @@ export class ObjectsOperations extends ClientCore {
 
   /**
    * Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current etag
-   * answers 304, and `HEAD` answers the fields alone.
+   * answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone.
    *
    * `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
    *
@@ -118,20 +156,22 @@ export class ObjectsOperations extends ClientCore {
    * characters)
    * @param key The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
    * characters)
-   * @returns 200: application/octet-stream. The bytes, with the media type with which they were written.
+   * @returns 200: application/octet-stream. The bytes, with the media type with which they were written. 206:
+   * application/octet-stream. The range that `Range` asks for, with the media type of the whole.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `range_not_satisfiable` (416),
-   * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `precondition_failed` (412),
+   * `range_not_satisfiable` (416), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getObject` of the contract: docs/reference/operations.md#getobject
    */
   getObject(
     container: string,
     key: string,
+    parameters: GetObjectParameters = {},
     options: CallOptions = {},
   ): Call<ReadableStream<Uint8Array> | null> {
-    return call(this, operations.getObject, { path: [container, key] }, options);
+    return call(this, operations.getObject, { path: [container, key], parameters }, options);
   }
 
   /**

@@ -6,11 +6,45 @@ import type { CallOptions, KeyedCallOptions } from '../../options.ts';
 import type * as Models from '../models.ts';
 import * as operations from '../operations/records.ts';
 
+/** The parameters of `getRecord` besides its path and its request. */
+export interface GetRecordParameters {
+  /**
+   * The etags of which the record must have one, with commas between them, or `*` for any existing record. (1
+   * to 4096 characters)
+   */
+  readonly ifMatch?: string | undefined;
+  /**
+   * The etags of the record that the caller has, with commas between them, or `*` for any. With the current
+   * one among them the answer is 304. (1 to 4096 characters)
+   */
+  readonly ifNoneMatch?: string | undefined;
+}
+
+/** The parameters of `deleteRecord` besides its path and its request. */
+export interface DeleteRecordParameters {
+  /**
+   * The etags of which the record must have one, with commas between them, or `*` for any existing record. (1
+   * to 4096 characters)
+   */
+  readonly ifMatch?: string | undefined;
+  /**
+   * The etags of which the record must have none, with commas between them, or `*` if no record may exist. (1
+   * to 4096 characters)
+   */
+  readonly ifNoneMatch?: string | undefined;
+}
+
 /** The parameters of `upsertRecord` besides its path and its request. */
 export interface UpsertRecordParameters {
-  /** The etag that the record must have, or `*` for any existing record. (1 to 256 characters) */
+  /**
+   * The etags of which the record must have one, with commas between them, or `*` for any existing record. (1
+   * to 4096 characters)
+   */
   readonly ifMatch?: string | undefined;
-  /** The etag that the record must not have, or `*` if no record may exist. (1 to 256 characters) */
+  /**
+   * The etags of which the record must have none, with commas between them, or `*` if no record may exist. (1
+   * to 4096 characters)
+   */
   readonly ifNoneMatch?: string | undefined;
 }
 
@@ -59,21 +93,23 @@ export class RecordsOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-   * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `unavailable` (503), `overloaded` (503).
+   * `precondition_failed` (412), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `getRecord` of the contract: docs/reference/operations.md#getrecord
    */
   getRecord(
     collection: string,
     pk: string,
     id: string,
+    parameters: GetRecordParameters = {},
     options: CallOptions = {},
   ): Call<Models.SvcRecord | null> {
-    return call(this, operations.getRecord, { path: [collection, pk, id] }, options);
+    return call(this, operations.getRecord, { path: [collection, pk, id], parameters }, options);
   }
 
   /**
-   * Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not exist.
+   * Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not exist,
+   * unless `If-Match` asks for one. The check of the conditions and the deletion are one transaction.
    *
    * `DELETE /collections/{collection}/records/{pk}/{id}`; needs the access operation `delete` of
    * `server-authenticated`.
@@ -86,13 +122,19 @@ export class RecordsOperations extends ClientCore {
    * @returns 204: no body. There is no such record any more.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-   * `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-   * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
-   * `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
+   * `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `precondition_failed`
+   * (412), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503), `overloaded` (503).
    * @see Operation `deleteRecord` of the contract: docs/reference/operations.md#deleterecord
    */
-  deleteRecord(collection: string, pk: string, id: string, options: CallOptions = {}): Call<void> {
-    return call(this, operations.deleteRecord, { path: [collection, pk, id] }, options);
+  deleteRecord(
+    collection: string,
+    pk: string,
+    id: string,
+    parameters: DeleteRecordParameters = {},
+    options: CallOptions = {},
+  ): Call<void> {
+    return call(this, operations.deleteRecord, { path: [collection, pk, id], parameters }, options);
   }
 
   /**

@@ -40,16 +40,22 @@ export const getObject: OperationSpec = {
   id: 'getObject',
   method: 'GET',
   path: '/objects/{container}/{key+}',
+  headers: [
+    { name: 'If-Match', key: 'ifMatch' },
+    { name: 'If-None-Match', key: 'ifNoneMatch' },
+    { name: 'Range', key: 'range' },
+    { name: 'If-Range', key: 'ifRange' },
+  ],
   retry: 'safe',
   absent: true,
-  answers: { '200': 'bytes' },
+  answers: { '200': 'bytes', '206': 'bytes' },
 };
 
 export const deleteObject: OperationSpec = {
   id: 'deleteObject',
   method: 'DELETE',
   path: '/objects/{container}/{key+}',
-  headers: [{ name: 'If-Match', key: 'ifMatch' }],
+  headers: [{ name: 'If-Match', key: 'ifMatch' }, { name: 'If-None-Match', key: 'ifNoneMatch' }],
   retry: 'never',
   answers: { '204': 'none' },
 };

@@ -6,6 +6,7 @@ export const getRecord: OperationSpec = {
   id: 'getRecord',
   method: 'GET',
   path: '/collections/{collection}/records/{pk}/{id}',
+  headers: [{ name: 'If-Match', key: 'ifMatch' }, { name: 'If-None-Match', key: 'ifNoneMatch' }],
   retry: 'safe',
   absent: true,
   answers: { '200': 'json' },
@@ -15,6 +16,7 @@ export const deleteRecord: OperationSpec = {
   id: 'deleteRecord',
   method: 'DELETE',
   path: '/collections/{collection}/records/{pk}/{id}',
+  headers: [{ name: 'If-Match', key: 'ifMatch' }, { name: 'If-None-Match', key: 'ifNoneMatch' }],
   retry: 'never',
   answers: { '204': 'none' },
 };
