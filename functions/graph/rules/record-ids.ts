@@ -17,8 +17,10 @@ function coded(subjectId: string): string {
   return text.length <= CODED_LENGTH_MAX ? text : `sha256-${hash('sha256', subjectId, 'hex')}`;
 }
 
-/** What names the record of the envelope itself. */
+/** What names the record of the envelope itself. A list in JSON tells scopes apart whose members hold the separator, and holds none. */
 export function envelopeSubject(scope: GraphScope): string {
   const { graphId, namespace, collection, tenantId } = scope;
-  return [graphId, namespace, collection, tenantId, partitionOf(scope)].join('|');
+  const parts = [graphId, namespace, collection, tenantId, partitionOf(scope)];
+  const isPlain = parts.every((part) => !part.includes('|'));
+  return isPlain ? parts.join('|') : JSON.stringify(parts).replaceAll('|', String.raw`\u007c`);
 }

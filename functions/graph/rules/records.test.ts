@@ -6,12 +6,14 @@ import { readPolicy } from '../../collections/rules/policy.ts';
 import type { RecordValue } from '../../collections/rules/record-key.ts';
 import { readRecord } from '../../collections/rules/record-text.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import type { GraphScope } from './elements.ts';
 import { envelopeOf, graphs } from './graph.fixture.ts';
 import { decidePolicy, graphPolicy, missingIndexes } from './graph-policy.ts';
 import * as preflight from './preflight.ts';
 import * as envelopes from './read-envelope.ts';
+import { partitionOf } from './read-scope.ts';
 import * as rebuild from './rebuild.ts';
-import { graphRecordId } from './record-ids.ts';
+import { envelopeSubject, graphRecordId } from './record-ids.ts';
 import { graphRecords } from './record-map.ts';
 
 const inspectEnvelope = (given: JsonObject) => finish(envelopes.inspectEnvelope(given));
@@ -159,6 +161,30 @@ describe('the records of a graph', () => {
     expect(rebuildEnvelope(odd as unknown as RecordValue[]).nodes).toEqual([]);
     expect(rebuildEnvelope([])).toMatchObject({ schema: 'roman.graph.v1', nodes: [] });
   });
+});
+
+test('two scopes have two envelopes, also where a member holds the separator', () => {
+  const member = fc.string({ unit: fc.constantFrom('a', '|', '\\', '"', ','), maxLength: 3 });
+  const scope = fc.record({
+    graphId: member,
+    namespace: member,
+    collection: member,
+    tenantId: member,
+    partitionKey: member,
+  });
+  const named = (each: GraphScope) =>
+    JSON.stringify([each.graphId, each.namespace, each.collection, each.tenantId, partitionOf(each)]);
+  fc.assert(
+    fc.property(scope, scope, (one, other) => {
+      const isSame = named(one) === named(other);
+      expect(envelopeSubject(one) === envelopeSubject(other)).toBe(isSame);
+    }),
+  );
+  const rest = { collection: 'c', tenantId: '', partitionKey: 'p' };
+  expect(envelopeSubject({ graphId: 'g', namespace: 'n', ...rest })).toBe('g|n|c||p');
+  expect(envelopeSubject({ graphId: 'g|n', namespace: 'm', ...rest })).not.toBe(
+    envelopeSubject({ graphId: 'g', namespace: 'n|m', ...rest }),
+  );
 });
 
 test('the id of a record stays below the longest that a record may have', () => {
