@@ -233,6 +233,66 @@ export function describeRag(tested: TestedStore): void {
       expect(await stage.texts()).toEqual(old.split(/(?<=\.) /).sort());
     });
 
+    test.each([
+      ['合同一', '合同二'],
+      ['reports/2026.txt', 'reports 2026.txt'],
+      [`${'x'.repeat(128)}-one`, `${'x'.repeat(128)}-two`],
+      ['-doc', 'doc'],
+      ['Ä', '合'],
+    ])(
+      'of %j and %j keep their own chunks and manifests, also of a passage that both have',
+      async (...ids) => {
+        const stage = await begin();
+        const options = { replaceDocumentChunks: true, persistManifest: true };
+        for (const documentId of ids)
+          await stage.ingest(
+            { documentId, text: `${words(0, 1)} ${words(ids.indexOf(documentId), 1)}` },
+            options,
+          );
+        const owners = (await stage.records()).map(({ type, metadata }) => {
+          const { documentId, chunkIndex = null } = metadata as Record<string, string | number>;
+          return JSON.stringify([documentId, type, chunkIndex]);
+        });
+        const expected = ids.flatMap((id) => [
+          JSON.stringify([id, 'rag.chunk', 0]),
+          JSON.stringify([id, 'rag.chunk', 1]),
+          JSON.stringify([id, 'rag.manifest', null]),
+        ]);
+        expect(owners.toSorted()).toEqual(expected.toSorted());
+      },
+    );
+
+    test.each([{ dryRun: true }, { dryRun: false }])(
+      'take no record of another document: %j',
+      async (how) => {
+        const stage = await begin();
+        const known = new RequestRecords();
+        const text = words(0, 2);
+        const own = { persistManifest: true, manifestId: 'm' };
+        await stage.ingest({ documentId: 'a', idPrefix: 'same', text }, { ...own, ...how }, known);
+        const before = await stage.records();
+        const refusal = (pointer: string) => ({
+          code: 'validation_failed',
+          extensions: { errors: [expect.objectContaining({ pointer })] },
+        });
+        // Also where the request may look at its own records alone.
+        for (const memory of how.dryRun ? [known] : [known, new RequestRecords()]) {
+          const ingest = (request: object) => stage.ingest({ text, ...request }, { ...own, ...how }, memory);
+          await expect(ingest({ documentId: 'b', idPrefix: 'same' })).rejects.toMatchObject(
+            refusal('/idPrefix'),
+          );
+          await expect(ingest({ documentId: 'b' })).rejects.toMatchObject(refusal('/options/manifestId'));
+        }
+        expect(await stage.records()).toEqual(before);
+        const again = await stage.ingest(
+          { documentId: 'a', idPrefix: 'same', text },
+          { ...own, ...how },
+          known,
+        );
+        expect(again.plan.counts.chunkCount).toBe(2);
+      },
+    );
+
     test('that are dry write nothing, and have the plan of the real one', async () => {
       const stage = await begin();
       const dry = await stage.ingest({ text: words(0, 5) }, { dryRun: true, persistManifest: true });

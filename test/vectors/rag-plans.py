@@ -84,7 +84,9 @@ def spans(text, size, overlap):
 
 
 def prefix_of(text):
-    return re.sub(r"[^A-Za-z0-9\-_.]", "-", text).strip("-_.")[:128] or "doc"
+    text = text.strip()
+    slug = re.sub(r"[^A-Za-z0-9\-_.]", "-", text).strip("-_.") or "doc"
+    return slug if slug == text and len(slug) <= 128 else f"{slug[:111]}-{sha(text)[7:23]}"
 
 
 def trimmed(value):

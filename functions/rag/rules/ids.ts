@@ -1,7 +1,10 @@
+import { sha256 } from '../../kernel/canonical-json.ts';
+
 const PREFIX_LENGTH_MAX = 128;
 const ANY_PREFIX = 'doc';
 const INDEX_DIGITS = 4;
 const HASH_DIGITS = 12;
+const NAME_HASH_DIGITS = 16;
 /** Characters that no prefix begins or ends with. */
 const EDGES = '-_.';
 
@@ -10,10 +13,16 @@ export function documentIdOf(textHash: string): string {
   return `doc-${digitsOf(textHash).slice(0, 16)}`;
 }
 
-/** What the ids of a document's records begin with: ASCII that stands in a path, at most 128 characters. */
+/**
+ * What the ids of a document's records begin with: ASCII that stands in a path, at most 128 characters. Where that loses something
+ * of the name, a hash of the name keeps documents apart.
+ */
 export function idPrefixOf(given: string): string {
-  // Trimmed before the cut only: ids of other implementations, and with them all hashes, depend on this order.
-  return trimmed(given.replace(/[^A-Za-z0-9\-_.]/g, '-')).slice(0, PREFIX_LENGTH_MAX) || ANY_PREFIX;
+  const name = given.trim();
+  const slug = trimmed(name.replace(/[^A-Za-z0-9\-_.]/g, '-')) || ANY_PREFIX;
+  if (slug === name && slug.length <= PREFIX_LENGTH_MAX) return slug;
+  const hash = digitsOf(sha256(name)).slice(0, NAME_HASH_DIGITS);
+  return `${slug.slice(0, PREFIX_LENGTH_MAX - 1 - NAME_HASH_DIGITS)}-${hash}`;
 }
 
 function trimmed(text: string): string {

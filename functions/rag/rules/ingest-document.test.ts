@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
@@ -52,18 +53,36 @@ describe('a document is refused', () => {
 
 test.each([
   ['doc-1', 'doc-1'],
-  ['..Über Straße..', 'ber-Stra-e'],
-  ['-_.', 'doc'],
-  ['a/b\\c?', 'a-b-c'],
-  [`.${'x'.repeat(127)}.y`, `${'x'.repeat(127)}.`],
+  [' doc-1 ', 'doc-1'],
+  ['A_b.c-9', 'A_b.c-9'],
+  ['x'.repeat(128), 'x'.repeat(128)],
+  // The hashes are those of `printf %s <id> | sha256sum`.
+  ['..Über Straße..', 'ber-Stra-e-784ec0e880ce895b'],
+  ['-_.', 'doc-1ed0d4fdf558992d'],
+  ['a/b', 'a-b-c14cddc033f64b9d'],
+  ['x'.repeat(129), `${'x'.repeat(111)}-0ec9eb33e74510bc`],
 ])('the ids of document %j begin with %s', (given, prefix) => {
   expect(idPrefixOf(given)).toBe(prefix);
 });
 
+test('no two names begin ids alike, and each beginning stands in a path', () => {
+  const unit = fc.constantFrom('a', 'B', '-', '_', '.', '/', ' ', '合', '同', '😀', 'x'.repeat(64));
+  const name = fc.string({ unit, minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(name, name, (one, other) => {
+      const [first, second] = [idPrefixOf(one), idPrefixOf(other)];
+      expect(first === second).toBe(one.trim() === other.trim());
+      expect(first).toMatch(/^[A-Za-z0-9_.-]{1,128}$/);
+      if (/^[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/.test(one) && one.length <= 128)
+        expect(first).toBe(one);
+    }),
+  );
+});
+
 test('a long run of dots is trimmed at once', () => {
   const dots = '.'.repeat(200_000);
-  expect(idPrefixOf(`a${dots}`)).toBe('a');
-  expect(idPrefixOf(`a${dots}b`)).toBe(`a${dots.slice(0, 127)}`);
+  expect(idPrefixOf(`a${dots}`)).toMatch(/^a-[0-9a-f]{16}$/);
+  expect(idPrefixOf(`a${dots}b`).startsWith(`a${dots.slice(0, 110)}-`)).toBe(true);
 });
 
 test('a document without sources has the one that its single members describe', () => {

@@ -1,4 +1,5 @@
 import type { RecordKey } from '../../collections/rules/record-key.ts';
+import { invalidMember } from '../../kernel/errors.ts';
 import { chunkFacts, sourceFieldOf } from './chunk-facts.ts';
 import type { DocumentChunk } from './cut-document.ts';
 import type { IngestDocument } from './ingest-document.ts';
@@ -39,6 +40,7 @@ interface DecidedIds {
 /** Candidates that a plan looks at, in the order of their keys. */
 const DUPLICATES_MAX = 50;
 const VECTORS_MAX = 25;
+const OWN_NAMES = 'name the documentId under which it was ingested, or give each document names of its own';
 
 /**
  * Records that earlier chunks of one request have or get: a batch of documents shares one. A chunk of it may stand for a later
@@ -49,6 +51,8 @@ export class RequestRecords {
   #byEmbeddedText = new Map<string, KnownRecord[]>();
   /** Removed by the request. A dry run still finds them in the collection. */
   #gone = new Set<string>();
+  /** The documents of the request's records. A dry run does not find them in the collection. */
+  #owners = new Map<string, string>();
 
   /** For a plan that may be made anew. */
   copy(): RequestRecords {
@@ -56,6 +60,7 @@ export class RequestRecords {
     copy.#byText = copied(this.#byText);
     copy.#byEmbeddedText = copied(this.#byEmbeddedText);
     copy.#gone = new Set(this.#gone);
+    copy.#owners = new Map(this.#owners);
     return copy;
   }
 
@@ -64,6 +69,7 @@ export class RequestRecords {
     this.#byText = copy.#byText;
     this.#byEmbeddedText = copy.#byEmbeddedText;
     this.#gone = copy.#gone;
+    this.#owners = copy.#owners;
   }
 
   /** Takes over a plan that was made with others, one chunk a step. */
@@ -76,7 +82,25 @@ export class RequestRecords {
   }
 
   lose(keys: readonly RecordKey[]): void {
-    for (const key of keys) this.#gone.add(keyText(key));
+    for (const key of keys) {
+      this.#gone.add(keyText(key));
+      this.#owners.delete(keyText(key));
+    }
+  }
+
+  /** Gives the record to the document. Throws `validation_failed` for the member at `pointer` where it is one of another document. */
+  claim(
+    { partitionKey, documentId }: IngestDocument,
+    id: string,
+    stored: StoredChunks,
+    pointer: string,
+  ): void {
+    const key = { partitionKey, id };
+    const before = this.isGone(key) ? undefined : stored.at(key)?.metadata['documentId'];
+    const owner = this.#owners.get(keyText(key)) ?? before;
+    if (owner !== undefined && owner !== documentId)
+      throw invalidMember(pointer, `makes the id of a record of another document: ${OWN_NAMES}`);
+    this.#owners.set(keyText(key), documentId);
   }
 
   isGone(key: RecordKey): boolean {
@@ -154,6 +178,7 @@ export function* planChunks(
   chunks: readonly DocumentChunk[],
   stored: StoredChunks,
   known: RequestRecords,
+  pointer = '',
 ): Generator<void, readonly PlannedChunk[]> {
   const current = new Set(chunks.map(({ id }) => id));
   const standing = new Set<string>();
@@ -161,6 +186,7 @@ export function* planChunks(
   for (const chunk of chunks) {
     const decision = decideChunk({ document, chunks, stored, known, current, standing }, chunk);
     if (decision.action !== 'deduplicated') {
+      known.claim(document, chunk.id, stored, `${pointer}/idPrefix`);
       known.add(document, chunk);
       standing.add(chunk.id);
     }

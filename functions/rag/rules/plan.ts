@@ -53,7 +53,7 @@ export interface IngestPlan {
 
 /**
  * Plans an ingestion against what the collection holds, in short steps. The same document over the same records has the same plan
- * and hash. Throws `validation_failed` where the manifest would take the id of a chunk.
+ * and hash. Throws `validation_failed` where the manifest would take the id of a chunk, or a record would take that of one of another document.
  */
 export function* planIngestion(
   document: IngestDocument,
@@ -62,10 +62,11 @@ export function* planIngestion(
   known: RequestRecords,
   pointer = '',
 ): Generator<void, IngestPlan> {
-  const chunks = yield* planChunks(document, cut, stored, known);
+  const chunks = yield* planChunks(document, cut, stored, known, pointer);
   const stale = document.options.replaceDocumentChunks ? staleIn(stored, chunks) : [];
   known.lose(stale);
   const manifest = yield* planManifest(document, chunks, stored, pointer);
+  if (manifest !== null) known.claim(document, manifest.id, stored, `${pointer}/options/manifestId`);
   // Each of these reads all chunks: they are steps of their own.
   yield;
   const counts = countsOf(chunks, stale);

@@ -4078,7 +4078,10 @@ export type RagIngestionOptions = {
   readonly chunkDedupeScope?: 'request' | 'partition' | 'collection' | null;
   /** Whether a record of the type `rag.manifest` says how the document was cut. (false when absent) */
   readonly persistManifest?: boolean | null;
-  /** Id of the manifest; the id prefix and `-manifest` if absent. (at most 1023 characters) */
+  /**
+   * Id of the manifest, in the form of `idPrefix`; the id prefix and `-manifest` if absent. (at most 1023
+   * characters)
+   */
   readonly manifestId?: string | null;
   /** A plan hash to compare with. A difference is reported and fails nothing. (at most 128 characters) */
   readonly expectedPlanHash?: string | null;
@@ -4097,7 +4100,7 @@ export type RagIngestTextRequest = {
   readonly documentId?: string | null;
   /**
    * What the ids of its records begin with; the document id if absent. Other characters than letters, digits,
-   * `-`, `_` and `.` become `-`. (at most 2048 characters)
+   * `-`, `_` and `.` become `-`, and a hash of the whole then follows. (at most 2048 characters)
    */
   readonly idPrefix?: string | null;
   /** The partition of its records. (1 to 2048 characters) */

@@ -4310,7 +4310,9 @@ class RagIngestionOptions(TypedDict):
     persistManifest: NotRequired[bool | None]
     """Whether a record of the type `rag.manifest` says how the document was cut. (false when absent)"""
     manifestId: NotRequired[str | None]
-    """Id of the manifest; the id prefix and `-manifest` if absent. (at most 1023 characters)"""
+    """Id of the manifest, in the form of `idPrefix`; the id prefix and `-manifest` if absent. (at most 1023
+    characters)
+    """
     expectedPlanHash: NotRequired[str | None]
     """A plan hash to compare with. A difference is reported and fails nothing. (at most 128 characters)"""
     expectedManifestHash: NotRequired[str | None]
@@ -4328,7 +4330,7 @@ class RagIngestTextRequest(TypedDict):
     """The document; if absent, `doc-` and 16 digits of the hash of its text. (at most 2048 characters)"""
     idPrefix: NotRequired[str | None]
     """What the ids of its records begin with; the document id if absent. Other characters than letters,
-    digits, `-`, `_` and `.` become `-`. (at most 2048 characters)
+    digits, `-`, `_` and `.` become `-`, and a hash of the whole then follows. (at most 2048 characters)
     """
     partitionKey: str
     """The partition of its records. (1 to 2048 characters)"""
