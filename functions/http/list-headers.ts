@@ -7,7 +7,7 @@ export interface ListHeaders {
 
 export interface ListEnd {
   /** The parameters that the address of the next page has beside those of this one; `null` after the last page. */
-  readonly next: Readonly<Record<string, string>> | null;
+  readonly next: Readonly<Record<string, ParameterValue>> | null;
   /** The page ends before its limit, although more may follow. */
   readonly cut: boolean;
 }

@@ -41,9 +41,9 @@ export async function exportTraces(
   space: string,
   { operation, limit, failOnUnsafeContent }: TraceExportRequest,
   call?: ReadCall,
-): Promise<TraceExport> {
-  const { traces, isCut } = await listTraces(parts, space, { operation, limit }, call);
-  if (isCut)
+): Promise<{ readonly bundle: TraceExport; readonly hasMore: boolean }> {
+  const { traces, leftOut } = await listTraces(parts, space, { operation, limit }, call);
+  if (leftOut === 'size')
     throw invalidMember('/limit', `must be at most ${traces.length} for these traces`, 'limit_exceeded');
   const turns = parts.world.turns.of(space);
   const warnings = await warningsOf(traces, turns);
@@ -52,7 +52,8 @@ export async function exportTraces(
   const counts = { traceCount: traces.length, warningCount: warnings.length };
   const content = { formatVersion: FORMAT_VERSION, operation, limit, ...counts, warnings, traces };
   const contentHash = await hashOf(content, turns);
-  return { ...content, exportedAt: formatUtc(parts.world.clock.now()), contentHash };
+  const bundle = { ...content, exportedAt: formatUtc(parts.world.clock.now()), contentHash };
+  return { bundle, hasMore: leftOut !== null };
 }
 
 async function warningsOf(traces: readonly Trace[], turns: Turns): Promise<readonly TraceWarning[]> {

@@ -17,8 +17,8 @@ export async function getTrace({ store }: TraceParts, space: string, id: string)
 
 export interface TraceList {
   readonly traces: readonly Trace[];
-  /** Further traces would make the answer too large. */
-  readonly isCut: boolean;
+  /** Why traces that follow are left out; `null` where none follow. */
+  readonly leftOut: 'limit' | 'size' | null;
 }
 
 /**
@@ -33,7 +33,8 @@ export async function listTraces(
 ): Promise<TraceList> {
   const open = await store();
   const attempt = attemptsOf(call);
-  const selection = { ...tracesOf(operation), limit: Math.min(limit, PAGE) };
+  // One more than asked for says whether more follow.
+  const selection = { ...tracesOf(operation), limit: Math.min(limit + 1, PAGE) };
   const read = async (lane: ReadLane): Promise<TraceList> => {
     const held = attempt();
     const traces: Trace[] = [];
@@ -42,12 +43,12 @@ export async function listTraces(
       const size = Buffer.byteLength(record.body ?? '');
       lane.passed(1, size);
       bytes += size;
-      if (bytes > limits.answerBytesMax && traces.length > 0) return { traces, isCut: true };
+      if (traces.length === limit) return { traces, leftOut: 'limit' };
+      if (bytes > limits.answerBytesMax && traces.length > 0) return { traces, leftOut: 'size' };
       held.add(size);
       traces.push(traceIn(record));
-      if (traces.length === limit) break;
     }
-    return { traces, isCut: false };
+    return { traces, leftOut: null };
   };
   return lanes.run(space, read, call);
 }

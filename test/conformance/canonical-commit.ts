@@ -353,6 +353,35 @@ export function describeCommit({ store }: Conformance): void {
       expect(error.extensions.errors?.[0]?.pointer).toBe(pointer);
     });
 
+    it('leads from page to page of the revisions, to the first one', async () => {
+      const tenant = new TenantClient(store());
+      for (let n = 0; n < 7; n++) await tenant.commit({ mutations: [tenant.upsert('a/b', { n })] });
+      await tenant.commit({ mutations: [tenant.upsert('other', {})] });
+      const of = { documentType: 'claim', id: 'a/b' };
+      const seen: number[][] = [];
+      let query: { limit?: number; beforeRevision?: number } = {};
+      for (let next: URLSearchParams | null = new URLSearchParams('limit=3'); next !== null; ) {
+        const page = await tenant.revisionPage(query, { ...of, limit: 3 });
+        seen.push(page.revisions);
+        next = page.next;
+        query = { limit: Number(next?.get('limit')), beforeRevision: Number(next?.get('beforeRevision')) };
+      }
+      expect(seen).toEqual([[7, 6, 5], [4, 3, 2], [1]]);
+      // Neither a page that ends with the first revision nor one before it has a next.
+      for (const [beforeRevision, revisions] of [
+        [4, [3, 2, 1]],
+        [1, []],
+        [2 ** 53 - 1, [7, 6, 5]],
+      ] as const) {
+        const page = await tenant.revisionPage({}, { ...of, limit: 3, beforeRevision });
+        expect([page.revisions, page.next !== null]).toEqual([revisions, revisions[0] === 7]);
+      }
+      const { link } = await tenant.revisionPage({}, { ...of, limit: 6 });
+      expect(link).toBe(
+        `</canonical/tenants/${tenant.tenantId}/documents/claim/a%2Fb/revisions?limit=6&beforeRevision=2>; rel="next"`,
+      );
+    });
+
     it('lists all revisions asked for, however large they are', async () => {
       const tenant = new TenantClient(store());
       for (let n = 0; n < 46; n++)

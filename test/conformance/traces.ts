@@ -128,7 +128,9 @@ export function describeTraces(tested: TestedStore, steps: number): void {
       await own.write({
         request: { headers: { 'X-Api_Key': 'k', note: 'Bearer abc' }, items: [{ token: 1 }] },
       });
-      const first = await exportTraces(own.parts, own.space, request);
+      const { bundle: first, hasMore } = await exportTraces(own.parts, own.space, request);
+      expect(hasMore).toBe(false);
+      const again = async () => (await exportTraces(own.parts, own.space, request)).bundle.contentHash;
       const at = (location: string) => ({ traceId: first.traces[0]?.id, location });
       expect(first.warnings).toEqual([
         { ...at('/request/headers/X-Api_Key'), reason: 'sensitive_field_name' },
@@ -136,18 +138,36 @@ export function describeTraces(tested: TestedStore, steps: number): void {
         { ...at('/request/items/0/token'), reason: 'sensitive_field_name' },
       ]);
       own.world.advance(1_000);
-      expect((await exportTraces(own.parts, own.space, request)).contentHash).toBe(first.contentHash);
+      expect(await again()).toBe(first.contentHash);
       const refused = exportTraces(own.parts, own.space, { ...request, failOnUnsafeContent: true });
       await expect(refused).rejects.toMatchObject({ code: 'validation_failed' });
       await own.write();
-      expect((await exportTraces(own.parts, own.space, request)).contentHash).not.toBe(first.contentHash);
+      expect(await again()).not.toBe(first.contentHash);
     });
+
+    test.each([
+      [1, 1, 'limit'],
+      [2, 2, 'limit'],
+      [3, 3, null],
+      [4, 3, null],
+    ])(
+      'a list of at most %i of three traces has %i and says whether more follow: %s',
+      async (limit, count, leftOut) => {
+        const own = stage();
+        await own.writeMany(3);
+        const found = await listTraces(own.parts, own.space, { operation: null, limit });
+        expect([found.traces.length, found.leftOut]).toEqual([count, leftOut]);
+        const request = { operation: null, limit, failOnUnsafeContent: false };
+        const { bundle, hasMore } = await exportTraces(own.parts, own.space, request);
+        expect([bundle.traceCount, hasMore]).toEqual([count, leftOut !== null]);
+      },
+    );
 
     test('a list ends before its answer is too large, and an export of it is refused', async () => {
       const own = stage({ answerBytesMax: 1_000 });
       await own.writeMany(3, { request: { text: 'x'.repeat(400) } });
-      const { traces, isCut } = await listTraces(own.parts, own.space, all);
-      expect([traces.length, isCut]).toEqual([1, true]);
+      const { traces, leftOut } = await listTraces(own.parts, own.space, all);
+      expect([traces.length, leftOut]).toEqual([1, 'size']);
       const refused = exportTraces(own.parts, own.space, { ...all, failOnUnsafeContent: false });
       await expect(refused).rejects.toMatchObject({ code: 'limit_exceeded' });
     });

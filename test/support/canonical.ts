@@ -111,6 +111,18 @@ export class TenantClient {
     return (await this.#handlers.queryCanonicalDocumentRevisions(this.#input(body), this.#context())).body;
   }
 
+  /** A page of revisions, and the query of the next one; `null` after the last. */
+  async revisionPage(
+    query: OperationTypes['queryCanonicalDocumentRevisions']['query'],
+    body: OperationTypes['queryCanonicalDocumentRevisions']['body'],
+  ) {
+    const input = { ...this.#input(body), query };
+    const answer = await this.#handlers.queryCanonicalDocumentRevisions(input, this.#context());
+    const link = answer.headers?.Link;
+    const next = link === undefined ? null : new URLSearchParams(/\?(.*)>/.exec(link)?.[1]);
+    return { revisions: answer.body.map(({ revision }) => revision), link, next };
+  }
+
   /** The header fields of the answer to a query. */
   async queryHeaders(body: Partial<OperationTypes['queryCanonicalDocuments']['body']> = {}) {
     return (await this.#handlers.queryCanonicalDocuments(this.#input(body), this.#context())).headers;

@@ -28,14 +28,16 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CanonicalDocument };
   };
   /**
-   * List the revisions of a document. Answers the revisions of one document, newest first, deletes included.
+   * List the revisions of a document. Answers the revisions of one document, newest first, deletes included,
+   * in pages. `beforeRevision` continues a list: it is the revision of the last entry of the page before,
+   * which `Link` names.
    */
   readonly queryCanonicalDocumentRevisions: {
     readonly params: { readonly tenantId: string };
-    readonly query: Readonly<Record<string, never>>;
+    readonly query: { readonly limit?: number; readonly beforeRevision?: number };
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.CanonicalDocumentRevisionQuery;
-    readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentRevisionList };
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentRevisionList; readonly headers?: { readonly Link?: string } };
   };
   /**
    * Lease outbox events. Hands due events to one consumer for a time. Each event has at most one active
@@ -411,7 +413,10 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
             maxLength: 160,
           },
         ],
-        query: [],
+        query: [
+          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 1000 },
+          { name: 'beforeRevision', required: false, type: 'integer', minimum: 1, maximum: 9007199254740991 },
+        ],
         headers: [],
         bodyFromParameters: false,
         bodyMembers: [],
@@ -441,17 +446,25 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
           { name: 'documentType', required: true, type: 'string', minLength: 1, maxLength: 160 },
           { name: 'id', required: true, type: 'string', minLength: 1, maxLength: 160 },
         ],
-        query: [{ name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 1000, default: 100 }],
+        query: [
+          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 1000, default: 100 },
+          { name: 'beforeRevision', required: false, type: 'integer', minimum: 1, maximum: 9007199254740991 },
+        ],
         headers: [],
         bodyFromParameters: true,
-        bodyMembers: ['tenantId', 'documentType', 'id', 'limit'],
+        bodyMembers: ['tenantId', 'documentType', 'id', 'limit', 'beforeRevision'],
       },
     ],
     requestSchema: 'CanonicalDocumentRevisionQuery',
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
     responses: [
-      { status: 200, mediaType: 'application/json', schema: 'CanonicalDocumentRevisionList', headers: [] },
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'CanonicalDocumentRevisionList',
+        headers: ['Link'],
+      },
     ],
     problems: [
       'malformed_request',

@@ -7,7 +7,7 @@ import type * as Models from '../models.ts';
 export interface TracesOperationTypes {
   /**
    * List traces. The newest traces of the space; those of one moment in the order of their ids. An answer
-   * that would be too large ends early and says so.
+   * that ends although more follow, because of its limit or its size, says so.
    */
   readonly listTraces: {
     readonly params: Readonly<Record<string, never>>;
@@ -48,7 +48,7 @@ export interface TracesOperationTypes {
     readonly query: Readonly<Record<string, never>>;
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.TraceExportRequest;
-    readonly response: { readonly status: 200; readonly body: Models.TraceExportBundle };
+    readonly response: { readonly status: 200; readonly body: Models.TraceExportBundle; readonly headers?: { readonly 'Svc-Truncated'?: string } };
   };
   /** Read a trace. The trace as it is stored. */
   readonly getTrace: {
@@ -223,7 +223,9 @@ export const operations: Readonly<Record<keyof TracesOperationTypes, OperationEn
     requestSchema: 'TraceExportRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
-    responses: [{ status: 200, mediaType: 'application/json', schema: 'TraceExportBundle', headers: [] }],
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'TraceExportBundle', headers: ['Svc-Truncated'] },
+    ],
     problems: [
       'malformed_request',
       'validation_failed',

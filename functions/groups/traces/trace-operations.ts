@@ -14,7 +14,7 @@ export function listTraces({ traces, access }: TracesDependencies): Handlers['li
   return async ({ query: { operation = null, limit } }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const found = await readList(traces, space, { operation, limit: readLimit(limit) }, context);
-    return { status: 200, body: [...found.traces], headers: cutHeaders(found.isCut) };
+    return { status: 200, body: [...found.traces], headers: cutHeaders(found.leftOut !== null) };
   };
 }
 
@@ -49,6 +49,7 @@ export function exportTraces({ traces, access }: TracesDependencies): Handlers['
   return async ({ body: { operation = null, limit, failOnUnsafeContent } }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const request = { operation, limit: readLimit(limit), failOnUnsafeContent: failOnUnsafeContent === true };
-    return { status: 200, body: await readExport(traces, space, request, context) };
+    const { bundle, hasMore } = await readExport(traces, space, request, context);
+    return { status: 200, body: bundle, headers: cutHeaders(hasMore) };
   };
 }

@@ -1,5 +1,6 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
 import type { Handler } from '../../../http/handler.ts';
+import { listHeaders } from '../../../http/list-headers.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { identifier } from '../../../kernel/identifiers.ts';
 import { walkPages } from '../../../store/pages.ts';
@@ -7,7 +8,7 @@ import type { Moment, Part } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { COMMITS, documentKey, tenantScope } from '../records.ts';
 import { documentState, readDocument } from './document.ts';
-import { readRevision } from './revision.ts';
+import { readRevision, revisionOrder } from './revision.ts';
 
 /** Reads one document. Tombstones are shown only when asked for; an unknown one is `not_found`. */
 export function readCanonicalDocument(dependencies: CanonicalDependencies): Handler<'readCanonicalDocument'> {
@@ -28,40 +29,55 @@ export function readCanonicalDocument(dependencies: CanonicalDependencies): Hand
   };
 }
 
-/** The revisions of one document, newest first, deletes included; an empty list for an unknown document. */
+/** The revisions of one document, newest first, deletes included, a page at a time; an empty list for an unknown document. */
 export function queryCanonicalDocumentRevisions(
   dependencies: CanonicalDependencies,
 ): Handler<'queryCanonicalDocumentRevisions'> {
-  return async ({ params, body }) => {
-    const name = readName(body);
-    const { id: of } = documentKey(name.documentType, name.id);
+  return async ({ params: { tenantId }, query, body }) => {
+    const { documentType, id } = readName(body);
     const store = await dependencies.store();
-    const limit = body.limit ?? limits.queryLimitDefault;
-    const parts = await store.snapshot(tenantScope(params.tenantId), (moment) =>
-      newestParts(moment, of, limit),
+    const limit = query.limit ?? body.limit ?? limits.queryLimitDefault;
+    const before = query.beforeRevision ?? body.beforeRevision ?? null;
+    const { id: of } = documentKey(documentType, id);
+    const page = await store.snapshot(tenantScope(tenantId), (moment) =>
+      newestParts(moment, { of, limit, before }),
     );
-    return { status: 200, body: parts.map((part) => readRevision(part.body)) };
+    const revisions = page.parts.map((part) => readRevision(part.body));
+    const last = revisions.at(-1);
+    const next = page.isCut && last !== undefined ? { limit, beforeRevision: last.revision } : null;
+    const place = [tenantId, 'documents', documentType, id, 'revisions'].map(encodeURIComponent).join('/');
+    const headers = listHeaders(`/canonical/tenants/${place}`, {}, { next, cut: false });
+    return { status: 200, body: revisions, headers };
   };
 }
 
-/** The answer has no continuation, so a provider's short pages are followed until the answer is complete. */
-async function newestParts(moment: Moment, of: string, limit: number): Promise<Part[]> {
+interface PartsWanted {
+  readonly of: string;
+  readonly limit: number;
+  /** A revision; `null`: from the newest. */
+  readonly before: number | null;
+}
+
+/** A provider's short pages are followed until the page of the answer is complete. */
+async function newestParts(moment: Moment, { of, limit, before }: PartsWanted) {
   const parts: Part[] = [];
-  const pages = walkPages((after) =>
-    moment.query({
-      by: 'parts',
-      collection: COMMITS,
-      of,
-      direction: 'descending',
-      limit: limit - parts.length,
-      ...after,
-    }),
+  const pages = walkPages(
+    (after) =>
+      moment.query({
+        by: 'parts',
+        collection: COMMITS,
+        of,
+        direction: 'descending',
+        limit: limit - parts.length,
+        ...after,
+      }),
+    { from: before === null ? null : revisionOrder(before) },
   );
   for await (const page of pages) {
     parts.push(...page.parts);
-    if (parts.length >= limit) break;
+    if (parts.length >= limit) return { parts, isCut: page.next !== null };
   }
-  return parts;
+  return { parts, isCut: false };
 }
 
 function readName(body: { readonly documentType: string; readonly id: string }) {

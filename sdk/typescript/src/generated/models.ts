@@ -303,6 +303,11 @@ export type CanonicalDocumentRevisionQuery = {
   readonly id: IdentifierInput;
   /** Maximum number of revisions. (1 to 1000, 100 when absent) */
   readonly limit?: number | null;
+  /**
+   * Only revisions before this one: the last one of the page before. From the newest if absent. (1 to
+   * 9007199254740991)
+   */
+  readonly beforeRevision?: number | null;
 };
 
 /** One immutable revision of a document. */

@@ -219,7 +219,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.CanonicalDocumentRevisionList:
         """List the revisions of a document. Answers the revisions of one document, newest first, deletes
-        included.
+        included, in pages. `beforeRevision` continues a list: it is the revision of the last entry of the
+        page before, which `Link` names.
 
         `POST /canonical/tenants/{tenantId}/documents/revisions`; needs the access operation `read` of
         `canonical-policy`.
@@ -5185,7 +5186,7 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.TraceRecordList:
         """List traces. The newest traces of the space; those of one moment in the order of their ids. An
-        answer that would be too large ends early and says so.
+        answer that ends although more follow, because of its limit or its size, says so.
 
         `GET /traces`; needs the access operation `read` of `server-authenticated`.
 

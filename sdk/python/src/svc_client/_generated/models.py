@@ -620,6 +620,10 @@ class CanonicalDocumentRevisionQuery(TypedDict):
     """Id of the document."""
     limit: NotRequired[int | None]
     """Maximum number of revisions. (1 to 1000, 100 when absent)"""
+    beforeRevision: NotRequired[int | None]
+    """Only revisions before this one: the last one of the page before. From the newest if absent. (1 to
+    9007199254740991)
+    """
 
 
 class CanonicalDocumentRevision(TypedDict):

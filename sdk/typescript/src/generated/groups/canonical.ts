@@ -74,7 +74,9 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * List the revisions of a document. Answers the revisions of one document, newest first, deletes included.
+   * List the revisions of a document. Answers the revisions of one document, newest first, deletes included,
+   * in pages. `beforeRevision` continues a list: it is the revision of the last entry of the page before,
+   * which `Link` names.
    *
    * `POST /canonical/tenants/{tenantId}/documents/revisions`; needs the access operation `read` of
    * `canonical-policy`.

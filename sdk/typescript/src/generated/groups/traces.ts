@@ -24,7 +24,7 @@ export interface SummarizeTracesParameters {
 export class TracesOperations extends ClientCore {
   /**
    * List traces. The newest traces of the space; those of one moment in the order of their ids. An answer
-   * that would be too large ends early and says so.
+   * that ends although more follow, because of its limit or its size, says so.
    *
    * `GET /traces`; needs the access operation `read` of `server-authenticated`.
    *
