@@ -35,12 +35,19 @@ export const filters: fc.Arbitrary<FilterNode> = fc.letrec<{ node: FilterNode; g
         arbitrary: fc.constantFrom<FilterNode>({}, { path: ' ' }, { children: [], combine: 'all' }),
       },
     ),
-    group: fc.record({
-      combine: fc.constantFrom('all', 'any', 'ANY', ' All '),
-      children: fc.array(tie('node'), { maxLength: 4, depthIdentifier: 'filter' }),
-    }),
+    group: fc
+      .record({
+        combine: fc.constantFrom('all', 'any', 'ANY', ' All '),
+        children: fc.array(tie('node'), { maxLength: 4, depthIdentifier: 'filter' }),
+      })
+      .map((group) => (saysNothing(group) ? { ...group, combine: 'all' } : group)),
   }),
 ).node;
+
+/** Such a node may stand in a group, but not be all that an `any` has. */
+function saysNothing({ path, children }: FilterNode): boolean {
+  return (children ?? []).every(saysNothing) && (path ?? '').trim() === '';
+}
 
 /** Whether the judge admits the record. */
 export function matches(record: RecordValue, condition: RecordCondition): boolean {

@@ -21,14 +21,43 @@ describe('a filter of a request', () => {
     ['an empty node', {}],
     ['a blank path', { path: ' ', op: 'nonsense', value: [] }],
     ['an empty group', { combine: 'all', children: [] }],
-    ['a group of empty groups', { combine: 'any', children: [{ combine: 'all', children: [{}] }] }],
-    ['children without a word that combines them', { combine: ' ', children: [leaf] }],
+    ['a group of empty groups', { combine: 'all', children: [{ combine: 'all', children: [{}] }] }],
+    ['a word without children', { combine: 'all' }],
   ])('restricts nothing: %s', (_, node) => {
     expect(read(node)).toBeNull();
   });
 
-  test('has no other word than all and any for a group', () => {
-    expect(() => read({ combine: 'or', children: [leaf, leaf] })).toThrow('must be all or any');
+  test.each<[string, unknown, string]>([
+    ['another word', { combine: 'or', children: [leaf, leaf] }, '/filter/combine'],
+    ['another word for an empty list', { combine: 'or', children: [] }, '/filter/combine'],
+    ['children without a word', { children: [leaf] }, '/filter/combine'],
+    ['children with a blank word', { combine: ' ', children: [leaf] }, '/filter/combine'],
+    ['an empty list without a word', { children: [] }, '/filter/combine'],
+    ['children without a word beside a path', { ...leaf, children: [leaf] }, '/filter/combine'],
+    [
+      'such children in a group',
+      { combine: 'all', children: [leaf, { children: [leaf] }] },
+      '/filter/children/1/combine',
+    ],
+  ])('needs all or any where it has children: %s', (_, node, pointer) => {
+    expect(() => read(node)).toThrow(fault(pointer, 'must be all or any'));
+  });
+
+  test.each<[string, unknown, string]>([
+    ['an empty list', { combine: 'any', children: [] }, '/filter/children'],
+    ['no list', { combine: 'any' }, '/filter/children'],
+    ['no list, in capitals', { combine: ' ANY ', children: null }, '/filter/children'],
+    ['a list beside a path', { ...leaf, combine: 'any', children: [] }, '/filter/children'],
+    ['a path whose condition is dropped', { ...leaf, combine: 'all', children: [] }, '/filter/children'],
+    ['nodes that say nothing', { combine: 'any', children: [{}, { path: ' ' }] }, '/filter/children'],
+    ['empty groups', { combine: 'any', children: [{ combine: 'all', children: [{}] }] }, '/filter/children'],
+    [
+      'in a group',
+      { combine: 'all', children: [leaf, { combine: 'any', children: [] }] },
+      '/filter/children/1/children',
+    ],
+  ])('does not become every record: %s', (_, node, pointer) => {
+    expect(() => read(node)).toThrow(fault(pointer, 'must have a condition'));
   });
 
   test('keeps only what judges', () => {
@@ -36,8 +65,9 @@ describe('a filter of a request', () => {
     expect(read(group)).toEqual(read(leaf));
     expect(read({ combine: ' ALL ', children: [leaf, leaf] })).toMatchObject({ combine: 'all' });
     expect(read({ combine: 'Any', children: [leaf, leaf] })).toMatchObject({ combine: 'any' });
-    expect(read({ ...leaf, combine: 'any', children: [] })).toBeNull();
-    expect(read({ ...leaf, children: [leaf] })).toEqual(read(leaf));
+    // Clients that write every member.
+    for (const rest of [{ children: null }, { children: [] }, { children: [], combine: null }])
+      expect(read({ ...leaf, ...rest })).toEqual(read(leaf));
   });
 
   test('reads operators in any case, with white space, and eq by default', () => {

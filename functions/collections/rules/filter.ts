@@ -36,7 +36,7 @@ export type ComparisonOp = 'gt' | 'gte' | 'lt' | 'lte';
 export type NonNullScalar = string | number | boolean;
 
 /**
- * Reads a filter into the form that is judged: groups of one child become the child, and what says nothing is gone. `null`
+ * Reads a filter into the form that is judged: groups of one child become the child, and what says nothing is gone, save an `any` of nothing. `null`
  * restricts nothing. `indexed` are the paths of the policy, where a comparison needs a number. Throws `validation_failed`
  * or `limit_exceeded` naming the node below `pointer`.
  */
@@ -67,28 +67,29 @@ class FilterReader {
       throw invalidMember(pointer, `must be one of at most ${NODES_MAX} nodes`, 'limit_exceeded');
     }
     const combine = (node.combine ?? '').trim().toLowerCase();
-    if (node.children !== null && node.children !== undefined && combine !== '') {
-      // A misspelt word must not turn "one of these" into "all of these".
-      if (combine !== 'all' && combine !== 'any')
-        throw invalidMember(`${pointer}/combine`, 'must be all or any');
-      return this.#group(combine, node.children, pointer, depth);
-    }
-    const path = node.path ?? '';
-    return path.trim() === '' ? null : this.#leaf(node, path, pointer);
+    const children = node.children ?? null;
+    const path = (node.path ?? '').trim() === '' ? null : (node.path ?? '');
+    // A leaf of a client that writes every member has an empty list.
+    const isLeaf = path !== null && (children === null || (combine === '' && children.length === 0));
+    if (isLeaf) return this.#leaf(node, path, pointer);
+    // A misspelt or missing word must not turn "one of these" into "all of these", or into every record.
+    if (children !== null && combine !== 'all' && combine !== 'any')
+      throw invalidMember(`${pointer}/combine`, 'must be all or any');
+    const group = this.#group(combine, children ?? [], pointer, depth);
+    // One of no conditions holds for no record, and a path whose condition is dropped is no wish for every record.
+    if (group === null && (combine === 'any' || path !== null))
+      throw invalidMember(`${pointer}/children`, 'must have a condition');
+    return group;
   }
 
-  #group(
-    combine: 'all' | 'any',
-    nodes: readonly FilterNode[],
-    pointer: string,
-    depth: number,
-  ): Filter | null {
+  #group(combine: string, nodes: readonly FilterNode[], pointer: string, depth: number): Filter | null {
     const children = nodes.flatMap((child, index) => {
       const read = this.node(child, `${pointer}/children/${index}`, depth + 1);
       return read === null ? [] : [read];
     });
     const [only] = children;
-    return children.length > 1 ? { combine, children } : (only ?? null);
+    if (children.length < 2) return only ?? null;
+    return { combine: combine === 'any' ? 'any' : 'all', children };
   }
 
   #leaf(node: FilterNode, pathText: string, pointer: string): FilterLeaf {
