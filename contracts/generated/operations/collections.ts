@@ -16,7 +16,9 @@ export interface CollectionsOperationTypes {
   /**
    * Create a collection. Admits a run that creates the collection. A collection with an equivalent policy
    * stays as it is and the run succeeds; one with another policy makes the run fail with the failure class
-   * `validation`. The result of the run is the stored policy.
+   * `validation`. The result of the run is the stored policy. A repeated key answers the first run, also
+   * after the collection was deleted: it shows what became of the first request, and not that the collection
+   * is there now.
    */
   readonly createCollection: {
     readonly params: Readonly<Record<string, never>>;

@@ -65,6 +65,21 @@ describe('createCollection, deleteCollection, getCollection and listCollections'
     expect((await ended(await call('DELETE', '/collections/made')))['status']).toBe('succeeded');
   });
 
+  test('a repeated key is answered as the first time after a deletion, and creates nothing; another one creates', async () => {
+    const key = { 'Idempotency-Key': 'again-1' };
+    const policy = { name: 'again' };
+    const run = await ended(await call('POST', '/collections', policy, key));
+    await ended(await call('DELETE', '/collections/again'));
+    const replayed = await call('POST', '/collections', policy, key);
+    expect([replayed.header('Idempotency-Replayed'), (await ended(replayed))['id']]).toEqual([
+      'true',
+      run['id'],
+    ]);
+    expect(codeOf(await call('GET', '/collections/again'))).toEqual([404, 'collection_not_found']);
+    await ended(await call('POST', '/collections', policy, { 'Idempotency-Key': 'again-2' }));
+    expect((await call('GET', '/collections/again')).status).toBe(200);
+  });
+
   test('one of product and tenant alone is refused, and so is another member', async () => {
     expect((await call('POST', '/collections?productId=p', { name: 'x' })).status).toBe(400);
     expect(codeOf(await call('POST', '/collections', { name: 'x', colour: 1 }))).toEqual([

@@ -1856,7 +1856,9 @@ class AsyncOperations:
     ) -> models.ExecutionRun:
         """Create a collection. Admits a run that creates the collection. A collection with an equivalent
         policy stays as it is and the run succeeds; one with another policy makes the run fail with the
-        failure class `validation`. The result of the run is the stored policy.
+        failure class `validation`. The result of the run is the stored policy. A repeated key answers the
+        first run, also after the collection was deleted: it shows what became of the first request, and
+        not that the collection is there now.
 
         `POST /collections`; needs the access operation `write` of `server-authenticated`.
 
