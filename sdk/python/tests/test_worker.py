@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
@@ -136,7 +137,7 @@ class Unspeakable(Exception):
     ("thrown", "error"),
     [
         (ValueError("no connection\nto 10.0.0.7"), "no connection to 10.0.0.7"),
-        (SystemExit("no connection"), "no connection"),
+        (CancelledError("no connection"), "no connection"),
         (ValueError(" "), "External plugin handler failed."),
         (Unspeakable(), "External plugin handler failed."),
         (ValueError("x" * 5_000), "x" * 4_096),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import pytest
-from stage import Answer, Clock, Stage, empty, problem, silence
+from stage import Answer, Clock, Stage, empty, problem
 from stage import json as answer
 from workers import (
     UNKNOWN,
@@ -89,37 +88,6 @@ def test_a_listener_that_fails_ends_nothing() -> None:
 
     protocol = Protocol()
     assert delivered(protocol, on_log=listen)[0] == "executed"
-
-
-class Fatal(BaseException):
-    """Such as Control-C."""
-
-
-def test_what_is_meant_for_the_program_passes_and_completes_nothing() -> None:
-    def work(context: RunContext) -> None:
-        raise Fatal
-
-    protocol = Protocol()
-    with pytest.raises(Fatal):
-        delivered(protocol, work)
-    assert protocol.sent("complete") == []
-
-
-def test_a_thread_of_a_worker_outlives_what_a_handler_throws() -> None:
-    first = threading.Event()
-
-    def work(context: RunContext) -> None:
-        if not first.is_set():
-            first.set()
-            raise Fatal
-
-    protocol = Protocol(lease=[answer(lease_of()), answer(lease_of()), silence])
-    with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": work})
-        worker.start()
-        told.wait("The run is succeeded.")
-        assert worker.stop(60)
-    assert told.count("The run was not carried out") == 1
 
 
 def test_a_suspension_of_its_own_making_ends_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +33,7 @@ def suspended(how: str) -> Answer:
 
 
 @pytest.mark.parametrize("members", [{}, {"showsHandlerErrors": False}], ids=["release 0.5.0", "Production"])
-@pytest.mark.parametrize("thrown", [ValueError("canary-7"), SystemExit("canary-7")])
+@pytest.mark.parametrize("thrown", [ValueError("canary-7"), CancelledError("canary-7")])
 def test_sends_no_message_of_an_exception_to_a_server_of(
     members: dict[str, object], thrown: BaseException
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._errors import SvcError
 from .._problem import json_of
-from ._endings import WorkerBusyError, identifier
+from ._endings import ORDERS, WorkerBusyError, identifier
 from ._log import Log, OnLog
 from ._options import is_coroutine_function
 
@@ -70,7 +70,9 @@ class DeliveryApp:
         except WorkerBusyError as error:
             after = ("Retry-After", str(_RETRY_AFTER_SECONDS))
             raise _Refusal("503 Service Unavailable", str(error), after) from None
-        except Exception as error:
+        except ORDERS:
+            raise
+        except BaseException as error:
             self._log.say("error", f"The run {run_id} could not be carried out.", error=error)
             text = "The run could not be carried out; deliver it again."
             raise _Refusal("500 Internal Server Error", text) from None
@@ -79,7 +81,9 @@ class DeliveryApp:
         verified: object = False
         try:
             verified = self._verify(environ)
-        except Exception as error:
+        except ORDERS:
+            raise
+        except BaseException as error:
             self._log.say("warning", "A delivery could not be authenticated.", error=error)
         # Only `True` counts: a check that returns nothing has verified nothing.
         if verified is not True:

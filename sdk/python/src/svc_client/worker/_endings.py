@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 FailureStatus: TypeAlias = Literal["failed", "timed_out", "rejected"]
 """How a `RunFailure` ends the attempt."""
 
+_STATUSES: tuple[FailureStatus, ...] = ("failed", "timed_out", "rejected")
+
 _IDENTIFIER_MAX = 160
 _MESSAGE_MAX = 4_096
 # The service takes one line of text without control characters.
@@ -43,7 +45,7 @@ class RunFailure(Exception):
         self.failure_class = identifier(failure_class, "failure_class")
         self.status = status
         self.status_details = status_details
-        if status not in ("failed", "timed_out", "rejected"):
+        if status not in _STATUSES:
             raise SvcError("status is one of: failed, timed_out, rejected.")
 
 
@@ -71,6 +73,9 @@ class WorkerBusyError(DeliveryError):
     """All slots of the worker are in use, or it stops. It has leased nothing."""
 
 
+ORDERS = (KeyboardInterrupt, SystemExit)
+"""Exceptions that address the program: they stop the worker."""
+
 FAILED_TEXT = "External plugin handler failed."
 """The message for an exception that is no `RunFailure`: the exception's own message may be confidential."""
 
@@ -81,11 +86,11 @@ def raised(error: BaseException, *, shows_text: bool) -> models.ExecutionRunResu
     return failed("unknown", (_text_of(error) if shows_text else "") or FAILED_TEXT)
 
 
-def _text_of(error: BaseException) -> str:
+def _text_of(value: object) -> str:
     try:
-        return line(str(error))
-    except Exception:
-        # The exception's own code makes the text.
+        return line(str(value))
+    except BaseException:
+        # The code of the value makes the text, and may raise anything.
         return ""
 
 
@@ -99,15 +104,26 @@ def failed(failure_class: str, text: str) -> models.ExecutionRunResult:
 
 
 def failure_result(failure: RunFailure) -> models.ExecutionRunResult:
-    text = line(failure.message)
-    result: models.ExecutionRunResult = {
-        "status": failure.status,
-        "failureClass": failure.failure_class,
-        "error": text or FAILED_TEXT,
-    }
-    if failure.status_details is not None:
-        result["statusDetails"] = failure.status_details
+    """A subclass may lack members, or have others: the run has to end all the same."""
+    try:
+        result: models.ExecutionRunResult = {
+            "status": failure.status if failure.status in _STATUSES else "failed",
+            "failureClass": _class_of(failure.failure_class),
+            "error": _text_of(failure.message) or FAILED_TEXT,
+        }
+        details = failure.status_details
+    except BaseException:
+        return failed("unknown", FAILED_TEXT)
+    if details is not None:
+        result["statusDetails"] = details
     return result
+
+
+def _class_of(given: object) -> str:
+    try:
+        return identifier(given, "failure_class")
+    except SvcError:
+        return "unknown"
 
 
 def cancelled() -> models.ExecutionRunResult:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._body import json_text
-from .._errors import APIAbortError, APIStatusError, SvcError
+from .._errors import APIAbortError, APIStatusError
 from ._context import RunContext
 from ._endings import (
+    ORDERS,
     RunCancelled,
     RunFailure,
     RunSuspended,
@@ -22,6 +23,7 @@ from ._options import PluginHandler
 from ._repeat import bare, says_lost, until_known
 
 if TYPE_CHECKING:
+    from .._cancellation import Cancellation
     from .._client import Client
     from .._generated import models
     from .._options import CallOptions
@@ -48,18 +50,25 @@ class Execution:
         handlers: Mapping[str, PluginHandler | HandlerCall],
         world: World,
         log: Log,
+        stopping: Cancellation,
     ) -> None:
+        """`stopping`: whether the worker stops."""
         self._client = client
         self._heartbeat = heartbeat
         self._handlers = handlers
         self._world = world
         self._log = log
+        self._stopping = stopping
 
     def carry_out(self, held: HeldLease) -> Outcome:
+        """Raises what the handler raised if that addresses the program, after the attempt has ended."""
         try:
             with self._heartbeat.keeping(held):
                 ending = self._ending_of(held)
-            return self._conclude(held, ending)
+            outcome = self._conclude(held, ending)
+            if held.order is not None:
+                raise held.order
+            return outcome
         finally:
             self.give_back(held)
             held.end()
@@ -71,7 +80,9 @@ class Execution:
         options: CallOptions = {"timeout": _RELEASE_SECONDS, "max_retries": 0}
         try:
             bare(lambda: self._client.release_external_execution_lease(held.proof(), options=options))
-        except Exception as error:
+        except ORDERS:
+            raise
+        except BaseException as error:
             text = "The run was not given back: its lease has ended, or expires."
             self._log.say("info", text, run=held.run, error=error)
         else:
@@ -95,26 +106,37 @@ class Execution:
             return None
         except RunFailure as failure:
             self._log.say("warning", "The handler failed.", run=held.run, error=failure)
-            return failure_result(failure)
+            ending = failure_result(failure)
         except RunCancelled:
             return cancelled()
-        except (Exception, SystemExit) as error:
-            if held.cancellation.reason is not None:
-                self._log.say("info", "The handler stopped.", run=held.run, error=error)
-                return cancelled()
-            self._log.say("error", "The handler failed.", run=held.run, error=error)
-            return raised(error, shows_text=held.shows_handler_errors)
-        except BaseException:
-            # Pass it on: Control-C, for example, addresses the program.
-            held.abandon("stopping")
-            raise
+        except BaseException as error:
+            return self._ending_after(error, held)
         try:
             json_text(ending)
-        except SvcError as error:
+        except ORDERS:
+            raise
+        except BaseException as error:
             # Check the JSON here: a later error would not be the handler's, and another attempt would fail too.
             self._log.say("error", "The result cannot be written as JSON.", run=held.run, error=error)
             return failed("validation", "The result cannot be written as JSON")
         return ending
+
+    def _ending_after(self, error: BaseException, held: HeldLease) -> models.ExecutionRunResult | None:
+        if isinstance(error, ORDERS):
+            held.order = error
+        if isinstance(error, KeyboardInterrupt):
+            # The user may have meant the program alone, so the run does not fail: its lease expires, which counts.
+            return None
+        if held.cancellation.reason is not None:
+            self._log.say("info", "The handler stopped.", run=held.run, error=error)
+            return cancelled()
+        if self._stopping.cancelled and not isinstance(error, (Exception, SystemExit)):
+            # Such as a task that is cancelled because the worker stops: no fault of the handler.
+            self._log.say("info", "The handler stopped.", run=held.run, error=error)
+            held.abandon("stopping")
+            return None
+        self._log.say("error", "The handler failed.", run=held.run, error=error)
+        return raised(error, shows_text=held.shows_handler_errors)
 
     def _conclude(self, held: HeldLease, ending: models.ExecutionRunResult | None) -> Outcome:
         if ending is not None and held.begin_completion():
@@ -134,7 +156,9 @@ class Execution:
             run = self._send_result(held, ending)
         except APIAbortError:
             self._log.say("error", "The completion was given up.", run=held.run)
-        except Exception as error:
+        except ORDERS:
+            raise
+        except BaseException as error:
             what = (
                 "The lease was over before the completion."
                 if says_lost(error)

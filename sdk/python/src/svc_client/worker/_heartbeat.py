@@ -81,11 +81,11 @@ class Heartbeat:
             self._log.say("error", text, run=held.run)
         return False
 
-    def _renew(self, held: HeldLease, client: Client) -> Exception | None:
+    def _renew(self, held: HeldLease, client: Client) -> BaseException | None:
         # Use half of the remaining time, so that a second try fits in.
         timeout = min(_CALL_SECONDS_MAX, max(held.left() / 2, _CALL_SECONDS_MIN))
         try:
             bare(partial(held.renew, client, timeout))
-        except Exception as error:
+        except BaseException as error:
             return error
         return None

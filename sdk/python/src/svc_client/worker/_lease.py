@@ -42,6 +42,8 @@ class HeldLease:
         self.shows_handler_errors = answer.get("showsHandlerErrors") is True
         self.seconds = seconds
         self.cancellation = RunCancellation()
+        self.order: BaseException | None = None
+        """What the handler raised, if it addresses the program."""
         self.given_up = Cancellation()
         """Set when nothing more may be sent under the lease. Ends the calls in progress."""
         self._proof: Proof = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._logging import CredentialFilter
+from ._endings import ORDERS
 
 if TYPE_CHECKING:
     from .._generated import models
@@ -57,5 +57,10 @@ class Log:
         error: BaseException | None = None,
     ) -> None:
         run_id, handler_id = (None, None) if run is None else (run["id"], run["handlerId"])
-        with contextlib.suppress(Exception):
+        try:
             self._on_log(WorkerLog(level, message, run_id, handler_id, error))
+        except ORDERS:
+            raise
+        except BaseException:
+            # An exception of the log itself cannot be logged.
+            return

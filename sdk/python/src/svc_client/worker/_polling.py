@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .._cancellation import Cancellation
 from .._errors import APIAbortError
 from .._waiting import PAUSE_SECONDS_MAX, PAUSE_SECONDS_MIN
+from ._endings import ORDERS
 from ._lease import HeldLease
 from ._repeat import CALL_SECONDS_MAX, bare, pause_after
 
@@ -55,7 +56,9 @@ class Polling:
                 held = self.lease(None)
             except APIAbortError:
                 return None
-            except Exception as error:
+            except ORDERS:
+                raise
+            except BaseException as error:
                 self._failures += 1
                 self._log.say("warning", "No run could be leased.", error=error)
                 pause = pause_after(self._failures, error, self._world.random(), _FAILURE_SECONDS_MAX)

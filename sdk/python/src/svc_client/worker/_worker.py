@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._cancellation import Cancellation
 from .._errors import APIAbortError, SvcError
-from ._endings import DeliveryError, WorkerBusyError, identifier
+from ._endings import ORDERS, DeliveryError, WorkerBusyError, identifier
 from ._execution import Execution, Outcome
 from ._heartbeat import Heartbeat
 from ._log import Log, OnLog
@@ -72,12 +72,15 @@ class Worker:
             self._world,
             self._log,
         )
-        self._execution = Execution(client, heartbeat, self._settings.handlers, self._world, self._log)
         self._stopping = Cancellation()
+        self._execution = Execution(
+            client, heartbeat, self._settings.handlers, self._world, self._log, self._stopping
+        )
         self._polling = Polling(client, self._settings, self._stopping, self._world, self._log)
         self._lock = threading.Lock()
         self._started = False
         self._giving_up = False
+        self._order: BaseException | None = None
         self._busy = 0
         self._held: set[HeldLease] = set()
         self._idle = threading.Event()
@@ -107,12 +110,14 @@ class Worker:
 
     def run(self) -> None:
         """Starts, and returns when the worker has stopped. Control-C stops it as `stop` does; a second one stops it
-        without grace."""
+        without grace. A `SystemExit` or `KeyboardInterrupt` of a handler stops it too, and is raised here."""
         self.start()
         try:
             self._ended.wait()
         finally:
             self.stop()
+        if self._order is not None:
+            raise self._order
 
     def stop(self, grace_seconds: float = GRACE_SECONDS) -> bool:
         """Takes no new run, except one that it has just asked for. Running handlers get the grace period to end; then
@@ -154,7 +159,8 @@ class Worker:
     def deliver(self, run_id: str) -> Delivered:
         """Executes this run in the calling thread, for a message of a queue. A repeated or late message has no effect.
         Raises `WorkerBusyError` if all slots are in use or the worker stops, and `DeliveryError` or the error of the
-        call if the queue should deliver the run again."""
+        call if the queue should deliver the run again. A `SystemExit` or `KeyboardInterrupt` of the handler stops the
+        worker, and passes."""
         run_id = identifier(run_id, "run_id")
         with self._place():
             try:
@@ -177,12 +183,25 @@ class Worker:
                     continue
                 try:
                     self._carry_out(held)
+                except ORDERS:
+                    raise
                 except BaseException as error:
                     self._log.say(
                         "error", "The run was not carried out; its lease expires.", run=held.run, error=error
                     )
+        except ORDERS as order:
+            self._obey(order)
         finally:
             self._leave()
+
+    def _obey(self, order: BaseException) -> None:
+        """Stops the worker in order: what a handler raised addresses the program."""
+        with self._lock:
+            self._order = self._order or order
+        self._log.say("warning", "The worker stops: a handler or a call ended the program.", error=order)
+        self._stopping.cancel()
+        # Stop in another thread: it waits for the handlers, and this thread executes one.
+        threading.Thread(target=self.stop, name="svc-worker-stop", daemon=True).start()
 
     def _carry_out(self, held: HeldLease) -> Outcome:
         with self._lock:
@@ -216,6 +235,9 @@ class Worker:
             self._idle.clear()
         try:
             yield
+        except ORDERS as order:
+            self._obey(order)
+            raise
         finally:
             self._leave()
 
