@@ -1,7 +1,7 @@
 import { backoffMs } from './backoff.ts';
 import { repeat } from './calls.ts';
 import type { CallOptions, Hold, OutboxEvent, OutboxLease } from './client.ts';
-import { DeliveryAborted, errorText, NoHandlerError, RetryAfter } from './errors.ts';
+import { askedDelayMs, DeliveryAborted, errorText, NoHandlerError } from './errors.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { type DispatcherEvent, type ErrorContext, handlerOf, type Settled } from './options.ts';
 import { within } from './world.ts';
@@ -127,8 +127,7 @@ export class Delivery {
 
   #retryDelay(error: unknown): number {
     const { backoff, world } = this.#context.options;
-    if (error instanceof DeliveryAborted && error.reason === 'stopping') return AT_ONCE_MS;
-    const asked = error instanceof RetryAfter ? error.retryAfterSeconds * 1000 : Number.NaN;
+    const asked = askedDelayMs(error);
     // An invalid delay must not turn the release into a refused call.
     if (Number.isNaN(asked)) return backoffMs(backoff, this.event.deliveryCount, () => world.random());
     return Math.min(Math.max(asked, AT_ONCE_MS), RELEASE_MS_MAX);

@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { hostileErrors } from '../test/support/hostile-errors.ts';
 import { RetryAfter } from './errors.ts';
 import { anEvent, lost, refusal, Stage, transient, turn } from './stage.fixture.ts';
+
+/** An error whose wish cannot be read. */
+function withoutDelay(): RetryAfter {
+  const get = (): never => {
+    throw new Error('no');
+  };
+  return Object.defineProperty(new RetryAfter(1, 'm'), 'retryAfterSeconds', { get });
+}
 
 describe('leasing', () => {
   test('asks for no more than there is room for, one call at a time', async () => {
@@ -230,7 +239,8 @@ describe('handling', () => {
         },
       },
     ],
-    ['nothing', undefined],
+    ['a delay that throws', withoutDelay()],
+    ...hostileErrors(Error),
   ])('a handler that throws %s is one that failed, and holds up nothing', async (_, thrown) => {
     const handler = () => {
       throw thrown;

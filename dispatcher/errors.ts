@@ -36,6 +36,16 @@ export class NoHandlerError extends Error {
   }
 }
 
+/** The delay that the error of a delivery asks for; `NaN` if it asks for none, or for one that cannot be read. */
+export function askedDelayMs(error: unknown): number {
+  try {
+    if (error instanceof DeliveryAborted && error.reason === 'stopping') return 0;
+    return error instanceof RetryAfter ? error.retryAfterSeconds * 1000 : Number.NaN;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 const ERROR_TEXT_LENGTH_MAX = 1000;
 
 /** The error text that the outbox stores: one well-formed text of bounded length without control characters. */

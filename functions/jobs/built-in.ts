@@ -1,4 +1,5 @@
 import { refusalWords, ServiceError } from '../kernel/errors.ts';
+import { legible } from '../kernel/legible.ts';
 import { describeHandler, type HandlerRegistry } from '../runs/handler-registry.ts';
 import { isLeaseRefusal } from '../runs/outcome.ts';
 import { type PluginHandler, type RunContext, RunFailure } from '../runs/plugin.ts';
@@ -30,7 +31,7 @@ async function execute(handler: JobHandler, context: RunContext) {
     await handler.judge({ handlerId, scope, caller: job.caller, space: job.space, subject: job.subject });
     return await handler.run({ ...context, job });
   } catch (error) {
-    throw jobFailure(error);
+    throw legible(() => jobFailure(error), error);
   }
 }
 

@@ -3,6 +3,7 @@
  * that a token, a body or a header cannot end up in a log by accident.
  */
 
+import { legible } from './legible.ts';
 import { formatUtc } from './timestamp.ts';
 import type { Clock } from './world.ts';
 
@@ -93,6 +94,10 @@ function withoutCredentials(text: string): string {
  * the class, a code such as `ECONNREFUSED` and the stack frames.
  */
 export function describeFailure(error: unknown): string {
+  return legible(() => described(error), 'a thrown value that cannot be read');
+}
+
+function described(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
   const code =
     'code' in error && typeof error.code === 'string' && /^[A-Z0-9_]{1,48}$/.test(error.code)

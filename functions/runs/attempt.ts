@@ -12,7 +12,7 @@ import {
   succeeded,
   thrown,
 } from './outcome.ts';
-import { isRunFailure, type PluginHandler, RunSuspended } from './plugin.ts';
+import { isRunFailure, isSuspension, type PluginHandler } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
 import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
 import type { Run } from './run.ts';
@@ -114,7 +114,7 @@ function outcomeOfError(
   { held, isOver, cancelledAt, abort }: Execution,
   error: unknown,
 ): Outcome | 'parked' | null {
-  if (error instanceof RunSuspended) return 'parked';
+  if (isSuspension(error)) return 'parked';
   if (isOver) return null;
   // The store failed for a moment, not the run: it is executed again when its lease is over.
   if (isPassing(error)) throw error;

@@ -3,6 +3,7 @@ import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
 import { parseJson } from '../kernel/json-text.ts';
+import { legible } from '../kernel/legible.ts';
 import { StoreError } from '../store/port.ts';
 import type { RunFailure } from './plugin.ts';
 import type { Completion } from './rules/complete.ts';
@@ -39,11 +40,12 @@ const failures: readonly unknown[] = [
   'cancelled',
 ] satisfies RunFailure['status'][];
 
-export function failureOf({ status, failureClass, message }: RunFailure): Outcome {
+export function failureOf(failure: RunFailure): Outcome {
+  const status = legible(() => failure.status, 'failed');
   return {
     status: failures.includes(status) ? status : 'failed',
-    failureClass: classOf(failureClass),
-    error: cutText(message),
+    failureClass: legible(() => classOf(failure.failureClass), 'unknown'),
+    error: legible(() => cutText(failure.message), HANDLER_FAILED),
   };
 }
 
@@ -59,7 +61,10 @@ const HANDLER_FAILED = 'The handler failed.';
 
 /** The failure of a handler that threw. Its text may quote stored data, so only Development shows it to callers. */
 export function thrown(error: unknown, showsText: boolean): Outcome {
-  return failed('unknown', (showsText ? cutText(messageOf(error)).trim() : '') || HANDLER_FAILED);
+  return failed(
+    'unknown',
+    (showsText ? legible(() => cutText(messageOf(error)).trim(), '') : '') || HANDLER_FAILED,
+  );
 }
 
 function messageOf(error: unknown): string {
@@ -76,17 +81,25 @@ function cutText(text: unknown): string {
 
 /** Whether a retry may succeed soon. */
 export function isPassing(error: unknown): boolean {
-  return error instanceof StoreError && (error.failure === 'contention' || error.failure === 'unavailable');
+  return legible(
+    () => error instanceof StoreError && (error.failure === 'contention' || error.failure === 'unavailable'),
+    false,
+  );
 }
 
 /** Whether this holder ended the lease itself: a completion or a wait overtook the call. */
 export function endedByHolder(error: unknown): boolean {
-  if (!(error instanceof ServiceError) || error.code !== 'lease_not_active') return false;
-  return ENDED_BY_HOLDER.has(error.extensions.how);
+  return legible(
+    () =>
+      error instanceof ServiceError &&
+      error.code === 'lease_not_active' &&
+      ENDED_BY_HOLDER.has(error.extensions.how),
+    false,
+  );
 }
 
 const ENDED_BY_HOLDER: ReadonlySet<unknown> = new Set(['completed', 'suspended', 'cancelled']);
 
 export function isLeaseRefusal(error: unknown): boolean {
-  return error instanceof ServiceError && error.code.startsWith('lease_');
+  return legible(() => error instanceof ServiceError && error.code.startsWith('lease_'), false);
 }

@@ -1,5 +1,6 @@
 import type { ExecutionWaitResult } from '../../contracts/generated/models.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
+import { legible } from '../kernel/legible.ts';
 import type { ArtifactWrite, StoredArtifact } from './artifact.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { InboxEvent, Progress, RunScope, RunTimer } from './run.ts';
@@ -119,8 +120,12 @@ export class RunFailure extends Error {
 
 /** Also recognises the `RunFailure` class of a plugin that was bundled apart from the service. */
 export function isRunFailure(error: unknown): error is RunFailure {
-  if (error instanceof RunFailure) return true;
-  return error instanceof Error && error.name === 'RunFailure' && 'failureClass' in error;
+  return legible(
+    () =>
+      error instanceof RunFailure ||
+      (error instanceof Error && error.name === 'RunFailure' && 'failureClass' in error),
+    false,
+  );
 }
 
 /** The run waits, so this execution of the handler ends. A handler that catches it must throw it again. */
@@ -129,6 +134,10 @@ export class RunSuspended extends Error {
     super('The run waits; its handler is executed again when the wait is over');
     this.name = 'RunSuspended';
   }
+}
+
+export function isSuspension(error: unknown): boolean {
+  return legible(() => error instanceof RunSuspended, false);
 }
 
 export function definePlugin(plugin: Plugin): Plugin {

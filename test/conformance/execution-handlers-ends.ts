@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { LogEvent } from '../../functions/kernel/log.ts';
-import { RunFailure } from '../../functions/runs/plugin.ts';
+import { type RunContext, RunFailure } from '../../functions/runs/plugin.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
+import { hostileErrors } from '../support/hostile-errors.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { executed, pluginOf } from './execution-handlers.ts';
@@ -45,6 +46,33 @@ export function describeHandlerEnds({ store }: ExecutionConformance): void {
     ]);
     expect(lines[0]?.failure).toContain('TypeError');
     expect(JSON.stringify(lines)).not.toContain('hunter2');
+  });
+
+  test('a value whose members throw fails its run at once, whichever is thrown', async () => {
+    const stage = new Stage(store());
+    const lines: LogEvent[] = [];
+    const calls: string[] = [];
+    const errors = hostileErrors(RunFailure);
+    const run = (context: RunContext): never => {
+      calls.push(context.runId);
+      throw errors.get(context.payload as string);
+    };
+    const plugins = [pluginOf({ 'p.throw': run })];
+    for (const showsHandlerErrors of [true, false]) {
+      const client = stage.client({
+        plugins,
+        options: { showsHandlerErrors },
+        log: (line) => lines.push(line),
+      });
+      for (const name of errors.keys()) {
+        const ended = await executed(stage, client, 'p.throw', { payload: name });
+        expect([name, ended.status, ended.attempt]).toEqual([name, 'failed', 1]);
+        expect(ended.failureClass, name).toMatch(/^(unknown|c)$/);
+      }
+    }
+    expect(calls).toHaveLength(2 * errors.size);
+    expect(lines.filter(({ message }) => message === 'A run failed')).toHaveLength(2 * errors.size);
+    expect(JSON.stringify(lines)).not.toContain('canary');
   });
 
   test('a completion that overtakes a renewal of its lease is no lost lease', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hostileErrors } from '../../../test/support/hostile-errors.ts';
 import { type RunContext, RunFailure } from '../src/worker/index.ts';
 import { answerLost, answers, leaseWith, lostOnTheWay, moment, WorkPlace } from './worker-stage.ts';
 
@@ -111,6 +112,25 @@ describe('a run', () => {
     await using worker = place.worker({ [id]: () => Promise.reject(thrown) });
     void worker.run();
     expect(await ended(run)).toMatchObject({ status: 'failed', failureClass: 'unknown', error });
+  });
+
+  test('that throws a value whose members throw fails at once, whichever it is', async () => {
+    const id = fresh();
+    const errors = hostileErrors(RunFailure);
+    let calls = 0;
+    await using worker = place.worker({
+      [id]: ({ payload }) => {
+        calls += 1;
+        throw errors.get(payload as string);
+      },
+    });
+    void worker.run();
+    for (const name of errors.keys()) {
+      const run = await ended(await place.start(id, name, { retryPolicy: { maxAttempts: 1 } }));
+      expect([name, run.status, run.attempt]).toEqual([name, 'failed', 1]);
+      expect(run.failureClass, name).toMatch(/^(unknown|c)$/);
+    }
+    expect(calls).toBe(errors.size);
   });
 
   test.each<[string, unknown, string]>([

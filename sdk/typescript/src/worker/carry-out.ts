@@ -2,9 +2,9 @@ import { APIStatusError } from '../errors.ts';
 import type { ExecutionRun, ExecutionRunResult } from '../generated/models.ts';
 import { type Attempt, isLost } from './attempt.ts';
 import { contextOf } from './context.ts';
-import { RunFailure, WorkNotDoneError } from './errors.ts';
+import { WorkNotDoneError } from './errors.ts';
 import type { WorkerSettings } from './options.ts';
-import { cancelled, failed, failureFrom, succeeded } from './outcome.ts';
+import { cancelled, failed, failureFrom, isRunFailure, succeeded } from './outcome.ts';
 import type { Renewals } from './renewals.ts';
 
 /** How an attempt ended: the service has its result, or its run is parked on a wait. */
@@ -46,7 +46,7 @@ async function resultOf(attempt: Attempt, settings: WorkerSettings): Promise<Exe
     attempt.log('debug', 'the run begins');
     return succeeded(await handler(contextOf(attempt, settings.client, settings.connection.world)));
   } catch (error) {
-    if (attempt.over === null && !attempt.isCancelled && !(error instanceof RunFailure))
+    if (attempt.over === null && !attempt.isCancelled && !isRunFailure(error))
       attempt.log('error', 'the handler failed', error);
     // A server of release 0.5.0 does not send the member.
     const showsText: unknown = attempt.lease.showsHandlerErrors;

@@ -1,6 +1,7 @@
 import type { ExecutionRunResult, JsonInput } from '../generated/models.ts';
 import { parseJson } from '../json-text.ts';
 import { RunFailure } from './errors.ts';
+import { legible, messageOf } from './legible.ts';
 
 /** The result that an attempt sends to the service. It is cut to the limits of the service, because the run has to end. */
 
@@ -30,16 +31,20 @@ export function cancelled(result?: unknown): ExecutionRunResult {
  * only if `showsText`, which a lease of a Development server says.
  */
 export function failureFrom(error: unknown, showsText: boolean): ExecutionRunResult {
-  if (!(error instanceof RunFailure)) {
+  if (!isRunFailure(error)) {
     const text = showsText ? cutText(messageOf(error)).trim() : '';
     return failed('unknown', text || HANDLER_FAILED);
   }
-  const { status, failureClass, message } = error;
+  const status = legible(() => error.status, 'failed');
   return {
     status: statuses.has(status) ? status : 'failed',
-    failureClass: classOf(failureClass),
-    error: cutText(message),
+    failureClass: legible(() => classOf(error.failureClass), 'unknown'),
+    error: legible(() => cutText(error.message), HANDLER_FAILED),
   };
+}
+
+export function isRunFailure(error: unknown): error is RunFailure {
+  return legible(() => error instanceof RunFailure, false);
 }
 
 const statuses: ReadonlySet<unknown> = new Set([
@@ -47,11 +52,6 @@ const statuses: ReadonlySet<unknown> = new Set([
   'timed_out',
   'rejected',
 ] satisfies RunFailure['status'][]);
-
-function messageOf(error: unknown): string {
-  const text: unknown = error instanceof Error ? error.message : error;
-  return typeof text === 'string' ? text : '';
-}
 
 /** A copy as JSON, the same for each attempt to send it; `undefined` if the value cannot be JSON. */
 function asJson(value: unknown): JsonInput | undefined {
@@ -76,8 +76,8 @@ function classOf(name: unknown): string {
   return fits && !/[\p{Cc}\p{Cs}]/u.test(text) ? text : 'unknown';
 }
 
-function cutText(text: string): string {
-  return text
+function cutText(text: unknown): string {
+  return String(text)
     .slice(0, ERROR_LENGTH_MAX)
     .replace(/\p{Cc}/gu, ' ')
     .replace(loneSurrogate, '\ufffd');

@@ -1,6 +1,7 @@
 import { ConflictError } from '../errors.ts';
 import type { World } from '../world.ts';
 import { fullJitter } from './backoff.ts';
+import { legible, messageOf } from './legible.ts';
 import { askedBy } from './repeat.ts';
 
 /** The proof of a lease for the service. */
@@ -118,8 +119,8 @@ export class Renewer {
   #failed(id: number, lease: Kept, error: unknown): void {
     if (this.#leases.get(id) !== lease) return;
     const { world, everyMs, notify } = this.#options;
-    notify({ kind: 'failed', id, why: error instanceof Error ? error.message : 'unknown' });
-    if (error instanceof ConflictError) return this.#lose(id, lease);
+    notify({ kind: 'failed', id, why: messageOf(error) || 'unknown' });
+    if (legible(() => error instanceof ConflictError, false)) return this.#lose(id, lease);
     lease.failures += 1;
     const { failures } = lease;
     const random = world.random();

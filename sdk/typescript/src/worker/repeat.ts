@@ -1,6 +1,7 @@
 import { APIConnectionError, APIResponseError, APIStatusError } from '../errors.ts';
 import { pause, type World } from '../world.ts';
 import { fullJitter } from './backoff.ts';
+import { legible } from './legible.ts';
 
 export interface RepeatOptions {
   readonly world: World;
@@ -35,6 +36,10 @@ export async function untilKnown<T>(call: () => PromiseLike<T>, options: RepeatO
 
 /** Whether the same call may succeed later. After a lost or unreadable answer the service may have executed it. */
 export function mayPass(error: unknown): boolean {
+  return legible(() => isPassing(error), false);
+}
+
+function isPassing(error: unknown): boolean {
   if (error instanceof APIConnectionError || error instanceof APIResponseError) return true;
   if (!(error instanceof APIStatusError)) return false;
   return error.status >= 500 || error.status === 429 || error.status === 408;
@@ -42,5 +47,5 @@ export function mayPass(error: unknown): boolean {
 
 /** The wait that an answer asks for, in milliseconds. */
 export function askedBy(error: unknown): number {
-  return error instanceof APIStatusError ? (error.retryAfter ?? 0) * 1_000 : 0;
+  return legible(() => (error instanceof APIStatusError ? (error.retryAfter ?? 0) * 1_000 : 0), 0);
 }
