@@ -13,6 +13,7 @@ import { type NodeHost, serveNode } from './http/host-node.ts';
 import type { Chain } from './http/message.ts';
 import { describeFailure } from './kernel/log.ts';
 import { release, startCommand } from './release.ts';
+import { takeRejection } from './runs/handler-scope.ts';
 import { StoreError } from './store/port.ts';
 
 /** The embedded server: every route group in one process on one port. */
@@ -23,6 +24,11 @@ async function main(): Promise<void> {
   const { settings, faults } = readConfiguration('embedded');
   if (settings === undefined) return fail(faultsText(faults));
   const service = compose(settings, { writeLog: warn });
+  process.on('unhandledRejection', (reason) => {
+    if (takeRejection(reason)) return;
+    const message = 'A promise was rejected, and nothing handled it';
+    service.log({ severity: 'ERROR', message, failure: describeFailure(reason) });
+  });
   const stop = onStopSignal();
   // Before the server is ready, no request needs to finish.
   const started = await Promise.race([start(settings, service), stop.then(() => null)]);

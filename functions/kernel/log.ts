@@ -30,6 +30,8 @@ export interface LogEvent {
   readonly sourceAddress?: string;
   /** The run that the line is about. */
   readonly runId?: string;
+  /** The handler of that run. */
+  readonly handlerId?: string;
   /** The class and the stack frames of an unexpected error, without its message; or the reason that the store gave. */
   readonly failure?: string;
 }
@@ -50,6 +52,7 @@ const fields = [
   'principal',
   'sourceAddress',
   'runId',
+  'handlerId',
   'failure',
 ] as const satisfies readonly (keyof LogEvent)[];
 

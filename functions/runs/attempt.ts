@@ -1,5 +1,6 @@
 import { describeFailure } from '../kernel/log.ts';
 import type { RunOwner } from '../queue/port.ts';
+import { HandlerScope, UnhandledRejection } from './handler-scope.ts';
 import type { Held } from './held.ts';
 import {
   cancelled,
@@ -11,6 +12,7 @@ import {
   type Outcome,
   succeeded,
   thrown,
+  unhandled,
 } from './outcome.ts';
 import { isRunFailure, isSuspension, type PluginHandler } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
@@ -37,6 +39,8 @@ export interface Execution {
 export interface AttemptParts {
   readonly runtime: Runtime;
   readonly handler: PluginHandler | undefined;
+  /** How long the handler may ignore the abort of its signal after it has failed. */
+  readonly graceMs: number;
   /** Called when a call of the handler shows that the lease is lost. */
   readonly leaseLost: () => void;
 }
@@ -76,7 +80,7 @@ function boundsOf(execution: Execution): RepeatBounds {
 
 /** Returns `null` if the handler was interrupted and another attempt continues. */
 async function execute(
-  { runtime, handler, leaseLost }: AttemptParts,
+  { runtime, handler, graceMs, leaseLost }: AttemptParts,
   run: Run,
   execution: Execution,
 ): Promise<Outcome | 'parked' | null> {
@@ -96,7 +100,10 @@ async function execute(
       bounds: boundsOf(execution),
       refused,
     });
-    const result = (await handler.run(context)) ?? null;
+    const { world, log } = runtime;
+    const { id: runId, handlerId } = run;
+    const scope = new HandlerScope({ runId, handlerId, abort, graceMs, timers: world.timers, log });
+    const result = (await scope.call(() => handler.run(context))) ?? null;
     await pauseJob(runtime, run);
     return execution.isOver ? null : succeeded(result, runtime.options.resultBytesMax);
   } catch (error) {
@@ -116,6 +123,8 @@ function outcomeOfError(
 ): Outcome | 'parked' | null {
   if (isSuspension(error)) return 'parked';
   if (isOver) return null;
+  if (error instanceof UnhandledRejection && cancelledAt === null)
+    return unhandled(error.reason, runtime.options.showsHandlerErrors);
   // The store failed for a moment, not the run: it is executed again when its lease is over.
   if (isPassing(error)) throw error;
   if (isRunFailure(error)) return failureOf(error);

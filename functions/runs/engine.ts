@@ -275,7 +275,8 @@ export class Engine {
     this.#renewal.arm();
     const handler = this.#handlers.get(run.handlerId);
     const leaseLost = () => this.#abandon(execution, LEASE_LOST);
-    const attempt = attemptRun({ runtime: this.#runtime, handler, leaseLost }, run, execution);
+    const parts = { runtime: this.#runtime, handler, graceMs: this.#options.leaseMs, leaseLost };
+    const attempt = attemptRun(parts, run, execution);
     void attempt.then((done) => this.#end(execution, done));
     return promise;
   }

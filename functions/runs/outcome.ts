@@ -67,6 +67,12 @@ export function thrown(error: unknown, showsText: boolean): Outcome {
   );
 }
 
+/** The failure of a handler that left a rejected promise behind. */
+export function unhandled(reason: unknown, showsText: boolean): Outcome {
+  const text = showsText ? legible(() => cutText(messageOf(reason)).trim(), '') : '';
+  return failed('unhandled_rejection', text || 'The handler left a rejected promise unhandled.');
+}
+
 function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   return typeof error === 'string' ? error : '';

@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
-import type { RunContext } from '../../functions/runs/plugin.ts';
+import type { LogEvent } from '../../functions/kernel/log.ts';
+import { takeRejection } from '../../functions/runs/handler-scope.ts';
+import { type RunContext, RunFailure } from '../../functions/runs/plugin.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import type { ExecutionConformance } from './execution.ts';
@@ -34,6 +37,70 @@ function describeCalls({ store }: ExecutionConformance): void {
     process.off('unhandledRejection', note);
     expect(run).toMatchObject({ status: 'succeeded', result: 'validation_failed' });
     expect(unhandled).toEqual([]);
+  });
+
+  test('a rejection that a handler leaves unhandled fails its run, and none that it did not cause', async () => {
+    const stage = new Stage(store());
+    const lines: LogEvent[] = [];
+    const left = new Error('canary');
+    const abortedOf = async ({ signal }: RunContext) => {
+      if (!signal.aborted) await once(signal, 'abort');
+      return 'done';
+    };
+    const plugin = pluginOf({
+      'p.careless': (context) => {
+        takeRejection(left);
+        return abortedOf(context);
+      },
+      'p.returns': () => {
+        takeRejection(left);
+        return 'done';
+      },
+      'p.fails': () => {
+        takeRejection(left);
+        throw new RunFailure('validation', 'of its own');
+      },
+      'p.parks': (context) => {
+        takeRejection(left);
+        return context.waitForTimer('t', new Date(stage.time.clock.now() + 1_000)).then(() => 'done');
+      },
+      'p.cancelled': async (context) => {
+        void cancel.promise.then(() => client.cancel(context.runId));
+        await abortedOf(context);
+        takeRejection(left);
+        return 'done';
+      },
+    });
+    const cancel = Promise.withResolvers<void>();
+    const log = (line: LogEvent) => lines.push(line);
+    const client = stage.client({ plugins: [plugin], options: { showsHandlerErrors: true }, log });
+    const failed = { status: 'failed', failureClass: 'unhandled_rejection', error: 'canary', attempt: 1 };
+    for (const handlerId of ['p.careless', 'p.returns', 'p.fails'])
+      expect(await executed(stage, client, handlerId), handlerId).toMatchObject(failed);
+    expect(await executed(stage, client, 'p.parks')).toMatchObject({ status: 'waiting' });
+    cancel.resolve();
+    expect(await executed(stage, client, 'p.cancelled')).toMatchObject({ status: 'cancelled' });
+    const texts = lines.filter(({ handlerId }) => handlerId !== undefined).map(({ message }) => message);
+    expect(texts.filter((text) => text.includes('its run fails'))).toHaveLength(4);
+    expect(texts.filter((text) => text.includes('was interrupted'))).toHaveLength(1);
+    expect(takeRejection(left)).toBe(false);
+  });
+
+  test('a handler that leaves a rejection and ignores its signal is given up after the length of a lease', async () => {
+    const stage = new Stage(store());
+    const plugin = pluginOf({
+      'p.stubborn': () => {
+        takeRejection('left');
+        return new Promise(() => undefined);
+      },
+    });
+    const client = stage.client({ plugins: [plugin], leaseMs: 8_000 });
+    const { id } = await executed(stage, client, 'p.stubborn');
+    for (const ms of [2_000, 2_000, 2_000, 1_900]) await stage.pass(ms);
+    expect(await client.get(id)).toMatchObject({ status: 'running', attempt: 1 });
+    await stage.pass(200);
+    const failure = 'The handler left a rejected promise unhandled.';
+    expect(await client.get(id)).toMatchObject({ failureClass: 'unhandled_rejection', error: failure });
   });
 
   test('what a handler changes in the content of an artifact before it is stored has the hash and the size of what is stored', async () => {

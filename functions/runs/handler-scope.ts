@@ -1,0 +1,86 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { describeFailure, type Log } from '../kernel/log.ts';
+import type { Timers } from '../kernel/world.ts';
+import { isSuspension } from './plugin.ts';
+
+/** Of one execution: a handler may reject promises without an end. */
+const LINES_MAX = 5;
+
+const OF_RUNNING = 'A handler left a rejected promise unhandled, so its run fails';
+const OF_ENDED = 'A handler left a rejected promise unhandled; its run had ended or was interrupted';
+
+/** Ends an attempt: the handler rejected a promise that nothing handles. */
+export class UnhandledRejection extends Error {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    super('A promise of the handler was rejected, and nothing handled it');
+    this.reason = reason;
+  }
+}
+
+export interface HandlerScopeParts {
+  readonly runId: string;
+  readonly handlerId: string;
+  readonly abort: AbortController;
+  /** How long a handler may ignore the abort of its signal. */
+  readonly graceMs: number;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+/** The async context of one execution of a handler. Rejections that the handler leaves unhandled find their run by it. */
+export class HandlerScope {
+  readonly #parts: HandlerScopeParts;
+  readonly #overdue = Promise.withResolvers<never>();
+  #fault: UnhandledRejection | null = null;
+  #hasEnded = false;
+  #disarm: (() => void) | null = null;
+  #lines = 0;
+
+  constructor(parts: HandlerScopeParts) {
+    this.#parts = parts;
+  }
+
+  /** Calls the handler. Throws `UnhandledRejection` once it has ended, or after the grace period. */
+  async call<T>(handler: () => T | Promise<T>): Promise<T> {
+    try {
+      const result = await Promise.race([scopes.run(this, handler), this.#overdue.promise]);
+      if (this.#fault !== null) throw this.#fault;
+      return result;
+    } catch (error) {
+      throw this.#fault === null || isSuspension(error) ? error : this.#fault;
+    } finally {
+      this.#hasEnded = true;
+      this.#disarm?.();
+    }
+  }
+
+  take(reason: unknown): void {
+    const { runId, handlerId, abort, graceMs, timers, log } = this.#parts;
+    // An aborted signal makes forgotten calls fail too: no fault of the handler.
+    const fails = !this.#hasEnded && this.#fault === null && !abort.signal.aborted;
+    this.#lines += 1;
+    if (this.#lines <= LINES_MAX) {
+      const message = fails ? OF_RUNNING : OF_ENDED;
+      log({ severity: 'ERROR', message, runId, handlerId, failure: describeFailure(reason) });
+    }
+    if (!fails) return;
+    const fault = new UnhandledRejection(reason);
+    this.#fault = fault;
+    this.#disarm = timers.after(graceMs, () => this.#overdue.reject(fault));
+    abort.abort(fault);
+  }
+}
+
+const scopes = new AsyncLocalStorage<HandlerScope>();
+
+/**
+ * Gives a rejection that nothing handled to the handler that left it. Returns whether there is one. Call it in the listener of
+ * `unhandledRejection`: Node calls that in the async context of the promise.
+ */
+export function takeRejection(reason: unknown): boolean {
+  const scope = scopes.getStore();
+  scope?.take(reason);
+  return scope !== undefined;
+}
