@@ -8,6 +8,7 @@ import { functionTarget, readConfiguration } from './config/machine.ts';
 import { unservedRuns } from './config/rules.ts';
 import { registerFunction } from './http/host-framework.ts';
 import type { Chain } from './http/message.ts';
+import { takeRejection } from './runs/handler-scope.ts';
 
 /**
  * The entry of the deployed functions: one function per route group, and a few others, each in its own processes. A
@@ -49,6 +50,7 @@ async function main(): Promise<string | undefined> {
     log: service.log,
     close: () => service.close(),
     drainMs: settings.server.drainSeconds * 1000,
+    takeRejection,
   });
   return undefined;
 }

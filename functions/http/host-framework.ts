@@ -14,6 +14,8 @@ export interface FrameworkHostOptions {
   readonly close: () => Promise<void>;
   /** The platform kills the instance 10 s after SIGTERM. */
   readonly drainMs?: number;
+  /** Takes a rejection that nothing handled, and that is no fault of the process; `false` for any other. */
+  readonly takeRejection?: (reason: unknown) => boolean;
 }
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
@@ -45,7 +47,7 @@ function takeOver(
   server: Server,
   exchange: Exchange,
   before: ReadonlySet<unknown>,
-  { world, log, close, drainMs = 8_000 }: FrameworkHostOptions,
+  { world, log, close, drainMs = 8_000, takeRejection }: FrameworkHostOptions,
 ): void {
   for (const event of [...stopSignals, ...faults]) {
     for (const listener of process.rawListeners(event)) {
@@ -73,6 +75,7 @@ function takeOver(
   for (const signal of stopSignals) process.once(signal, () => void stop(drainMs, 0));
   for (const fault of faults) {
     process.on(fault, (error: unknown) => {
+      if (fault === 'unhandledRejection' && takeRejection?.(error) === true) return;
       log({
         severity: 'ERROR',
         message: 'the process met a fault and ends',

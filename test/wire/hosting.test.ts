@@ -111,6 +111,24 @@ describe('stopping', () => {
     await stopped;
     expect(await host.exited).toBe(0);
   });
+
+  test('functions-framework lives on where a handler left a rejection, and drains where none did', async () => {
+    const host = await startFramework('careless-function.ts');
+    const said: string[] = [];
+    const taken = Promise.withResolvers<void>();
+    host.child.stdout?.on('data', (text: Buffer) => {
+      said.push(text.toString());
+      if (said.join('').includes('taken')) taken.resolve();
+    });
+    // The first answer comes after the listeners of the framework are replaced.
+    expect((await send(host.port, request('GET', '/items/a'))).status).toBe(200);
+    host.child.kill('SIGHUP');
+    await Promise.race([taken.promise, host.exited]);
+    expect((await send(host.port, request('GET', '/items/a'))).status).toBe(200);
+    host.child.kill('SIGUSR2');
+    expect(await host.exited).toBe(16);
+    expect(said.join('')).toContain('the process met a fault and ends');
+  });
 });
 
 describe('the rate limit over sockets', () => {
