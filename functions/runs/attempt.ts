@@ -1,6 +1,6 @@
 import { describeFailure } from '../kernel/log.ts';
 import type { RunOwner } from '../queue/port.ts';
-import { HandlerScope, UnhandledRejection } from './handler-scope.ts';
+import { HandlerScope, isUnhandledRejection } from './handler-scope.ts';
 import type { Held } from './held.ts';
 import {
   cancelled,
@@ -123,7 +123,7 @@ function outcomeOfError(
 ): Outcome | 'parked' | null {
   if (isSuspension(error)) return 'parked';
   if (isOver) return null;
-  if (error instanceof UnhandledRejection && cancelledAt === null)
+  if (isUnhandledRejection(error) && cancelledAt === null)
     return unhandled(error.reason, runtime.options.showsHandlerErrors);
   // The store failed for a moment, not the run: it is executed again when its lease is over.
   if (isPassing(error)) throw error;

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { legible } from '../kernel/legible.ts';
 import { describeFailure, type Log } from '../kernel/log.ts';
 import type { Timers } from '../kernel/world.ts';
 import { isSuspension } from './plugin.ts';
@@ -10,13 +11,17 @@ const OF_RUNNING = 'A handler left a rejected promise unhandled, so its run fail
 const OF_ENDED = 'A handler left a rejected promise unhandled; its run had ended or was interrupted';
 
 /** Ends an attempt: the handler rejected a promise that nothing handles. */
-export class UnhandledRejection extends Error {
+class UnhandledRejection extends Error {
   readonly reason: unknown;
 
   constructor(reason: unknown) {
     super('A promise of the handler was rejected, and nothing handled it');
     this.reason = reason;
   }
+}
+
+export function isUnhandledRejection(error: unknown): error is UnhandledRejection {
+  return legible(() => error instanceof UnhandledRejection, false);
 }
 
 export interface HandlerScopeParts {
