@@ -5,6 +5,7 @@ import { identifier } from '../kernel/identifiers.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { legible } from '../kernel/legible.ts';
 import { StoreError } from '../store/port.ts';
+import { losslessJson } from './lossless-json.ts';
 import type { RunFailure } from './plugin.ts';
 import type { Completion } from './rules/complete.ts';
 import type { NewValue } from './values.ts';
@@ -16,7 +17,7 @@ export function succeeded(result: Json, bytesMax: number): Outcome {
   let json: Json;
   let bytes: number;
   try {
-    json = parseJson(JSON.stringify(result)) as Json;
+    json = parseJson(losslessJson(result) ?? '') as Json;
     bytes = Buffer.byteLength(canonicalJson(json));
   } catch {
     return failed('validation', 'The result cannot be written as JSON');

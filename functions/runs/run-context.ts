@@ -5,6 +5,7 @@ import { formatUtc } from '../kernel/timestamp.ts';
 import { checkpoint, readCheckpoint } from './checkpoint.ts';
 import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } from './checks.ts';
 import type { Held } from './held.ts';
+import { losslessJson } from './lossless-json.ts';
 import { type RunContext, RunFailure, RunSuspended } from './plugin.ts';
 import { putArtifact } from './put-artifact.ts';
 import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
@@ -166,5 +167,5 @@ function boundedPayload({ options }: Runtime, value: Json) {
 
 /** A copy as JSON: it refuses what JSON cannot represent, and later changes by the handler have no effect. */
 function plain(value: Json): Json {
-  return parseJson(canonicalJson(value)) as Json;
+  return parseJson(canonicalJson(parseJson(losslessJson(value) ?? ''))) as Json;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { Json } from '../../functions/kernel/canonical-json.ts';
 import { definePlugin, type Plugin, RunFailure } from '../../functions/runs/plugin.ts';
 import { ExecutionClient } from '../support/execution.ts';
+import { keptValues, lostValues } from '../support/lost-values.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { describeHandlerEnds } from './execution-handlers-ends.ts';
 import { describeHandlerGuards } from './execution-handlers-guards.ts';
@@ -79,6 +81,42 @@ function describeResults({ store }: ExecutionConformance): void {
     const large = await executed(stage, client, 'p.echo', { payload: 'x'.repeat(200_000) });
     expect(large).toMatchObject({ status: 'succeeded', result: { echo: 'x'.repeat(200_000) } });
     expect(await executed(stage, client, 'p.nothing')).toMatchObject({ status: 'succeeded', result: null });
+  });
+
+  test('a value that JSON would change without a word is no result and no checkpoint', async () => {
+    const stage = new Stage(store());
+    const refused: unknown[] = [];
+    const given = new Map<string, unknown>([
+      ...lostValues,
+      ...[...keptValues].map(([name, [value]]) => [name, value] as const),
+    ]);
+    const plugin = pluginOf({
+      'p.returns': ({ payload }) => given.get(payload as string) as Json,
+      'p.holds': ({ payload }) => ({ a: [given.get(payload as string)] }) as Json,
+      'p.keeps': ({ payload, ...context }) =>
+        context.writeCheckpoint('k', { a: given.get(payload as string) } as Json).then(
+          ({ content }) => content,
+          () => refused.push(payload),
+        ),
+    });
+    const client = stage.client({ plugins: [plugin] });
+    const failed = {
+      status: 'failed',
+      failureClass: 'validation',
+      error: 'The result cannot be written as JSON',
+    };
+    for (const payload of lostValues.keys()) {
+      // The service awaits a promise that is returned.
+      if (payload !== 'a promise')
+        expect(await executed(stage, client, 'p.returns', { payload }), payload).toMatchObject(failed);
+      expect(await executed(stage, client, 'p.holds', { payload }), payload).toMatchObject(failed);
+      await executed(stage, client, 'p.keeps', { payload });
+    }
+    expect(refused).toEqual([...lostValues.keys()]);
+    for (const [payload, [, said]] of keptValues) {
+      expect((await executed(stage, client, 'p.returns', { payload })).result, payload).toEqual(said);
+      expect((await executed(stage, client, 'p.holds', { payload })).result, payload).toEqual({ a: [said] });
+    }
   });
 
   test('a failure says its class, status and message; any other error hides its own', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostileErrors } from '../../../test/support/hostile-errors.ts';
+import { keptValues, lostValues } from '../../../test/support/lost-values.ts';
 import { type RunContext, RunFailure } from '../src/worker/index.ts';
 import { answerLost, answers, leaseWith, lostOnTheWay, moment, WorkPlace } from './worker-stage.ts';
 
@@ -131,6 +132,25 @@ describe('a run', () => {
       expect(run.failureClass, name).toMatch(/^(unknown|c)$/);
     }
     expect(calls).toBe(errors.size);
+  });
+
+  test('whose result JSON would change without a word fails for good, and one that JSON says is kept', async () => {
+    const id = fresh();
+    await using worker = place.worker({
+      [id]: ({ payload }) => {
+        const name = payload as string;
+        return { a: [lostValues.has(name) ? lostValues.get(name) : keptValues.get(name)?.[0]] };
+      },
+    });
+    void worker.run();
+    const error = 'The result cannot be written as JSON';
+    for (const name of lostValues.keys())
+      expect(await ended(await place.start(id, name)), name).toMatchObject({
+        failureClass: 'validation',
+        error,
+      });
+    for (const [name, [, said]] of keptValues)
+      expect((await ended(await place.start(id, name))).result, name).toEqual({ a: [said] });
   });
 
   test.each<[string, unknown, string]>([

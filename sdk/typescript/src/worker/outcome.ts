@@ -2,6 +2,7 @@ import type { ExecutionRunResult, JsonInput } from '../generated/models.ts';
 import { parseJson } from '../json-text.ts';
 import { RunFailure } from './errors.ts';
 import { legible, messageOf } from './legible.ts';
+import { losslessJson } from './lossless-json.ts';
 
 /** The result that an attempt sends to the service. It is cut to the limits of the service, because the run has to end. */
 
@@ -56,7 +57,7 @@ const statuses: ReadonlySet<unknown> = new Set([
 /** A copy as JSON, the same for each attempt to send it; `undefined` if the value cannot be JSON. */
 function asJson(value: unknown): JsonInput | undefined {
   try {
-    const text = JSON.stringify(value) as string | undefined;
+    const text = losslessJson(value);
     return text === undefined ? undefined : (parseJson(text) as JsonInput);
   } catch {
     return undefined;

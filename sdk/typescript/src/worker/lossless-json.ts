@@ -1,0 +1,28 @@
+/** What JSON writes as it is, by the tag of `Object.prototype.toString`. A class without a tag of its own is an `Object`. */
+const WRITTEN: ReadonlySet<string> = new Set(['Object', 'Array', 'String', 'Number', 'Boolean']);
+
+/**
+ * The value as JSON text; `undefined` stays `undefined`. Throws where `JSON.stringify` would write another value without a word:
+ * a number that is not finite, a function, a `Map`, a promise, an error or a date without a time.
+ */
+export function losslessJson(value: unknown): string | undefined {
+  return JSON.stringify(value, checked);
+}
+
+function checked(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw refused(key);
+  if (typeof value === 'function' || typeof value === 'symbol') throw refused(key);
+  // A date without a time has become null here.
+  const isLost = value === null && this[key] !== null;
+  const isForeign = typeof value === 'object' && value !== null && !WRITTEN.has(tagOf(value));
+  if (isLost || isForeign) throw refused(key);
+  return value;
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+function refused(key: string): TypeError {
+  return new TypeError(`JSON cannot say the value of ${JSON.stringify(key)}`);
+}
