@@ -31,7 +31,8 @@ export function announceChange(
 ): Promise<boolean> {
   logFailure(runtime, before, run);
   return afterWrite(runtime, 'The queue could not be notified of a change of a run', async () => {
-    if (isTerminal(run.status)) runtime.watch.ended(run);
+    if (isTerminal(run.status)) runtime.watch.notify(run);
+    if (isTerminal(run.status) || run.status === 'queued') runtime.queuedWatch.notify(run);
     try {
       await notifyQueue(runtime, before, run, now);
     } finally {

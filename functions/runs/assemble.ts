@@ -56,6 +56,7 @@ export interface AssembledRuns {
 export function assembleRuns(parts: RunParts): AssembledRuns {
   const { store, scope, world, local } = parts;
   const signalsCancellation = parts.signalsCancellation ?? true;
+  const leasePlaces = new WaitingPlaces(limits.executionLeaseWaitingCallsMax);
   const runtime: Runtime = {
     store,
     scope,
@@ -70,7 +71,8 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     log: parts.log,
     options: parts.options,
     watch: new RunWatch(world),
-    leasePlaces: new WaitingPlaces(limits.executionLeaseWaitingCallsMax),
+    queuedWatch: new RunWatch(world, leasePlaces),
+    leasePlaces,
     scopes: new RecentScopes(),
     refused: new RefusedRuns(),
     scopeIndex: new ScopeIndexState(),

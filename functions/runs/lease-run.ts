@@ -33,6 +33,8 @@ export interface LeaseWish {
   readonly delivered?: boolean;
   /** Called with a queued run that only another worker of its handler may lease. */
   readonly passedOver?: (run: Run) => void;
+  /** Called with the run as it is where it was not leased; `undefined` without such a run. */
+  readonly unleased?: (run: Run | undefined) => void;
 }
 
 /**
@@ -145,9 +147,10 @@ async function attempt(
   const { verdict, slot } = result;
   if (verdict === 'no-share' && run?.status === 'queued') wish.heldBack?.(run);
   if (verdict === 'other-worker' && run !== undefined) wish.passedOver?.(run);
-  if (verdict === 'settle') await settleOne(runtime, runId, now);
-  // External workers poll and find the run themselves, so the delivery only has to settle it.
-  const seen = verdict === 'external' ? await settleOne(runtime, runId, now) : run;
+  // External workers poll and find the run themselves, so a delivery of theirs only has to settle it.
+  const isSettled = verdict === 'settle' || verdict === 'external';
+  const seen = isSettled ? await settleOne(runtime, runId, now) : run;
+  if (verdict !== 'leased') wish.unleased?.(seen);
   const early = verdict === 'not-due' || verdict === 'external';
   if (early && wish.delivered === true && seen !== undefined) await requeueEarlyDelivery(runtime, seen, now);
   return { run: verdict === 'leased' ? (run ?? null) : null, slot };

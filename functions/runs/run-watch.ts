@@ -14,6 +14,8 @@ export interface WatchedRead<Value> {
   readonly done: boolean;
   /** In whose name the call waits for this run. */
   readonly owners: PlaceOwners;
+  /** When the run changes by itself, if it does: the next read comes no later. */
+  readonly dueAt?: number | null;
 }
 
 export interface RunWait {
@@ -23,31 +25,35 @@ export interface RunWait {
   readonly signal: AbortSignal;
 }
 
-/** Lets calls wait for the end of a run. */
+/** Lets calls wait for a change of a run. */
 export class RunWatch {
   readonly #world: Pick<World, 'clock' | 'timers'>;
   readonly #watchers = new Map<string, Set<Watcher>>();
-  readonly #places = new WaitingPlaces(limits.executionRunWaitingCallsMax);
+  readonly #places: WaitingPlaces;
 
-  constructor(world: Pick<World, 'clock' | 'timers'>) {
+  constructor(
+    world: Pick<World, 'clock' | 'timers'>,
+    places = new WaitingPlaces(limits.executionRunWaitingCallsMax),
+  ) {
     this.#world = world;
+    this.#places = places;
   }
 
-  /** Wakes the calls that wait for a run that this instance has ended. */
-  ended(run: Run): void {
+  /** Wakes the calls that wait for this run, which this instance has changed. */
+  notify(run: Run): void {
     for (const watcher of this.#watchers.get(run.id) ?? []) {
-      watcher.ended = run;
+      watcher.changed = run;
       watcher.call?.lookAgain();
     }
   }
 
   /**
    * Reads until the answer is `done`, the time is over or the caller has left, and returns the last answer; once where as
-   * many calls wait as may. `read` receives the run if this instance has ended it, which saves a query.
+   * many calls wait as may. `read` receives the run if this instance has changed it, which saves a query.
    */
   async until<Value>(
     { runId, waitMs, signal }: RunWait,
-    read: (ended: Run | null) => Promise<WatchedRead<Value>>,
+    read: (changed: Run | null) => Promise<WatchedRead<Value>>,
   ): Promise<Value> {
     const { clock, timers } = this.#world;
     const until = clock.now() + waitMs;
@@ -59,11 +65,13 @@ export class RunWatch {
       const place = this.#places.take(found.owners);
       const call = new WaitingCall(timers, until - clock.now(), signal, place);
       watcher.call = call;
-      if (watcher.ended !== null) call.lookAgain();
+      if (watcher.changed !== null) call.lookAgain();
       for (let recheckMs = RECHECK_MS_MIN; !found.done && !call.isOver; ) {
-        const stopRecheck = timers.after(recheckMs, () => call.lookAgain());
+        const dueMs = (found.dueAt ?? 0) - clock.now();
+        const pauseMs = dueMs > 0 ? Math.min(recheckMs, dueMs) : recheckMs;
+        const stopRecheck = timers.after(pauseMs, () => call.lookAgain());
         await call.next().finally(stopRecheck);
-        found = await read(watcher.ended);
+        found = await read(watcher.changed);
         recheckMs = Math.min(2 * recheckMs, RECHECK_MS_MAX);
       }
       return found.value;
@@ -76,7 +84,7 @@ export class RunWatch {
   #open(runId: string): Watcher {
     const watchers = this.#watchers.get(runId) ?? new Set();
     this.#watchers.set(runId, watchers);
-    const watcher: Watcher = { ended: null, call: null };
+    const watcher: Watcher = { changed: null, call: null };
     watchers.add(watcher);
     return watcher;
   }
@@ -89,7 +97,7 @@ export class RunWatch {
 }
 
 interface Watcher {
-  /** The run, once this instance has ended it. */
-  ended: Run | null;
+  /** The run, once this instance has changed it. */
+  changed: Run | null;
   call: WaitingCall | null;
 }

@@ -73,6 +73,8 @@ export interface Runtime {
   readonly log: Log;
   readonly options: RuntimeOptions;
   readonly watch: RunWatch;
+  /** Wakes the calls that wait for one run to be queued. */
+  readonly queuedWatch: RunWatch;
   /** Of the lease calls that wait for a run. */
   readonly leasePlaces: WaitingPlaces;
   readonly scopes: RecentScopes;

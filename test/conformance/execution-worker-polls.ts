@@ -3,6 +3,10 @@ import type { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { begun, HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
 
+function never(): never {
+  throw new Error('there was no lease');
+}
+
 /** Calls that wait for a run. */
 export function describePolls({ store, alone }: ExecutionConformance): void {
   /** Calls that wait, each in its turn, for runs that did not exist before. */
@@ -58,6 +62,64 @@ export function describePolls({ store, alone }: ExecutionConformance): void {
       const { id } = await client.start({ handlerId: HANDLER });
       expect((await call)?.run.id).toBe(id);
     }
+  });
+
+  test('for a named run is answered when that run is due, has ended or the time is over', async () => {
+    const stage = new Stage(store());
+    const client = stage.client();
+    await client.instance.start();
+    const inSeconds = (seconds: number) => new Date(stage.time.now + seconds * 1_000).toISOString();
+    const named = async (runId: string) => (await waiting(stage, client, 1, { runId }))[0];
+    const scheduled = await client.start({ handlerId: HANDLER, scheduledAtUtc: inSeconds(3) });
+    // It is due, and no call that names another run gets it.
+    await client.start({ handlerId: HANDLER });
+    const soon = await named(scheduled.id);
+    await stage.pass(3_000);
+    expect(soon?.answer.lease?.run.id).toBe(scheduled.id);
+
+    const parked = await begun(client, { retryPolicy: { maxAttempts: 9, initialDelaySeconds: 3 } });
+    const other = await named(parked.id);
+    await client.wait({ ...parked.proof, kind: 'external_event', name: 'e' });
+    await stage.quiet();
+    expect(other?.answer.lease).toBeUndefined();
+    await client.raise(parked.id, { name: 'e' });
+    await stage.quiet();
+    expect(other?.answer.lease?.run.id).toBe(parked.id);
+
+    const proof = proofOf(other?.answer.lease ?? never());
+    const retried = await named(parked.id);
+    await client.complete({ ...proof, result: { status: 'failed', failureClass: 'transient' } });
+    await stage.pass(3_000);
+    expect(retried?.answer.lease?.run).toMatchObject({ id: parked.id, attempt: 3 });
+
+    const ending = await named(parked.id);
+    await client.complete({ ...proofOf(retried?.answer.lease ?? never()), result: {} });
+    await stage.quiet();
+    expect(ending?.answer.lease).toBeNull();
+
+    const later = await client.start({ handlerId: HANDLER, scheduledAtUtc: inSeconds(100) });
+    const cancelled = await named(later.id);
+    await client.cancel(later.id);
+    await stage.quiet();
+    expect(cancelled?.answer.lease).toBeNull();
+
+    const latest = await client.start({ handlerId: HANDLER, scheduledAtUtc: inSeconds(100) });
+    const patient = await named(latest.id);
+    await stage.pass(19_000);
+    expect(patient?.answer.lease).toBeUndefined();
+    await stage.pass(1_000);
+    expect(patient?.answer.lease).toBeNull();
+  });
+
+  test('for a named run that it can never get is answered at once', async () => {
+    const stage = new Stage(store());
+    const client = stage.client({ external: [{ handlerId: HANDLER }, { handlerId: 'other' }] });
+    const ended = await client.start({ handlerId: HANDLER });
+    await client.cancel(ended.id);
+    const foreign = await client.start({ handlerId: 'other' });
+    for (const runId of ['no such run', ended.id, foreign.id])
+      expect(await client.lease({ workerId: 'w', handlerIds: [HANDLER], waitSeconds: 20, runId })).toBeNull();
+    expect(stage.time.now).toBe(Date.UTC(2026, 0, 1));
   });
 
   test('is answered when a wait, a retry, a schedule or a lost lease makes a run ready', async () => {

@@ -15,8 +15,9 @@ import {
   checkResult,
   checkTrace,
 } from '../../runs/checks.ts';
+import { leaseNamed } from '../../runs/lease-named.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
-import { type LeaseWish, leaseRunById } from '../../runs/lease-run.ts';
+import type { LeaseWish } from '../../runs/lease-run.ts';
 import { putArtifact } from '../../runs/put-artifact.ts';
 import type { WriteName } from '../../runs/rules/answered.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
@@ -36,7 +37,7 @@ export function leaseExternalExecutionRun(
   dependencies: ExecutionDependencies,
 ): Handler<'leaseExternalExecutionRun'> {
   const { runtime, access } = dependencies;
-  return async ({ body }, { caller, signal, draining, now, aside }) => {
+  return async ({ body }, { caller, signal, draining, aside }) => {
     const workerId = identifier(body.workerId, '/workerId');
     const handlerIds = body.handlerIds.map((id, index) => identifier(id, `/handlerIds/${index}`));
     if (new Set(handlerIds).size < handlerIds.length)
@@ -59,7 +60,7 @@ export function leaseExternalExecutionRun(
     const run =
       wanted === null
         ? await leaseNext(runtime, { ...wish, wait: waits, isNotified: waits !== null, signal: ended })
-        : await leaseRunById(runtime, wanted, { ...wish, delivered: true }, now);
+        : await leaseNamed(runtime, wanted, wish, waits && { ...waits, signal: ended });
     if (run === null) return { status: 204, body: null };
     return { status: 200, body: await wireLease(runtime, run, token, workerId) };
   };

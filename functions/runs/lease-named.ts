@@ -1,0 +1,37 @@
+import type { PlaceOwner } from '../kernel/waiting-places.ts';
+import { isFor, type LeaseWish, leaseRunById } from './lease-run.ts';
+import { dueOf } from './records.ts';
+import { isTerminal, type Run } from './run.ts';
+import type { Runtime } from './runtime.ts';
+
+/** How long the call may wait, in whose name, and until when the caller does. */
+export interface NamedWait {
+  readonly waitMs: number;
+  readonly owner: PlaceOwner;
+  readonly signal: AbortSignal;
+}
+
+/** Leases this run. It waits until the run can be leased, has ended, or the time is over; `null`: it has no lease. */
+export async function leaseNamed(
+  runtime: Runtime,
+  runId: string,
+  wish: LeaseWish,
+  wait: NamedWait | null,
+): Promise<Run | null> {
+  const { clock } = runtime.world;
+  if (wait === null) return leaseRunById(runtime, runId, { ...wish, delivered: true }, clock.now());
+  const { waitMs, signal, owner } = wait;
+  // A queue message stands behind the first look alone.
+  let delivered = true;
+  return runtime.queuedWatch.until({ runId, waitMs, signal }, async () => {
+    let seen: Run | undefined;
+    const unleased = (found: Run | undefined): void => {
+      seen = found;
+    };
+    const value = await leaseRunById(runtime, runId, { ...wish, delivered, unleased }, clock.now());
+    delivered = false;
+    const dueAt = seen === undefined ? null : dueOf(seen);
+    const mayCome = seen !== undefined && !isTerminal(seen.status) && isFor(runtime, seen, wish);
+    return { value, done: !mayCome, owners: [owner], dueAt };
+  });
+}
