@@ -5,6 +5,8 @@ export interface EncodedBody {
   readonly contentType: string;
   /** Whether the client can send it again. */
   readonly replayable: boolean;
+  /** Throws the error of the caller's stream, if that has failed. */
+  readonly checkContent?: () => void;
 }
 
 /**
@@ -38,13 +40,11 @@ export function multipart(
   const sized = chunks.filter((chunk) => typeof chunk === 'string' || !isStream(chunk)) as SizedContent[];
   return sized.length === chunks.length
     ? { body: new Blob(sized), contentType, replayable: true }
-    : { body: streamOf(chunks), contentType, replayable: false };
+    : { ...streamOf(chunks), contentType };
 }
 
 export function bytesBody(content: BinaryContent): Omit<EncodedBody, 'contentType'> {
-  return isStream(content)
-    ? { body: streamOf([content]), replayable: false }
-    : { body: blobOf(content), replayable: true };
+  return isStream(content) ? streamOf([content]) : { body: blobOf(content), replayable: true };
 }
 
 type SizedContent = string | Blob | ArrayBuffer;
@@ -59,18 +59,28 @@ function blobOf(content: Exclude<BinaryContent, Stream>): Blob {
 }
 
 /** Reads the chunks on demand and buffers nothing. */
-function streamOf(chunks: readonly (BinaryContent | string)[]): ReadableStream<Uint8Array> {
+function streamOf(chunks: readonly (BinaryContent | string)[]): Omit<EncodedBody, 'contentType'> {
   const bytes = allBytes(chunks);
-  return new ReadableStream<Uint8Array>({
+  let failure: { readonly error: unknown } | null = null;
+  const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await bytes.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      try {
+        const { done, value } = await bytes.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        failure = { error };
+        throw error;
+      }
     },
     async cancel() {
       await bytes.return(undefined);
     },
   });
+  const checkContent = () => {
+    if (failure !== null) throw failure.error;
+  };
+  return { body, replayable: false, checkContent };
 }
 
 async function* allBytes(chunks: readonly (BinaryContent | string)[]): AsyncGenerator<Uint8Array, undefined> {

@@ -13,6 +13,8 @@ export interface WireRequest {
   readonly body: () => string | Blob | ReadableStream<Uint8Array> | undefined;
   /** Whether the client can send the body again. */
   readonly replayable: boolean;
+  /** Throws the error of the caller's stream, if that has failed. */
+  readonly checkContent?: () => void;
   /** Whether the caller gave an idempotency key in the place of the operation. */
   readonly keyGiven: boolean;
   /** Headers that the caller removed, in lower case. The client must not add them again. */
@@ -97,7 +99,7 @@ function bodyOf(
   { id, body }: OperationSpec,
   request: unknown,
   boundary: string,
-): Pick<WireRequest, 'body' | 'replayable'> & { readonly contentType?: string } {
+): Pick<WireRequest, 'body' | 'replayable' | 'checkContent'> & { readonly contentType?: string } {
   if (body === undefined) return { body: () => undefined, replayable: true };
   if (request === undefined || request === null)
     throw new SvcError(`${id} needs a request.`, { operation: id });

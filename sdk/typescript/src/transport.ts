@@ -136,7 +136,10 @@ async function attempt(
   if (body instanceof ReadableStream) init.duplex = 'half';
   const response = await connected(operation.id, () =>
     settings.fetch(`${settings.baseUrl}${request.target}`, init),
-  );
+  ).catch((error: unknown) => {
+    request.checkContent?.();
+    throw error;
+  });
   const form = formOf(operation, response);
   const { world } = settings;
   if (form === null) {

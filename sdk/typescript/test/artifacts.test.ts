@@ -2,6 +2,7 @@ import { mkdtempSync, openAsBlob, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ServerProcess, startServer } from '../../../test/support/server-process.ts';
 import {
@@ -27,6 +28,11 @@ function formOf(id: string, content: BinaryContent): ArtifactRecordIngestForm {
   const artifact = { container: 'papers', key: `${id}/scan.bin`, metadata: { author: 'ada' } };
   const manifest = { collection: 'papers', record: { id, partitionKey: '2026' }, artifact };
   return { manifest, artifact: { content, filename: 'scan "1".bin', contentType: 'application/x-scan' } };
+}
+
+async function* failing(error: Error): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('first');
+  throw error;
 }
 
 const client = (baseUrl: string) => new SvcClient({ baseUrl, apiKey: null, token: null });
@@ -55,6 +61,19 @@ describe('an artifact', () => {
         }),
     ],
   ];
+
+  test.each<[string, (error: Error) => BinaryContent]>([
+    ['a generator', (error) => failing(error)],
+    ['a web stream', (error) => ReadableStream.from(failing(error)) as unknown as BinaryContent],
+    ['a stream of Node', (error) => Readable.from(failing(error))],
+  ])('that fails as %s ends the call with its own error', async (_, contentOf) => {
+    // A server that reads on, and answers nothing before it has all.
+    await using stage = await Stage.open(json({ id: 'run-1' }, 202, {}));
+    const error = new Error('the disk is gone');
+    const form = formOf('a', contentOf(error));
+    const call = client(stage.address).ingestRecordArtifact(form, {}, { idempotencyKey: 'key-1' });
+    await expect(call).rejects.toBe(error);
+  });
 
   test.each(streams)('goes out while %s is read', async (_, contentAfter) => {
     const { promise: firstArrived, resolve } = Promise.withResolvers<void>();
