@@ -69,7 +69,7 @@ async function readJson(source: Source): Promise<Json | SentText> {
   const { reader, request, headers, entry, framing, limitBytes, reserve, judge } = source;
   requireJson(headers);
   const { world, policy } = reader;
-  const bytes = await readBody(request, framing, limitBytes, world, { policy, reserve, judge }).catch(
+  const body = await readBody(request, framing, limitBytes, world, { policy, reserve, judge }).catch(
     (error: unknown) => {
       throw bodyRefusal(error, entry, limitBytes);
     },
@@ -77,17 +77,17 @@ async function readJson(source: Source): Promise<Json | SentText> {
   const measured = (counts: JsonCounts): void => reserve(heldBy(counts));
   const most = { ...strictJsonLimits, ...entry.json, measured };
   const value =
-    bytes.byteLength < PACED_BYTES
-      ? parseStrictJson(bytes, most)
+    body.size < PACED_BYTES
+      ? parseStrictJson(body.whole(), most)
       : await parsePacedJson(
-          bytes,
+          body.blocks(),
           { ...most, itemMembersMax, itemContainersMax },
           world.turns.of(request.socketAddress),
         );
   if (entry.keepsText !== true) return value;
   // The handler holds the bytes, and their text once it asks for it.
-  reserve(bytes.byteLength * 2);
-  return new SentText(value, () => textOf(bytes));
+  reserve(body.size * 2);
+  return new SentText(value, () => textOf(body.whole()));
 }
 
 /** A smaller body is parsed before others would wait for it. */

@@ -28,12 +28,12 @@ export async function readBody(
     readonly reserve?: Reserve;
     readonly judge?: Judge | undefined;
   } = {},
-): Promise<Uint8Array> {
+): Promise<ByteBlocks> {
+  const blocks = new ByteBlocks();
   if (framing.length !== null && framing.length > limitBytes) throw tooLarge(limitBytes);
-  if (framing.length === 0) return new Uint8Array();
+  if (framing.length === 0) return blocks;
   if (framing.length !== null) reserve(framing.length);
   request.proceed();
-  const blocks = new ByteBlocks();
   let sizes = judge === undefined ? [] : judgedAtBytes;
   for await (const chunk of pacedChunks(request.body, limitBytes, world, policy)) {
     if (framing.length === null) reserve(chunk.length);
@@ -41,7 +41,7 @@ export async function readBody(
     if (judge === undefined || blocks.size < (sizes[0] ?? Infinity)) continue;
     sizes = (await judge(blocks.whole())) ? [] : sizes.filter((size) => size > blocks.size);
   }
-  return blocks.whole();
+  return blocks;
 }
 
 /** Refuses any body: for an operation that takes none. */
@@ -49,11 +49,14 @@ export async function refuseBody(request: RawRequest, framing: Framing, world: S
   if (framing.length === 0) return;
   if (framing.length === null) {
     // A chunked body may still turn out to be empty.
-    const body = await readBody(request, framing, 1, world).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.code === 'payload_too_large') return new Uint8Array(1);
-      throw error;
-    });
-    if (body.length === 0) return;
+    const size = await readBody(request, framing, 1, world).then(
+      (body) => body.size,
+      (error: unknown) => {
+        if (error instanceof ServiceError && error.code === 'payload_too_large') return 1;
+        throw error;
+      },
+    );
+    if (size === 0) return;
   }
   throw new ServiceError('malformed_request', 'The operation takes no request body.');
 }

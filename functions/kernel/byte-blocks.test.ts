@@ -61,6 +61,30 @@ describe('a stream that is gathered', () => {
     expect((await gatherBytes(cut(bytes, size), MIB, refuse)).equals(bytes)).toBe(true);
   });
 
+  test('is read on only when it is its turn again', async () => {
+    let read = 0;
+    let waiting = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    function* stream() {
+      for (const piece of cut(new Uint8Array(MIB), 64 * 1024)) {
+        read += 1;
+        yield piece;
+      }
+    }
+    const next = () => {
+      begun.resolve();
+      return waiting.promise;
+    };
+    const gathered = gatherBytes(stream(), MIB, refuse, { due: () => read % 4 === 0, next });
+    await begun.promise;
+    expect(read).toBe(4);
+    const held = waiting;
+    waiting = Promise.withResolvers();
+    waiting.resolve();
+    held.resolve();
+    expect(await gathered).toHaveLength(MIB);
+  });
+
   test('may have 2,048 pieces of any size', async () => {
     expect(await gatherBytes(cut(new Uint8Array(2_048), 1), MIB, refuse)).toHaveLength(2_048);
   });

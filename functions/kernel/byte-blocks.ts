@@ -40,6 +40,12 @@ export class ByteBlocks {
     this.#used += length;
   }
 
+  /** All bytes so far, in the order of their blocks. */
+  blocks(): readonly Uint8Array[] {
+    this.#close();
+    return this.#blocks;
+  }
+
   /** All bytes so far, in one buffer. */
   whole(): Buffer {
     this.#close();
@@ -101,20 +107,27 @@ export class PieceCount {
 export type StreamFault = 'bytes' | 'pieces';
 
 /**
- * All bytes of a stream that another program sends. Throws what `refuse` makes of more than `bytesMax` bytes, and of a stream
- * in more pieces than its bytes are worth; the rest is not read.
+ * Gathers a stream that another program sends. Throws what `refuse` makes of more than `bytesMax` bytes, and of a stream
+ * in more pieces than its bytes are worth; the rest is not read. With `turns` the stream waits while other calls work.
  */
-export async function gatherBytes(
+export async function gatherBlocks(
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,
   refuse: (fault: StreamFault) => Error,
-): Promise<Buffer> {
+  turns?: Turns,
+): Promise<ByteBlocks> {
   const blocks = new ByteBlocks();
   const pieces = new PieceCount();
   for await (const piece of stream) {
     if (blocks.size + piece.byteLength > bytesMax) throw refuse('bytes');
     if (!pieces.passed(piece.byteLength)) throw refuse('pieces');
     blocks.add(piece);
+    if (turns?.due() === true) await turns.next();
   }
-  return blocks.whole();
+  return blocks;
+}
+
+/** The same, in one buffer. */
+export async function gatherBytes(...given: Parameters<typeof gatherBlocks>): Promise<Buffer> {
+  return (await gatherBlocks(...given)).whole();
 }

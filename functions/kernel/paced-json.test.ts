@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type PacedJsonLimits, parsePacedJson } from './paced-json.ts';
 import { parseStrictJson, strictJsonLimits } from './strict-json.ts';
 import type { Turns } from './turns.ts';
@@ -11,7 +11,7 @@ const most: PacedJsonLimits = {
   itemContainersMax: 1_000,
   itemMembersMax: 500,
 };
-const paced = (text: string, turns = none) => parsePacedJson(Buffer.from(text), most, turns);
+const paced = (text: string, turns = none) => parsePacedJson([Buffer.from(text)], most, turns);
 
 /** What both ways of reading make of a text: a value, or the reason of the refusal. */
 async function bothWays(text: string): Promise<[unknown, unknown]> {
@@ -25,6 +25,10 @@ async function bothWays(text: string): Promise<[unknown, unknown]> {
 
 /** Longer than one piece, so that arrays are cut. */
 const long = 'x'.repeat(70_000);
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 describe('a body in parts', () => {
   test('is the same value as in one go, or refused with the same reason', async () => {
@@ -81,6 +85,58 @@ describe('a body in parts', () => {
     expect(parts).toBe(whole);
   });
 
+  test('is the same value wherever its blocks are cut', async () => {
+    const tokens = String.raw`"é" "😀\ud83d\ude00" "\\\"" "\ud83d" "\ude00" "a\nb" "x \ {"a":[ {"b":1} ] } -12.5e-3 123456789012345678
+      100000000000000000000 1e999 true [ "c": , ,`;
+    const token = fc.constantFrom(' ', ...tokens.split(/\s+/));
+    const bytes = fc.oneof(
+      fc.array(token, { maxLength: 9 }).map((all) => Buffer.from(all.join(''))),
+      fc.array(token, { maxLength: 9 }).map((all) => Buffer.from(`[${all.join()}]`)),
+      fc.json({ stringUnit: 'binary' }).map((text) => Buffer.from(text)),
+    );
+    await fc.assert(
+      fc.asyncProperty(bytes, fc.array(fc.integer({ min: 1, max: 9 })), async (whole, sizes) => {
+        const blocks: Buffer[] = [];
+        let at = 0;
+        for (const size of sizes) blocks.push(whole.subarray(at, (at += size)));
+        blocks.push(whole.subarray(at));
+        // A text with two faults may be refused for either.
+        const outcome = (read: () => unknown) =>
+          Promise.resolve()
+            .then(read)
+            .catch(() => 'refused');
+        expect(await outcome(() => parsePacedJson(blocks, most, none))).toEqual(
+          await outcome(() => parseStrictJson(whole)),
+        );
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('decodes at most 32 KiB, twice, between two turns', async () => {
+    const decode = vi.spyOn(TextDecoder.prototype, 'decode');
+    let decoded = 0;
+    let turns = 0;
+    let largest = 0;
+    const due = () => {
+      const sizes = decode.mock.calls.map(([part]) => part?.byteLength ?? 0);
+      largest = Math.max(
+        largest,
+        sizes.slice(decoded).reduce((sum, size) => sum + size, 0),
+      );
+      decoded = sizes.length;
+      return true;
+    };
+    const next = () => {
+      turns += 1;
+      return Promise.resolve();
+    };
+    const text = JSON.stringify({ vector: Array.from({ length: 200_000 }, (_, n) => n / 7) });
+    await paced(text, { due, next });
+    expect(largest).toBe(32 * 1024);
+    expect(turns).toBeGreaterThan((2 * text.length) / largest);
+  });
+
   test('lets others work between two parts', async () => {
     let turns = 0;
     const next = () => {
@@ -99,7 +155,7 @@ describe('a body in parts', () => {
       const measured = () => {
         isMeasured = true;
       };
-      const reading = parsePacedJson(Buffer.from(text), { ...most, measured }, none);
+      const reading = parsePacedJson([Buffer.from(text)], { ...most, measured }, none);
       return reading.then(
         () => 'read',
         (error: unknown) => `${isMeasured ? 'late: ' : ''}${String(error)}`,

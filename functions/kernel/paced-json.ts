@@ -7,13 +7,14 @@ import {
   parsed,
   type StrictJsonLimits,
   strictJsonLimits,
-  textOf,
 } from './strict-json.ts';
+import { textParts } from './text-parts.ts';
 import type { Turns } from './turns.ts';
 
 /**
  * Parses a large JSON body as `parseStrictJson` does, in parts: neither the scan nor the parser keeps other calls waiting
- * for long. The text is cut at items of its outer arrays, which are those that no other array contains.
+ * for long. The text is cut at items of its outer arrays, which are those that no other array contains. It is decoded twice, in
+ * parts, and never held whole.
  */
 export interface PacedJsonLimits extends StrictJsonLimits {
   /** Of one item of an outer array, and of the text around these arrays. */
@@ -23,8 +24,6 @@ export interface PacedJsonLimits extends StrictJsonLimits {
   readonly itemLengthMax?: number;
 }
 
-/** Read between two questions for a turn. */
-const SCAN_LENGTH = 256 * 1024;
 const PIECE_LENGTH = 64 * 1024;
 
 interface OuterArray {
@@ -34,80 +33,129 @@ interface OuterArray {
   end: number;
 }
 
-export async function parsePacedJson(bytes: Uint8Array, most: PacedJsonLimits, turns: Turns): Promise<Json> {
-  const text = textOf(bytes);
-  const arrays: OuterArray[] = [];
-  const { scan, finish } = scanOf(text, most, arrays);
-  for (let end = SCAN_LENGTH; !scan.isDone; end += SCAN_LENGTH) {
-    scan.run(Math.min(end, text.length));
-    if (turns.due()) await turns.next();
-  }
-  finish();
-  most.measured?.(scan);
+export async function parsePacedJson(
+  blocks: readonly Uint8Array[],
+  most: PacedJsonLimits,
+  turns: Turns,
+): Promise<Json> {
+  const { counts, arrays } = await scanned(blocks, most, turns);
+  most.measured?.(counts);
+  const text = new TextInOrder(textParts(blocks), turns);
   const contents: Json[][] = [];
+  let frameText = '';
   let members = 0;
-  for (const array of arrays) {
+  for (const [place, array] of arrays.entries()) {
+    // In the frame every array holds its place alone.
+    frameText += `${await text.upTo(array.start)}${place}`;
     const items: Json[] = [];
-    for (const piece of piecesOf(text, array)) {
-      const values = parsed(`[${piece}]`) as Json[];
+    for (const end of [...array.cuts, array.end]) {
+      const values = parsed(`[${await text.upTo(end)}]`) as Json[];
       if (array.cuts.length > 0 && values.length === 0) throw malformed('The body is not valid JSON.');
       for (const value of values) items.push(value);
       members += countMembers(values);
+      if (end !== array.end) await text.upTo(end + 1);
       if (turns.due()) await turns.next();
     }
     contents.push(items);
   }
-  const frame = parsed(frameOf(text, arrays));
+  const frame = parsed(frameText + (await text.upTo(Infinity)));
   members += countMembers(frame);
   const value = filled(frame, contents);
-  if (members !== scan.members) throw malformed('An object of the body names a member twice.');
+  if (members !== counts.members) throw malformed('An object of the body names a member twice.');
   return value;
+}
+
+/** The text of parts, from its beginning to its end. */
+class TextInOrder {
+  readonly #parts: Iterator<string>;
+  readonly #turns: Turns;
+  #before = 0;
+  #text = '';
+
+  constructor(parts: Iterator<string>, turns: Turns) {
+    this.#parts = parts;
+    this.#turns = turns;
+  }
+
+  /** The text between the end of the last call and `end`. */
+  async upTo(end: number): Promise<string> {
+    while (this.#before + this.#text.length < end) {
+      const { done, value } = this.#parts.next();
+      if (done === true) break;
+      this.#text += value;
+      if (this.#turns.due()) await this.#turns.next();
+    }
+    const text = this.#text.slice(0, Math.max(0, end - this.#before));
+    this.#text = this.#text.slice(text.length);
+    this.#before += text.length;
+    return text;
+  }
+}
+
+interface Scanned {
+  readonly counts: JsonCounts;
+  readonly arrays: readonly OuterArray[];
+}
+
+async function scanned(blocks: readonly Uint8Array[], most: PacedJsonLimits, turns: Turns): Promise<Scanned> {
+  const arrays: OuterArray[] = [];
+  const { scan, finish } = scanOf(most, arrays);
+  let text = '';
+  let length = 0;
+  let least = 0;
+  for (const part of textParts(blocks)) {
+    length += part.length;
+    text += part;
+    // A long number is scanned from its beginning again, so the next part is as long as it.
+    if (text.length >= least) {
+      text = scan.run(text, false);
+      least = 2 * text.length;
+    }
+    if (turns.due()) await turns.next();
+  }
+  scan.run(text);
+  finish(length);
+  return { counts: scan, arrays };
 }
 
 interface ArrayScan {
   readonly scan: JsonScan;
   /** Judges the text behind the last array. */
-  readonly finish: () => void;
+  readonly finish: (length: number) => void;
 }
 
-function scanOf(text: string, most: PacedJsonLimits, arrays: OuterArray[]): ArrayScan {
+function scanOf(most: PacedJsonLimits, arrays: OuterArray[]): ArrayScan {
   let array: OuterArray = { start: 0, cuts: [], end: 0 };
   let item: JsonCounts & { readonly start: number } = { start: 0, ...nothing };
   const amounts = new Amounts(most);
-  const ended = (position: number, counts: JsonCounts): void => {
-    amounts.ofItem(difference(counts, item), isObjectAt(text, item.start, position));
+  const ended = (position: number, counts: JsonCounts, isObject: boolean): void => {
+    amounts.ofItem(difference(counts, item), isObject);
     amounts.ofLength(position - item.start);
     item = { start: position + 1, ...counts };
   };
-  const scan = new JsonScan(text, most, {
+  const scan = new JsonScan(most, {
     opened: (position, counts) => {
       amounts.ofFrame(difference(counts, item), position - array.end);
       item = { start: position + 1, ...counts };
       array = { start: position + 1, cuts: [], end: position + 1 };
       arrays.push(array);
     },
-    item: (position, counts) => {
-      ended(position, counts);
+    item: (position, counts, isObject) => {
+      ended(position, counts, isObject);
       if (position - (array.cuts.at(-1) ?? array.start) >= PIECE_LENGTH) array.cuts.push(position);
     },
-    closed: (position, counts) => {
-      ended(position, counts);
+    closed: (position, counts, isObject) => {
+      ended(position, counts, isObject);
       array.end = position;
     },
   });
-  return { scan, finish: () => amounts.ofFrame(difference(scan, item), text.length - array.end) };
+  return { scan, finish: (length) => amounts.ofFrame(difference(scan, item), length - array.end) };
 }
 
 const nothing: JsonCounts = { members: 0, containers: 0 };
 
 function difference(later: JsonCounts, earlier: JsonCounts): JsonCounts {
   return { members: later.members - earlier.members, containers: later.containers - earlier.containers };
-}
-
-function isObjectAt(text: string, start: number, end: number): boolean {
-  let at = start;
-  while (at < end && text.charCodeAt(at) <= 0x20) at += 1;
-  return text[at] === '{';
 }
 
 /** Refuses more than the items of a valid body hold, before their values take memory. */
@@ -147,26 +195,6 @@ class Amounts {
     if (length > itemLengthMax)
       throw malformed(`An item of the body has more than ${itemLengthMax} characters.`);
   }
-}
-
-function* piecesOf(text: string, { start, cuts, end }: OuterArray): Generator<string, void, undefined> {
-  let from = start;
-  for (const cut of cuts) {
-    yield text.slice(from, cut);
-    from = cut + 1;
-  }
-  yield text.slice(from, end);
-}
-
-/** The text with the place of each outer array in its stead: in the frame every array holds one number. */
-function frameOf(text: string, arrays: readonly OuterArray[]): string {
-  let frame = '';
-  let from = 0;
-  for (const [place, { start, end }] of arrays.entries()) {
-    frame += `${text.slice(from, start)}${place}`;
-    from = end;
-  }
-  return frame + text.slice(from);
 }
 
 function filled(frame: Json, contents: readonly Json[][]): Json {

@@ -136,7 +136,7 @@ async function answer(
   const { rawHeaders, signal, draining } = request;
   const reply = await protocol({
     rawHeaders,
-    body,
+    body: body.whole(),
     caller,
     correlationId,
     signal,

@@ -1,6 +1,7 @@
-import { gatherBytes } from '../../kernel/byte-blocks.ts';
+import { gatherBlocks, type StreamFault } from '../../kernel/byte-blocks.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { type PacedJsonLimits, parsePacedJson } from '../../kernel/paced-json.ts';
+import type { Turns } from '../../kernel/turns.ts';
 import type { World } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 
@@ -36,9 +37,10 @@ export async function readAnswer(
   if (status !== OK) throw refusalOf(status, headers.get('retry-after'), clock.now());
   if (!jsonType.test(headers.get('content-type') ?? ''))
     throw schemaFailure('unexpected_content_type', 'The provider answered something other than JSON.');
-  const bytes = await bytesOf(response, bytesMax);
+  const paced = turns.of(PROVIDER_ANSWERS);
+  const blocks = await blocksOf(response, bytesMax, paced);
   try {
-    return await parsePacedJson(bytes, ANSWER_LIMITS, turns.of(PROVIDER_ANSWERS));
+    return await parsePacedJson(blocks, ANSWER_LIMITS, paced);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     throw schemaFailure('invalid_json', 'The provider answered no JSON, or more of it than an answer holds.');
@@ -49,15 +51,15 @@ export function schemaFailure(providerStatus: string, message: string): Provider
   return new ProviderFailure('schema', providerStatus, message);
 }
 
-function bytesOf(response: Response, bytesMax: number): Promise<Uint8Array> {
-  return gatherBytes(response.body ?? [], bytesMax, (fault) =>
+async function blocksOf(response: Response, bytesMax: number, paced: Turns): Promise<readonly Uint8Array[]> {
+  const refuse = (fault: StreamFault) =>
     schemaFailure(
       'output_limit',
       fault === 'bytes'
         ? `The provider answered more than ${bytesMax} bytes.`
         : 'The provider answered in too many small pieces.',
-    ),
-  );
+    );
+  return (await gatherBlocks(response.body ?? [], bytesMax, refuse, paced)).blocks();
 }
 
 function refusalOf(status: number, retryAfter: string | null, now: number): ProviderFailure {
