@@ -76,7 +76,7 @@ describe('a stream that is gathered', () => {
       return waiting.promise;
     };
     const gathered = gatherBytes(stream(), MIB, refuse, { due: () => read % 4 === 0, next });
-    await begun.promise;
+    await Promise.race([begun.promise, gathered]);
     expect(read).toBe(4);
     const held = waiting;
     waiting = Promise.withResolvers();
