@@ -70,11 +70,12 @@ interface OwnTexts {
 }
 
 async function buyOwn(
-  { store, embedder, space, retention, report, moved }: Purchase,
+  { embedder, report, moved, ...place }: Purchase,
   { own, done, land }: OwnTexts,
   call: EmbedCall,
 ): Promise<void> {
-  const kept = await readPaid(store, space, [...own.values()]);
+  const paid = { ...place, dimensions: embedder.dimensions };
+  const kept = await readPaid(paid, [...own.values()]);
   for (const [text, key] of own) {
     const vector = kept.get(key.id);
     if (vector !== undefined) land(text, vector);
@@ -85,7 +86,7 @@ async function buyOwn(
       const key = own.get(text);
       return key === undefined ? [] : [{ key, vector }];
     });
-    const keep = () => keepPaid({ store, space, retention }, vectors);
+    const keep = () => keepPaid(paid, vectors);
     // The vectors are paid for: a store that does not keep them must not cost their answer.
     await keep().catch(() => keep().catch((error: unknown) => report?.(error)));
     for (const [text, vector] of batch) land(text, vector);

@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';
+import { TurnRoom } from '../kernel/turn-room.ts';
 import { StoreError } from '../store/port.ts';
 import { builtInEmbedder } from './built-in.ts';
 import { createEmbeddingParts, type EmbeddingParts, embedTexts } from './embed-texts.ts';
@@ -104,6 +105,37 @@ describe('texts', () => {
     await ask({ modelId: 'another' });
     await ask({ dimensions: 9 });
     expect(calls).toHaveLength(5);
+  });
+
+  test('of many numbers are kept and read in groups of 256 KiB, with a turn after each', async () => {
+    const model = paidModel(48).embedder;
+    const vector = new Float32Array(4_096).fill(0.5);
+    const embedder = {
+      ...model,
+      dimensions: 4_096,
+      embed: async (batch: readonly string[]) => batch.map(() => vector),
+    };
+    const store = new MemoryStore(new MemoryDatabase());
+    const committed = vi.spyOn(store, 'transact');
+    const read = vi.spyOn(store, 'query');
+    let now = 0;
+    let turns = 0;
+    const later = (next: () => void) => {
+      turns += 1;
+      setImmediate(next);
+    };
+    const room = new TurnRoom({ now: () => (now += 10) }, later);
+    const parts = createEmbeddingParts({ store: () => Promise.resolve(store), embedder, turns: room });
+    const many = readEmbeddingRequest({ texts: Array.from({ length: 48 }, (_, n) => `text ${n}`) });
+    const [first, again] = [await embedTexts(parts, many, { space: 's', signal }), turns];
+    expect(committed.mock.calls.map(([, { keys }]) => keys.length)).toEqual([16, 16, 16]);
+    expect(read.mock.calls.map(([, asked]) => asked)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ by: 'keys', keys: { length: 16 } })),
+    );
+    // Its hash, its record and its numbers in the answer: each vector takes a turn for them.
+    expect(again).toBeGreaterThanOrEqual(3 * 48);
+    expect(await embedTexts(parts, many, { space: 's', signal })).toEqual(first);
+    expect(turns - again).toBeGreaterThanOrEqual(3 * 48);
   });
 
   test('of a model that is free are not kept', async () => {

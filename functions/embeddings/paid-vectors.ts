@@ -1,11 +1,13 @@
 import { spaceScope } from '../collections/store-collections.ts';
 import { upkeepListing } from '../collections/upkeep-collections.ts';
+import type { TurnRoom } from '../kernel/turn-room.ts';
 import { type RecordData, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
 import { removalTime, type VectorRetention } from './retention.ts';
 import { vectorOfText, vectorText } from './rules/vector-bytes.ts';
 
-/** Vectors of one read or commit: some have 3,072 numbers. */
+/** Vectors of one read or commit: at most so many, of so many bytes together. A store works on each in one turn. */
 const CHUNK = 50;
+const CHUNK_BYTES = 256 * 1024;
 
 /** A vector with the key under which it is kept. */
 export interface PaidVector {
@@ -13,42 +15,54 @@ export interface PaidVector {
   readonly vector: Float32Array;
 }
 
+export interface PaidPlace {
+  readonly store: RecordStore;
+  readonly space: string;
+  readonly dimensions: number;
+  readonly retention?: VectorRetention | undefined;
+  readonly turns?: TurnRoom | undefined;
+}
+
 /** The vectors that are kept under some of these keys, by the ids of the keys. */
 export async function readPaid(
-  store: RecordStore,
-  space: string,
+  { store, space, dimensions, turns }: PaidPlace,
   keys: readonly RecordKey[],
 ): Promise<ReadonlyMap<string, Float32Array>> {
   const found = new Map<string, Float32Array>();
-  for (let at = 0; at < keys.length; at += CHUNK) {
-    const wanted = keys.slice(at, at + CHUNK).map((key) => ({ key, view: 'body' as const }));
+  for (const chunk of chunksOf(keys, dimensions)) {
+    const wanted = chunk.map((key) => ({ key, view: 'body' as const }));
     const { records } = await store.query(spaceScope(space), { by: 'keys', keys: wanted });
-    for (const { key, body } of records) found.set(key.id, vectorIn(body));
+    for (const { key, body } of records) {
+      found.set(key.id, vectorIn(body));
+      await turns?.pause(space);
+    }
   }
   return found;
 }
 
-export interface PaidPlace {
-  readonly store: RecordStore;
-  readonly space: string;
-  readonly retention?: VectorRetention | undefined;
-}
-
 export async function keepPaid(
-  { store, space, retention }: PaidPlace,
+  { store, space, dimensions, retention, turns }: PaidPlace,
   vectors: readonly PaidVector[],
 ): Promise<void> {
   const due = await removalTime(retention, space);
-  for (let at = 0; at < vectors.length; at += CHUNK) {
-    const chunk = vectors.slice(at, at + CHUNK);
+  for (const chunk of chunksOf(vectors, dimensions)) {
+    const records: RecordData[] = [];
+    for (const { key, vector } of chunk) {
+      records.push(recordOf(key, vector, due));
+      await turns?.pause(space);
+    }
     const keys = chunk.map(({ key }) => ({ key, expectAbsent: true }));
     await store.transact(spaceScope(space), { keys }, (found) => ({
-      writes: chunk
-        .filter(({ key }) => found.get(key) === undefined)
-        .map(({ key, vector }) => ({ put: recordOf(key, vector, due) })),
+      writes: records.filter(({ key }) => found.get(key) === undefined).map((put) => ({ put })),
       result: null,
     }));
   }
+}
+
+function* chunksOf<T>(all: readonly T[], dimensions: number): Generator<readonly T[]> {
+  const bytes = dimensions * Float32Array.BYTES_PER_ELEMENT;
+  const size = Math.max(1, Math.min(CHUNK, Math.floor(CHUNK_BYTES / bytes)));
+  for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size);
 }
 
 /** A record with a due time has a listing, as upkeep reads such records in the order of their listing ids. */

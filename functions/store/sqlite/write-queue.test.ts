@@ -111,7 +111,7 @@ describe('grouping', () => {
     expect(turns).toBeGreaterThanOrEqual(3);
     connection.commits = 0;
     await Promise.all(
-      Array.from({ length: 12 }, (_, index) => put(queue, `large ${index}`, 'x'.repeat(2 ** 21))),
+      Array.from({ length: 12 }, (_, index) => put(queue, `large ${index}`, 'x'.repeat(2 ** 17))),
     );
     expect(connection.commits).toBe(3);
   });

@@ -13,7 +13,7 @@ export interface WriteQueueOptions {
 
 /** Calls in one database transaction at most, and characters written after which no further call joins. */
 const groupCallsMax = 128;
-const groupCharactersMax = 8 * 1024 * 1024;
+const groupCharactersMax = 512 * 1024;
 
 /** Another process holds the lock: how long until the next try, and how often (about 5 s in all). */
 const busyDelayMs = { least: 2, spread: 16 };
