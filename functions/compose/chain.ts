@@ -6,6 +6,7 @@ import type { ChainOptions, GroupValidators, HandlerMap } from '../http/options.
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { DamageLog } from '../store/damage.ts';
+import { copyLanesOf, inCopyLanes } from './copy-lanes.ts';
 import type { BodyLimit, ComposedGroup, GroupParts, LoadedGroup } from './group.ts';
 import { composeIdentity, type Identity } from './identity.ts';
 import { loadOf, mayBeServedFirst } from './load-class.ts';
@@ -21,12 +22,14 @@ export async function groupsOptions(
     Promise.all(groups.map((group) => group.operations())),
     composeIdentity(settings, world, log),
   ]);
-  return chainOptions(parts, {
+  const options = chainOptions(parts, {
     operations: operations.flatMap((ofGroup) => Object.values(ofGroup)),
     served,
     validators: Object.fromEntries(groups.map(({ name, validators }) => [name, validators])),
     identity,
   });
+  const handlers = inCopyLanes(options.handlers, Object.values(options.operations), copyLanesOf(parts));
+  return { ...options, handlers };
 }
 
 interface Served {

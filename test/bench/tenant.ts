@@ -1,6 +1,6 @@
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
+import { canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
@@ -17,7 +17,6 @@ export class BenchTenant {
     const open = () => Promise.resolve(store);
     this.#handlers = canonicalHandlers({
       store: open,
-      copies: new CopyGate(),
       world: machine,
       pageTokens: new PageTokens(sharedSecret(open, machine.random, 'page-tokens')),
       log: () => undefined,

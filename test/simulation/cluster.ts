@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
+import { canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { Handler } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
@@ -155,7 +155,7 @@ export class Cluster {
     const open = () => Promise.resolve(store);
     const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
     // Without waits no lease call waits, and without retention every event is kept: the model knows neither.
-    return { store: open, world, pageTokens, copies: new CopyGate(), ...unconfigured };
+    return { store: open, world, pageTokens, ...unconfigured };
   }
 
   /** Sends a request and waits for what comes back, which need not be what happened. */

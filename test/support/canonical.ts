@@ -10,7 +10,7 @@ import type {
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import type { CanonicalDependencies } from '../../functions/groups/canonical/dependencies.ts';
-import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
+import { canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
@@ -58,8 +58,7 @@ export function handlersOver(
   const world = testWorld(clock);
   const open = () => Promise.resolve(store);
   const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
-  const copies = new CopyGate();
-  return canonicalHandlers({ store: open, world, pageTokens, copies, ...unconfigured, ...changes });
+  return canonicalHandlers({ store: open, world, pageTokens, ...unconfigured, ...changes });
 }
 
 /** The call of an unauthenticated caller. */

@@ -11,7 +11,7 @@ export const group: GroupModule = {
   },
   async load(parts) {
     const { settings, store, world, log } = parts;
-    const { canonicalHandlers, CopyGate, DeliveredRetention, OutboxWaits } = await import(
+    const { canonicalHandlers, DeliveredRetention, OutboxWaits } = await import(
       '../../groups/canonical/handlers.ts'
     );
     const pageTokens = pageTokensOf(parts);
@@ -19,7 +19,7 @@ export const group: GroupModule = {
     const keptDays = settings.canonicalStore.deliveredEventRetentionDays;
     const retention = new DeliveredRetention({ keptDays, store: store.get, clock: world.clock, log });
     const configuration = configurationOf(settings);
-    const own = { pageTokens, configuration, waits, retention, copies: new CopyGate() };
+    const own = { pageTokens, configuration, waits, retention };
     return { handlers: canonicalHandlers({ store: store.get, world, log, ...own }), extra: [] };
   },
 };

@@ -3,7 +3,6 @@ import type { PageTokens } from '../../kernel/page-token.ts';
 import type { QuotaLimit } from '../../kernel/quota.ts';
 import type { World } from '../../kernel/world.ts';
 import type { ByteOwner, RecordStore } from '../../store/port.ts';
-import type { CopyGate } from './copies/copy-gate.ts';
 import type { DeliveredRetention } from './outbox/retention.ts';
 import type { OutboxWaits } from './outbox/wake.ts';
 
@@ -14,8 +13,6 @@ export interface CanonicalDependencies {
   readonly pageTokens: PageTokens;
   readonly log: Log;
   readonly configuration: CanonicalConfiguration;
-  /** What exports and restores of this instance go through. */
-  readonly copies: CopyGate;
   /** Absent: no lease call waits. */
   readonly waits?: OutboxWaits;
   /** Absent: delivered events are kept for ever. */

@@ -17,7 +17,6 @@ import { queryCanonicalOutbox } from './outbox/outbox-query.ts';
 import { preflightCanonicalStore, probeCanonicalStoreDataPlane } from './preflight/preflight-operations.ts';
 import { getUsage } from './usage/get-usage.ts';
 
-export { CopyGate } from './copies/copy-gate.ts';
 export { DeliveredRetention } from './outbox/retention.ts';
 export { OutboxWaits } from './outbox/wake.ts';
 

@@ -15,33 +15,31 @@ const ADVICE =
 export function exportCanonicalTenant(dependencies: CanonicalDependencies): Handler<'exportCanonicalTenant'> {
   const { retention, configuration, world } = dependencies;
   const gone = retention === undefined ? {} : { isGone: retention.isGone.bind(retention) };
-  return ({ params: { tenantId } }, { now, signal }) =>
-    dependencies.copies.run(tenantId, signal, async () => {
-      const store = await dependencies.store();
-      const turns = world.turns.of(tenantId, signal);
-      const snapshot = await refusing(() => exportTenant(store, tenantId, { now, signal, turns, ...gone }));
-      const bytesMax = configuration.messageBytesMax;
-      const content = await snapshotText(snapshot, { bytesMax, advice: ADVICE, turns });
-      // Written already: as an object it would be written in one go, with every other call waiting.
-      const body: unknown = new RawBody('application/json', content);
-      return { status: 200, body: body as CanonicalTenantSnapshot };
-    });
+  return async ({ params: { tenantId } }, { now, signal }) => {
+    const store = await dependencies.store();
+    const turns = world.turns.of(tenantId, signal);
+    const snapshot = await refusing(() => exportTenant(store, tenantId, { now, signal, turns, ...gone }));
+    const bytesMax = configuration.messageBytesMax;
+    const content = await snapshotText(snapshot, { bytesMax, advice: ADVICE, turns });
+    // Written already: as an object it would be written in one go, with every other call waiting.
+    const body: unknown = new RawBody('application/json', content);
+    return { status: 200, body: body as CanonicalTenantSnapshot };
+  };
 }
 
 /** Replaces the tenant. The snapshot is checked whole before anything is written. */
 export function restoreCanonicalTenant(
   dependencies: CanonicalDependencies,
 ): Handler<'restoreCanonicalTenant'> {
-  return ({ params: { tenantId }, body }, { now, signal }) =>
-    dependencies.copies.run(tenantId, signal, async () => {
-      const store = await dependencies.store();
-      const { snapshot, expectedContentHash } = body;
-      const turns = dependencies.world.turns.of(tenantId);
-      await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, turns, signal }));
-      // Calls that wait for events may find some now.
-      dependencies.waits?.announce(tenantId, now);
-      return { status: 204, body: null };
-    });
+  return async ({ params: { tenantId }, body }, { now, signal }) => {
+    const store = await dependencies.store();
+    const { snapshot, expectedContentHash } = body;
+    const turns = dependencies.world.turns.of(tenantId);
+    await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, turns, signal }));
+    // Calls that wait for events may find some now.
+    dependencies.waits?.announce(tenantId, now);
+    return { status: 204, body: null };
+  };
 }
 
 const CODES = {

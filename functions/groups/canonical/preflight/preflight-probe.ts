@@ -52,12 +52,12 @@ export async function probeDataPlane(
  * waits for the events of these tenants, and none is delivered.
  */
 function trialDependencies(dependencies: CanonicalDependencies, stop: AbortSignal): CanonicalDependencies {
-  const { world, pageTokens, log, configuration, copies } = dependencies;
+  const { world, pageTokens, log, configuration } = dependencies;
   const store = async () => {
     stop.throwIfAborted();
     return dependencies.store();
   };
-  return { store, world, pageTokens, log, configuration, copies };
+  return { store, world, pageTokens, log, configuration };
 }
 
 /** Settles when the client disconnects. */

@@ -1,6 +1,6 @@
-import { ServiceError } from '../../../kernel/errors.ts';
+import { ServiceError } from './errors.ts';
 
-/** A snapshot is held whole, several times its size: so many at once, and so many that wait for their turn. */
+/** A copy is held whole, several times its size: so many at once, and so many that wait for their turn. */
 const AT_ONCE = 2;
 const WAITING_MAX = 16;
 /** Of one tenant: others find a place to wait, and then work. */
@@ -13,7 +13,10 @@ interface Waiting {
   readonly enter: () => void;
 }
 
-/** Lets few exports and restores work at once in one instance, those of one tenant one by one, in the order in which they came. */
+/**
+ * Lets few calls over a whole tenant, space or graph work at once in one instance, those of one tenant one by one, in the order in
+ * which they came.
+ */
 export class CopyGate {
   #waiting: readonly Waiting[] = [];
   /** The tenant of each that works. */
@@ -57,7 +60,7 @@ export class CopyGate {
     if (this.#waiting.length >= WAITING_MAX || own.length >= WAITING_OF_TENANT_MAX) {
       throw new ServiceError(
         'unavailable',
-        'Too many exports and restores are under way in this instance; nothing was done.',
+        'Too many exports, restores and inspections are under way in this instance; nothing was done.',
         { retryAfterSeconds: RETRY_AFTER_SECONDS },
       );
     }
