@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sortedInSteps } from './sorted-in-steps.ts';
+import { mappedInSteps, sortedInSteps } from './sorted-in-steps.ts';
+import { finished } from './turns.ts';
 
 function sorted<T>(items: readonly T[], compare: (left: T, right: T) => number) {
   const steps = sortedInSteps(items, compare);
@@ -26,4 +27,11 @@ test('many items take many steps', () => {
   const { value, count } = sorted(items, (left, right) => left - right);
   expect(value).toEqual(items.toSorted((left, right) => left - right));
   expect(count).toBeGreaterThan(1_500);
+});
+
+test('items are mapped in steps of 512, or of as many as asked', () => {
+  const items = Array.from({ length: 1_100 }, (_, n) => n);
+  expect([...mappedInSteps(items, String)]).toHaveLength(2);
+  expect([...mappedInSteps(items, String, 1)]).toHaveLength(1_100);
+  expect(finished(mappedInSteps(items, String))).toEqual(items.map(String));
 });

@@ -20,6 +20,20 @@ export function* sortedInSteps<T>(
   return runs[0] ?? [];
 }
 
+/** What `map` makes of each item, so many in a step. */
+export function* mappedInSteps<T, R>(
+  items: readonly T[],
+  map: (item: T) => R,
+  stepLength = STEP_LENGTH,
+): Generator<void, R[]> {
+  const mapped: R[] = [];
+  for (const item of items) {
+    mapped.push(map(item));
+    if (mapped.length % stepLength === 0) yield;
+  }
+  return mapped;
+}
+
 function* mergedRuns<T>(
   left: readonly T[] = [],
   right: readonly T[] = [],

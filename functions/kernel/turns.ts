@@ -9,6 +9,9 @@ export interface Turns {
   readonly next: () => Promise<void>;
 }
 
+/** For work that has no others beside it, such as that of the operator tool. */
+export const UNDISTURBED: Turns = { due: () => false, next: () => Promise.resolve() };
+
 /** Lets the other calls of the process work, once. */
 export async function nextTurn(): Promise<void> {
   await setImmediate();
@@ -26,6 +29,14 @@ export async function sha256InTurns(bytes: Uint8Array): Promise<string> {
     parts.update(bytes.subarray(at, at + HASHED_AT_ONCE_BYTES));
   }
   return `sha256:${parts.digest('hex')}`;
+}
+
+/** Does work that comes in steps in one go. */
+export function finished<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
 }
 
 /** Does work that comes in steps, and lets the others work between two of them. */

@@ -48,7 +48,8 @@ test('a scan lets others in between two pages', () =>
       seen.push(others);
     }
     clearImmediate(waiting);
-    expect(new Set(seen).size).toBe(5);
+    // Those between the reader and the next page, and those between that page and the reader.
+    expect(seen.slice(1).map((count, at) => count - (seen[at] ?? 0))).toEqual([2, 2, 2, 2]);
   }));
 
 test('a page is read in one turn, so it ends early where records are large', () =>

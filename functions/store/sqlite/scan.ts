@@ -22,8 +22,9 @@ export async function* scanRecords(
   try {
     connection.run('BEGIN');
     for (const records of pages(connection, scope, request)) {
+      // Reading is synchronous, and takes a turn by itself: the reader has its work before it and after it.
+      await turn();
       yield { records, resume: null };
-      // Reading is synchronous: without this turn all other work of the process would wait for the whole scan.
       await turn();
     }
   } catch (error) {

@@ -134,6 +134,39 @@ describe('whatever commits and calls made', () => {
   });
 });
 
+/** Turns that count how often other calls may work. */
+function countedTurns() {
+  const counted = { taken: 0 };
+  return { counted, turns: { due: () => true, next: () => Promise.resolve(void (counted.taken += 1)) } };
+}
+
+test('a receipt takes a turn for each document and event of its commit, and the line that hashes them one for 512 KiB', async () => {
+  const { store, client } = emptyTenant();
+  const mutations = Array.from({ length: 40 }, (_, n) =>
+    client.upsert(`d/${n}`, { text: 'x'.repeat(50_000) }),
+  );
+  const outbox = Array.from({ length: 20 }, () => ({ topic: 't', key: 'k', payload: {}, headers: {} }));
+  await client.commit({ idempotencyKey: 'large', mutations, outbox });
+  const { counted, turns } = countedTurns();
+  const tally = new LineTally();
+  const taken: number[] = [];
+  for await (const line of snapshotLines(client.tenantId, scanned(store, client.tenantId), {
+    now: 0,
+    turns,
+  })) {
+    if (line.entry?.collection !== 'commits') continue;
+    taken.push(counted.taken);
+    await tally.addInTurns(line, turns);
+    taken.push(counted.taken);
+    expect(tally.bytes).toBe(Buffer.byteLength(line.line));
+    expect(tally.counts.commits).toBe(1);
+    const whole = new LineTally();
+    whole.add(line);
+    expect(tally.contentHash()).toBe(whole.contentHash());
+  }
+  expect(taken).toEqual([60, 64]);
+});
+
 describe('an export of a store that breaks its word', () => {
   const corrupt = expect.objectContaining({ failure: 'corrupt' });
   const exported = (records: RecordData[]) =>

@@ -6,6 +6,7 @@ import type {
 import { moment } from '../../../../archives/checks.ts';
 import { CanonicalText, canonicalJson } from '../../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../../kernel/errors.ts';
+import { mappedInSteps } from '../../../../kernel/sorted-in-steps.ts';
 import type { RecordData, RecordKey } from '../../../../store/port.ts';
 import { uncounted } from '../../../../store/stored-size.ts';
 import { receiptRecord, replayResult } from '../../commit/receipt.ts';
@@ -155,13 +156,14 @@ function eventWithText(event: CanonicalOutboxEvent): object {
   return { ...event, payload: new CanonicalText(canonicalText(event.payload)) };
 }
 
-/** The value in canonical JSON. */
-export function valueText({ collection, value }: RecordValue): string {
+/** The value in canonical JSON. A receipt holds all documents and events of its commit: each takes a step. */
+export function* valueText({ collection, value }: RecordValue): Generator<void, string> {
   if (collection === 'documents') return documentText(value);
   if (collection === 'events') return canonicalJson(eventWithText(value));
   if (collection === 'fences') return canonicalJson(value);
   const { result } = value;
-  const [documents, outbox] = [result.documents.map(withText), result.outbox.map(eventWithText)];
+  const documents = yield* mappedInSteps(result.documents, withText, 1);
+  const outbox = yield* mappedInSteps(result.outbox, eventWithText, 1);
   return canonicalJson({ ...value, result: { ...result, documents, outbox } });
 }
 

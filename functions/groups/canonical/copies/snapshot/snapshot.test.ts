@@ -13,6 +13,7 @@ import {
 } from './snapshot.ts';
 import {
   eachOf,
+  emptyTenant,
   faultOf,
   linesIn,
   readLines,
@@ -45,6 +46,20 @@ function frozen<T>(value: T): T {
 const LISTS = ['documents', 'revisions', 'fences', 'outbox', 'transactions'] as const;
 
 describe('a snapshot', () => {
+  test('of a large commit is read with a turn for each of its documents, beside those for each record', async () => {
+    const turnsOf = async (size: number) => {
+      const made = emptyTenant();
+      const mutations = Array.from({ length: size }, (_, n) => made.client.upsert(`d/${n}`, {}));
+      await made.client.commit({ idempotencyKey: 'large', mutations });
+      const snapshot = JSON.parse(JSON.stringify(await snapshotOf(made))) as TenantSnapshot;
+      let turns = 0;
+      const next = () => Promise.resolve(void (turns += 1));
+      await readSnapshotInTurns(TENANT, snapshot, null, { due: () => true, next });
+      return turns;
+    };
+    expect((await turnsOf(40)) - (await turnsOf(20))).toBe(20 * 7);
+  });
+
   test('is the content of the lines under the same hash, and goes back into the same records', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.nat(), async (played, seed) => {

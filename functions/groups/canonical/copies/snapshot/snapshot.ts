@@ -17,9 +17,9 @@ import {
 import { inSnapshotWords, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import type { Json } from '../../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../../kernel/errors.ts';
-import { sortedInSteps } from '../../../../kernel/sorted-in-steps.ts';
+import { mappedInSteps, sortedInSteps } from '../../../../kernel/sorted-in-steps.ts';
 import { formatUtc } from '../../../../kernel/timestamp.ts';
-import { inTurns, type Turns } from '../../../../kernel/turns.ts';
+import { inTurns, type Turns, UNDISTURBED } from '../../../../kernel/turns.ts';
 import { type RecordData, StoreError } from '../../../../store/port.ts';
 import { sameJson } from './canonical-text.ts';
 import {
@@ -29,10 +29,17 @@ import {
   LineTally,
   lineLimits,
   type RecordPages,
-  recordLine,
+  recordLineInSteps,
   snapshotLines,
 } from './lines.ts';
-import { checkedValue, keyOf, type RecordValue, recordOf, revisionsOf } from './record-values.ts';
+import {
+  checkedValue,
+  type EventValue,
+  keyOf,
+  type RecordValue,
+  recordOf,
+  revisionsOf,
+} from './record-values.ts';
 import { checkedEvent, type FenceValue, type ReceiptValue, sameTenant } from './values.ts';
 
 /** The most bytes of lines that one JSON snapshot holds; an archive holds any number. */
@@ -65,35 +72,56 @@ export async function makeSnapshot(
   bytesMax = SNAPSHOT_BYTES_MAX,
 ): Promise<TenantSnapshot> {
   const tally = new LineTally();
-  const entries: RecordValue[] = [];
+  const { turns = UNDISTURBED } = exported;
+  const lists = new Lists();
   for await (const line of snapshotLines(tenantId, pages, exported)) {
-    tally.add(line);
+    await tally.addInTurns(line, turns);
     checkSize(tally, bytesMax);
-    if (line.entry !== null) entries.push(line.entry);
-    if (exported.turns?.due() === true) await exported.turns.next();
+    if (line.entry !== null) lists.add(line.entry);
+    if (turns.due()) await turns.next();
   }
-  const transactions = ofKind(entries, 'commits');
-  const commitMoments = momentsOf(transactions);
-  const events = ofKind(entries, 'events').map(({ createdAtUtc, ...event }) => {
-    // The lists do not show the moment, so the hash could not be found again without the receipt.
-    if (commitMoments.get(event.transactionId) !== createdAtUtc) {
-      throw new StoreError('corrupt', 'an event does not belong to a receipt');
-    }
-    return event;
-  });
-  const { turns } = exported;
-  const documents = ofKind(entries, 'documents');
-  const revisions = transactions.flatMap(revisionsOf);
+  const sorted = <T>(items: readonly T[], nameParts: NameParts<T>) =>
+    inTurns(inOrder(items, nameParts), turns);
   return {
     tenantId,
-    documents: await inOrder(documents, (d) => [d.documentType, d.id], turns),
-    revisions: await inOrder(revisions, (r) => [r.documentType, r.id, r.revision], turns),
-    fences: await inOrder(ofKind(entries, 'fences'), (f) => [f.name, f.value], turns),
-    outbox: await inOrder(events, (e) => [e.id], turns),
-    transactions: await inOrder(transactions, (t) => [t.transactionId], turns),
+    documents: await sorted(lists.documents, (d) => [d.documentType, d.id]),
+    revisions: await sorted(lists.revisions, (r) => [r.documentType, r.id, r.revision]),
+    fences: await sorted(lists.fences, (f) => [f.name, f.value]),
+    outbox: await sorted(await inTurns(lists.eventsInSteps(), turns), (e) => [e.id]),
+    transactions: await sorted(lists.transactions, (t) => [t.transactionId]),
     exportedAtUtc: formatUtc(exported.now),
     contentHash: tally.contentHash(),
   };
+}
+
+/** The content of a snapshot, gathered record by record: a tenant has too many records to go through them in one turn. */
+class Lists {
+  readonly documents: CanonicalDocument[] = [];
+  readonly revisions: CanonicalDocumentRevision[] = [];
+  readonly fences: FenceValue[] = [];
+  readonly transactions: ReceiptValue[] = [];
+  readonly #events: EventValue[] = [];
+  readonly #commitMoments = new Map<string, string>();
+
+  add({ collection, value }: RecordValue): void {
+    if (collection === 'documents') this.documents.push(value);
+    else if (collection === 'fences') this.fences.push(value);
+    else if (collection === 'events') this.#events.push(value);
+    else {
+      this.transactions.push(value);
+      this.revisions.push(...revisionsOf(value));
+      this.#commitMoments.set(value.transactionId, value.committedAtUtc);
+    }
+  }
+
+  eventsInSteps(): Generator<void, CanonicalOutboxEvent[]> {
+    return mappedInSteps(this.#events, ({ createdAtUtc, ...event }) => {
+      // The lists do not show the moment, so the hash could not be found again without the receipt.
+      if (this.#commitMoments.get(event.transactionId) !== createdAtUtc)
+        throw new StoreError('corrupt', 'an event does not belong to a receipt');
+      return event;
+    });
+  }
 }
 
 const MEMBERS = [
@@ -143,7 +171,7 @@ export async function readSnapshotInTurns(
 }
 
 /** Pauses after each item, so that its caller decides who works next. */
-type Reading<T> = Generator<undefined, T, undefined>;
+type Reading<T> = Generator<void, T, undefined>;
 
 function* readingOf(
   tenantId: string,
@@ -152,13 +180,12 @@ function* readingOf(
   bytesMax: number,
 ): Reading<SnapshotContent> {
   const { entries, contentHash: given } = yield* placedReading(checkedEntries(tenantId, snapshot));
-  const keyed = entries
-    .map((entry) => ({ entry, key: keyOf(entry) }))
-    .sort((left, right) => compareKeys(left.key, right.key));
+  const named = yield* mappedInSteps(entries, (entry) => ({ entry, key: keyOf(entry) }));
+  const keyed = yield* sortedInSteps(named, (left, right) => compareKeys(left.key, right.key));
   const tally = new LineTally();
   tally.add({ line: headLine(tenantId), entry: null });
   for (const { entry } of keyed) {
-    tally.add({ line: recordLine(entry), entry });
+    tally.add({ line: yield* recordLineInSteps(entry), entry });
     checkSize(tally, bytesMax);
     yield;
   }
@@ -348,22 +375,17 @@ function ofKind<C extends RecordValue['collection']>(entries: readonly RecordVal
   return entries.flatMap(({ collection, value }) => (collection === kind ? [value as ValueOf<C>] : []));
 }
 
+type NameParts<T> = (item: T) => readonly (string | number)[];
+
 /** By the parts of its name, one after the other; texts by their UTF-16 code units, as canonical JSON orders them. */
-async function inOrder<T>(
-  items: readonly T[],
-  nameParts: (item: T) => readonly (string | number)[],
-  turns: Turns | undefined,
-): Promise<T[]> {
-  const named = items.map((item) => ({ item, name: nameParts(item) }));
-  const sorted = sortedInSteps(named, (left, right) => {
+function* inOrder<T>(items: readonly T[], nameParts: NameParts<T>): Generator<void, T[]> {
+  const named = yield* mappedInSteps(items, (item) => ({ item, name: nameParts(item) }));
+  const sorted = yield* sortedInSteps(named, (left, right) => {
     for (const [n, part] of left.name.entries()) {
       const other = right.name[n] ?? '';
       if (part !== other) return part < other ? -1 : 1;
     }
     return 0;
   });
-  const inTheirOrder = await inTurns(sorted, turns ?? UNDISTURBED);
-  return inTheirOrder.map(({ item }) => item);
+  return yield* mappedInSteps(sorted, ({ item }) => item);
 }
-
-const UNDISTURBED: Turns = { due: () => false, next: () => Promise.resolve() };
