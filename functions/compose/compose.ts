@@ -61,30 +61,23 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const names = enabled.map(({ name }) => name);
   const announce = createLog(writeLog, world.clock, sourcePlaces());
   const log = logAbove(settings.server.logLevel, announce);
+  const base = { settings, world, log, damage: new DamageLog(log), layers: new Map() };
   // The store knows the collections of disabled groups too: their records stay readable for copies.
-  const damage = new DamageLog(log);
-  const opening = {
-    settings,
-    world,
-    create: createStore,
-    log,
-    damage,
-    collections: () => collectionsOf(known),
-  };
+  const opening = { ...base, create: createStore, collections: () => collectionsOf(known) };
   const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
   const unserved = unservedRuns(settings);
-  const base: LayerParts = { settings, world, store, log, damage, layers: new Map() };
+  const layered: LayerParts = { ...base, store };
   const execution = lazy(
     async () => {
       const { composeExecution } = await import('./execution.ts');
       const jobs = await jobsOf(parts, enabled);
       if (jobs.length > 0 && !settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
       const upkeep = await upkeepOf(parts, enabled);
-      return composeExecution({ ...base, announce, role, jobs, upkeep });
+      return composeExecution({ ...layered, announce, role, jobs, upkeep });
     },
     (made) => made.stop(),
   );
-  const parts: GroupParts = { ...base, execution };
+  const parts: GroupParts = { ...layered, execution };
   const serving = (wanted: readonly string[]) =>
     groupsOptions(
       parts,

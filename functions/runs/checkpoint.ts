@@ -89,7 +89,7 @@ export function readCheckpointRecord(record: RecordData): Checkpoint {
   return {
     runId: String(runId),
     key: String(key),
-    contentHash: String(contentHash),
+    contentHash,
     updatedAt: Number(updatedAt),
     content,
     metadata,

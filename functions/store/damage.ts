@@ -27,21 +27,18 @@ export class DamageLog {
   /** The same store, which tells of its failures. */
   watching(store: RecordStore): RecordStore {
     const { saw } = this;
-    const seen = <Given extends readonly unknown[], R>(call: (...given: Given) => Promise<R>) => {
-      const bound = call.bind(store);
-      return (...given: Given): Promise<R> => {
-        const answer = bound(...given);
-        answer.catch(saw);
-        return answer;
-      };
+    const transact = store.transact.bind(store);
+    const snapshot = store.snapshot.bind(store);
+    const claim = store.claim.bind(store);
+    const query = store.query.bind(store) as (...given: readonly unknown[]) => Promise<never>;
+    const seen = <R>(answer: Promise<R>): Promise<R> => {
+      answer.catch(saw);
+      return answer;
     };
-    // Each keeps its type: `seen` answers what the call answers.
-    store.transact = seen(store.transact) as RecordStore['transact'];
-    store.snapshot = seen(store.snapshot) as RecordStore['snapshot'];
-    store.claim = seen(store.claim) as RecordStore['claim'];
-    store.query = seen(
-      store.query as (...given: readonly unknown[]) => Promise<unknown>,
-    ) as RecordStore['query'];
+    store.transact = (...given) => seen(transact(...given));
+    store.snapshot = (...given) => seen(snapshot(...given));
+    store.claim = (...given) => seen(claim(...given));
+    store.query = (...given: readonly unknown[]) => seen(query(...given));
     return store;
   }
 }

@@ -54,7 +54,7 @@ function faultsOf(answer: unknown, seenAt: string, last: Map<string, string>, pl
   if (!isObject(answer)) return [];
   const faults: string[] = [];
   for (const [name, value] of Object.entries(answer)) {
-    if (/^duration/.test(name) && Number(value) < 0) faults.push(`${place}/${name} is ${String(value)}`);
+    if (name.startsWith('duration') && Number(value) < 0) faults.push(`${place}/${name} is ${String(value)}`);
     faults.push(...faultsOf(value, seenAt, last, `${place}/${name}`));
   }
   const { createdAtUtc, updatedAtUtc } = answer;

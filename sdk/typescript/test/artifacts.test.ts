@@ -64,7 +64,7 @@ describe('an artifact', () => {
 
   test.each<[string, (error: Error) => BinaryContent]>([
     ['a generator', (error) => failing(error)],
-    ['a web stream', (error) => ReadableStream.from(failing(error)) as unknown as BinaryContent],
+    ['a web stream', (error) => ReadableStream.from(failing(error))],
     ['a stream of Node', (error) => Readable.from(failing(error))],
   ])('that fails as %s ends the call with its own error', async (_, contentOf) => {
     // A server that reads on, and answers nothing before it has all.
