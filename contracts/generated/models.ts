@@ -1815,7 +1815,10 @@ export type ExecutionRunUpdate = {
   readonly failed?: number | null;
   /** Share of the work that is done. (0 to 1) */
   readonly progress?: number | null;
-  /** Current step of the run, for people. (at most 200 characters) */
+  /**
+   * Current step of the run, for people. Tabs and line breaks are kept; other control characters are refused.
+   * (at most 200 characters)
+   */
   readonly currentStep?: string | null;
   /**
    * Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
@@ -1823,7 +1826,10 @@ export type ExecutionRunUpdate = {
    * characters)
    */
   readonly failureClass?: string | null;
-  /** Description of the failure, for people. (at most 4096 characters) */
+  /**
+   * Description of the failure, for people. Tabs and line breaks are kept; other control characters are
+   * refused. (at most 4096 characters)
+   */
   readonly error?: string | null;
   /**
    * Result so far: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more, and
@@ -1852,7 +1858,10 @@ export type ExecutionRunResult = {
    * characters)
    */
   readonly failureClass?: string | null;
-  /** Description of the failure, for people. (at most 4096 characters) */
+  /**
+   * Description of the failure, for people. Tabs and line breaks are kept; other control characters are
+   * refused. (at most 4096 characters)
+   */
   readonly error?: string | null;
   /** Additional data, at most 65,536 bytes of canonical JSON. When absent, the last reported value stays. */
   readonly statusDetails?: JsonObject | null;
@@ -1907,8 +1916,8 @@ export type ExecutionExternalWorkerLeaseRequest = {
   readonly ttlSeconds?: number | null;
   /**
    * How long the call may wait while no run is due, in seconds; fractions allowed. The server answers as soon
-   * as the worker gets a run. It holds a bounded number of waiting calls and answers further ones at once. (0
-   * to 20, 0 when absent)
+   * as the worker gets a run. With `runId` it also answers once that run has ended. It holds a bounded number
+   * of waiting calls and answers further ones at once. (0 to 20, 0 when absent)
    */
   readonly waitSeconds?: number | null;
 };
@@ -1982,7 +1991,10 @@ export type ExecutionExternalWorkerEventRequest = {
    * removed. (at most 400 characters, "log" when absent)
    */
   readonly type?: string | null;
-  /** Message of the event. (at most 4096 characters) */
+  /**
+   * Message of the event. Tabs and line breaks are kept; other control characters are refused. (at most 4096
+   * characters)
+   */
   readonly message?: string | null;
   /**
    * Severity of the event. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400

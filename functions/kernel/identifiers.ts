@@ -3,6 +3,7 @@ import { invalidMember } from './errors.ts';
 
 // U+0000–001F and U+007F–009F: what log lines, headers and sort keys must never hold.
 const CONTROL = /\p{Cc}/u;
+const CONTROL_IN_PROSE = /(?![\t\n\r])\p{Cc}/u;
 
 /**
  * A caller's identifier, without surrounding white space: 1 to 160 UTF-16 units and at most 400 UTF-8 bytes, no control
@@ -43,6 +44,19 @@ export function pathIdentifier(value: string, pointer: string): string {
 /** Refuses control characters and lone surrogates, which no stored text may hold where it is compared or sorted. */
 export function checkText(value: string, pointer: string): void {
   if (CONTROL.test(value)) throw invalidMember(pointer, 'must not hold control characters');
+  if (!value.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
+}
+
+/**
+ * As `checkText`, for a text that people read: it may hold tabs and line breaks (LF, CR). The refusal names the first other
+ * control character and its place, in UTF-16 units from 0.
+ */
+export function checkProse(value: string, pointer: string): void {
+  const at = value.search(CONTROL_IN_PROSE);
+  if (at >= 0) {
+    const code = value.charCodeAt(at).toString(16).toUpperCase().padStart(4, '0');
+    throw invalidMember(pointer, `must not hold the control character U+${code} at position ${at}`);
+  }
   if (!value.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
 }
 

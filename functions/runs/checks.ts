@@ -8,7 +8,7 @@ import type { CheckedArtifact } from './artifact.ts';
 import type { CheckpointWrite } from './checkpoint.ts';
 import type { Report } from './rules/report.ts';
 import type { Progress, TraceDraft } from './run.ts';
-import { checkLine, checkMap, checkName, optionalName } from './text-checks.ts';
+import { checkLine, checkLines, checkMap, checkName, optionalName } from './text-checks.ts';
 import type { NewValue } from './values.ts';
 
 /**
@@ -60,12 +60,12 @@ export function checkReport(
     report.progress = progress;
   }
   if (currentStep !== undefined && currentStep !== null) {
-    report.currentStep = checkLine(currentStep, limits.executionDisplayLengthMax, `${pointer}/currentStep`);
+    report.currentStep = checkLines(currentStep, limits.executionDisplayLengthMax, `${pointer}/currentStep`);
   }
   const named = optionalName(failureClass, `${pointer}/failureClass`);
   if (named !== null) report.failureClass = named;
   if (error !== undefined && error !== null) {
-    report.error = checkLine(error, limits.executionErrorLengthMax, `${pointer}/error`);
+    report.error = checkLines(error, limits.executionErrorLengthMax, `${pointer}/error`);
   }
   if (statusDetails !== undefined && statusDetails !== null) {
     checkJson(statusDetails, limits.executionStatusDetailsBytesMax, `${pointer}/statusDetails`);
@@ -120,7 +120,7 @@ export function checkTrace(event: {
   return {
     type: checkType(event.type),
     severity: optionalName(event.severity, '/severity') ?? 'info',
-    message: message === null ? null : checkLine(message, limits.executionTraceMessageLengthMax, '/message'),
+    message: message === null ? null : checkLines(message, limits.executionTraceMessageLengthMax, '/message'),
     details,
   };
 }

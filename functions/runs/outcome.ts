@@ -82,7 +82,7 @@ function messageOf(error: unknown): string {
 function cutText(text: unknown): string {
   return String(text)
     .slice(0, limits.executionErrorLengthMax)
-    .replace(/\p{Cc}/gu, ' ')
+    .replace(/(?![\t\n\r])\p{Cc}/gu, ' ')
     .toWellFormed();
 }
 

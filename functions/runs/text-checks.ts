@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import { checkText, identifier } from '../kernel/identifiers.ts';
+import { checkProse, checkText, identifier } from '../kernel/identifiers.ts';
 
 /** Checks of single texts and maps. All throw `validation_failed` or `limit_exceeded`. */
 
@@ -16,9 +16,19 @@ export function optionalName(value: string | null | undefined, pointer: string):
 /** Checks a line of text. Control characters are refused, not removed. */
 export function checkLine(value: string, lengthMax: number, pointer: string): string {
   checkText(value, pointer);
+  return checkLength(value, lengthMax, pointer);
+}
+
+function checkLength(value: string, lengthMax: number, pointer: string): string {
   if (value.length > lengthMax)
     throw invalidMember(pointer, `must be at most ${lengthMax} characters`, 'limit_exceeded');
   return value;
+}
+
+/** As `checkLine`, for a text that people read, which may have tabs and line breaks. */
+export function checkLines(value: string, lengthMax: number, pointer: string): string {
+  checkProse(value, pointer);
+  return checkLength(value, lengthMax, pointer);
 }
 
 export function checkMap(

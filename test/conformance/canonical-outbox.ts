@@ -174,6 +174,15 @@ export function describeOutbox({ store, rivals }: Conformance): void {
       await refused('lease_not_active', tenant.release('e0', { leaseToken }));
     });
 
+    it('keeps the tabs and line breaks of an error, and refuses other control characters', async () => {
+      const tenant = await publish(1);
+      const { leaseToken } = await leaseOne(tenant);
+      for (const error of ['a\u0000b', 'a\n\u001b[2J', 'a\u0085'])
+        await refused('validation_failed', tenant.release('e0', { leaseToken, error }));
+      await tenant.release('e0', { leaseToken, error: 'one\r\n\ttwo' });
+      expect((await tenant.queryOutbox()).items[0]?.lastError).toBe('one\r\n\ttwo');
+    });
+
     it.each<[string, { notBeforeUtc?: string; retryAfterSeconds?: number }, number]>([
       ['five seconds when nothing is said', {}, 5000],
       ['the seconds asked for', { retryAfterSeconds: 0.5 }, 500],

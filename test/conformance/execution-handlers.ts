@@ -143,7 +143,7 @@ function describeResults({ store }: ExecutionConformance): void {
     for (const status of ['failed', 'timed_out', 'rejected']) {
       const payload = { failureClass: 'validation', status, message: 'no such\nthing' };
       const run = await executed(stage, client, 'p.fail', { payload, retryPolicy: { maxAttempts: 3 } });
-      expect(run).toMatchObject({ status, failureClass: 'validation', error: 'no such thing', attempt: 1 });
+      expect(run).toMatchObject({ status, failureClass: 'validation', error: 'no such\nthing', attempt: 1 });
     }
     expect(await executed(stage, client, 'p.foreign')).toMatchObject({
       status: 'rejected',

@@ -267,7 +267,6 @@ export function describeLimits({ store }: ExecutionConformance): void {
         `an event of the runtime's own type ${type}`,
         (client, work) => client.record({ ...work, type }),
       ]),
-      ['a message of two lines', (client, work) => client.record({ ...work, message: 'a\nb' })],
     ])('%s is refused', async (_, call) => {
       const { client } = ownRuns(store());
       const { run, work } = await working(client);

@@ -20,6 +20,7 @@ import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
 import { describeSlowStore } from './execution-slow-store.ts';
 import { describeTenantDeletion } from './execution-tenant-deletion.ts';
+import { describeTexts } from './execution-texts.ts';
 import { describeUnread } from './execution-unread.ts';
 import { describeUpgrade } from './execution-upgrade.ts';
 import { describeVisible } from './execution-visible.ts';
@@ -63,6 +64,7 @@ export function describeExecution(tested: TestedStore, { rivals }: { readonly ri
     describeLists(conformance);
     describeHistory(conformance);
     describeLimits(conformance);
+    describeTexts(conformance);
     describePolicies(conformance);
     describeUnread(conformance);
     describeArtifacts(conformance);

@@ -111,7 +111,7 @@ def test_tries_again_what_failed_for_a_while_and_not_what_is_invalid(client: Cli
     with worker:
         failed, again = ended(client, once), ended(client, twice)
     assert (failed["status"], failed["failureClass"], failed["attempt"]) == ("failed", "validation", 1)
-    assert (failed["error"], failed["statusDetails"]) == ("no such order", {"order": "7"})
+    assert (failed["error"], failed["statusDetails"]) == ("no such\norder", {"order": "7"})
     assert (again["status"], again["result"]) == ("succeeded", 2)
     assert "retry.scheduled" in types(client, twice)
 
@@ -136,7 +136,7 @@ class Unspeakable(Exception):
 @pytest.mark.parametrize(
     ("thrown", "error"),
     [
-        (ValueError("no connection\nto 10.0.0.7"), "no connection to 10.0.0.7"),
+        (ValueError("no\tconnection\r\nto\0 10.0.0.7"), "no\tconnection\r\nto  10.0.0.7"),
         (CancelledError("no connection"), "no connection"),
         (ValueError(" "), "External plugin handler failed."),
         (Unspeakable(), "External plugin handler failed."),

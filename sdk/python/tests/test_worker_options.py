@@ -16,7 +16,7 @@ from workers import Protocol, client_of, seen_by, still, wait, worker_of
 
 from svc_client import SvcError
 from svc_client.worker import PluginHandler, RunFailure, Worker, stop_on_signals
-from svc_client.worker._endings import line
+from svc_client.worker._endings import prose
 
 ADDRESS = "http://127.0.0.1:1"
 
@@ -94,15 +94,15 @@ def test_refuses_failures_that_the_service_would_refuse() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a\r\n\tb", "a   b"),
+        ("a\r\n\tb\0\x0b\x0c\x1b\x7f\x85c", "a\r\n\tb      c"),
         ("\x00", ""),
         ("x" * 4_097, "x" * 4_096),
         ("x" * 4_095 + "\U0001f600", "x" * 4_095),
         ("\ud800a", "a"),
     ],
 )
-def test_a_failure_is_told_in_a_line_as_the_service_takes_it(text: str, told: str) -> None:
-    assert line(text) == told
+def test_a_failure_is_told_as_the_service_takes_it(text: str, told: str) -> None:
+    assert prose(text) == told
 
 
 def test_is_not_loaded_before_it_is_used() -> None:

@@ -1,4 +1,4 @@
-"""Exceptions of a caller's code: an attempt ends as a result, or as a loss that counts, and no run is executed in a loop."""
+"""Exceptions of a caller's code: an attempt ends as a result or as a loss that counts, and nothing runs in a loop."""
 
 from __future__ import annotations
 

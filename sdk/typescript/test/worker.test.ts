@@ -75,7 +75,7 @@ describe('a run', () => {
     expect(await ended(run)).toMatchObject({
       status: 'failed',
       failureClass: 'validation',
-      error: 'no such order',
+      error: 'no such\norder',
     });
   });
 
@@ -102,7 +102,7 @@ describe('a run', () => {
   });
 
   test.each<[string, unknown, string]>([
-    ['an error', new Error('no connection\nto 10.0.0.7'), 'no connection to 10.0.0.7'],
+    ['an error', new Error('no\tconnection\r\nto\u0000 10.0.0.7'), 'no\tconnection\r\nto  10.0.0.7'],
     ['a text', 'no connection', 'no connection'],
     ['an error without a message', new Error(' '), 'External plugin handler failed.'],
     ['an object', { secret: 'canary' }, 'External plugin handler failed.'],

@@ -4,7 +4,7 @@ import type {
   CanonicalMigrationInputList,
 } from '../../../../contracts/generated/models.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
-import { checkText, identifier } from '../../../kernel/identifiers.ts';
+import { checkProse, identifier } from '../../../kernel/identifiers.ts';
 
 /** A migration to record. */
 export interface Migration {
@@ -54,6 +54,6 @@ function readMigration(input: CanonicalMigrationInput, pointer: string): Migrati
 function readDescription(text: string | null | undefined, pointer: string): string | null {
   const description = text?.trim() || null;
   // A description has line breaks; characters that no text may hold are refused.
-  if (description !== null) checkText(description.replace(/[\t\n\r]/g, ' '), pointer);
+  if (description !== null) checkProse(description, pointer);
   return description;
 }

@@ -5,7 +5,7 @@ import type { Handler } from '../../../http/handler.ts';
 import { placeOwnerOf } from '../../../identity/caller.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
-import { checkText, identifier } from '../../../kernel/identifiers.ts';
+import { checkProse, identifier } from '../../../kernel/identifiers.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
 import { decisionTime } from '../../../kernel/world.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
@@ -128,8 +128,7 @@ export function releaseCanonicalOutbox(
       throw invalidMember('/retryAfterSeconds', 'excludes notBeforeUtc');
     }
     const error = body.error?.trim() || null;
-    // An error text may have line breaks; characters that no text may hold are refused.
-    if (error !== null) checkText(error.replace(/[\t\n\r]/g, ' '), '/error');
+    if (error !== null) checkProse(error, '/error');
     const release = { notBeforeUtc, retryAfterMs, error };
     const released = await changeEvent(dependencies, params, context.now, (event) =>
       releaseIfLeased(event, token, release, context.now),

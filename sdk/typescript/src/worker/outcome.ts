@@ -80,6 +80,6 @@ function classOf(name: unknown): string {
 function cutText(text: unknown): string {
   return String(text)
     .slice(0, ERROR_LENGTH_MAX)
-    .replace(/\p{Cc}/gu, ' ')
+    .replace(/(?![\t\n\r])\p{Cc}/gu, ' ')
     .replace(loneSurrogate, '\ufffd');
 }

@@ -21,7 +21,7 @@ import {
 } from '../../../../archives/checks.ts';
 import type { Json } from '../../../../kernel/canonical-json.ts';
 import { invalidMember, pointerTo, ServiceError } from '../../../../kernel/errors.ts';
-import { checkText } from '../../../../kernel/identifiers.ts';
+import { checkProse, checkText } from '../../../../kernel/identifiers.ts';
 import { boundedText } from '../../bounded-text.ts';
 import { refuseRepeats, transactionId } from '../../commit/commit-request.ts';
 import { inWireOrder } from '../../document/document.ts';
@@ -208,7 +208,7 @@ function checkHeaders(value: unknown, pointer: string): void {
 function errorText(value: unknown, pointer: string): string {
   const given = text(value, pointer);
   // As when it was reported: line breaks belong to an error text.
-  checkText(given.replace(/[\t\n\r]/g, ' '), pointer);
+  checkProse(given, pointer);
   checkLength(given, limits.outboxErrorLengthMax, pointer);
   return given;
 }

@@ -2048,14 +2048,18 @@ class ExecutionRunUpdate(TypedDict):
     progress: NotRequired[float | None]
     """Share of the work that is done. (0 to 1)"""
     currentStep: NotRequired[str | None]
-    """Current step of the run, for people. (at most 200 characters)"""
+    """Current step of the run, for people. Tabs and line breaks are kept; other control characters are
+    refused. (at most 200 characters)
+    """
     failureClass: NotRequired[str | None]
     """Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
     any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
     characters)
     """
     error: NotRequired[str | None]
-    """Description of the failure, for people. (at most 4096 characters)"""
+    """Description of the failure, for people. Tabs and line breaks are kept; other control characters are
+    refused. (at most 4096 characters)
+    """
     result: NotRequired[object]
     """Result so far: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more, and
     never more than 1 MiB.
@@ -2081,7 +2085,9 @@ class ExecutionRunResult(TypedDict):
     characters)
     """
     error: NotRequired[str | None]
-    """Description of the failure, for people. (at most 4096 characters)"""
+    """Description of the failure, for people. Tabs and line breaks are kept; other control characters are
+    refused. (at most 4096 characters)
+    """
     statusDetails: NotRequired[Mapping[str, object] | None]
     """Additional data, at most 65,536 bytes of canonical JSON. When absent, the last reported value stays."""
 
@@ -2135,8 +2141,8 @@ class ExecutionExternalWorkerLeaseRequest(TypedDict):
     """
     waitSeconds: NotRequired[float | None]
     """How long the call may wait while no run is due, in seconds; fractions allowed. The server answers as
-    soon as the worker gets a run. It holds a bounded number of waiting calls and answers further ones at
-    once. (0 to 20, 0 when absent)
+    soon as the worker gets a run. With `runId` it also answers once that run has ended. It holds a bounded
+    number of waiting calls and answers further ones at once. (0 to 20, 0 when absent)
     """
 
 
@@ -2210,7 +2216,9 @@ class ExecutionExternalWorkerEventRequest(TypedDict):
     removed. (at most 400 characters, "log" when absent)
     """
     message: NotRequired[str | None]
-    """Message of the event. (at most 4096 characters)"""
+    """Message of the event. Tabs and line breaks are kept; other control characters are refused. (at most
+    4096 characters)
+    """
     severity: NotRequired[str | None]
     """Severity of the event. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
     characters, "info" when absent)

@@ -19,8 +19,9 @@ _STATUSES: tuple[FailureStatus, ...] = ("failed", "timed_out", "rejected")
 
 _IDENTIFIER_MAX = 160
 _MESSAGE_MAX = 4_096
-# The service takes one line of text without control characters.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+# Of a text for people the service keeps tabs and line breaks.
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class RunFailure(Exception):
@@ -88,7 +89,7 @@ def raised(error: BaseException, *, shows_text: bool) -> models.ExecutionRunResu
 
 def _text_of(value: object) -> str:
     try:
-        return line(str(value))
+        return prose(str(value))
     except BaseException:
         # The code of the value makes the text, and may raise anything.
         return ""
@@ -130,9 +131,9 @@ def cancelled() -> models.ExecutionRunResult:
     return {"status": "cancelled", "failureClass": "cancelled", "error": "The run was cancelled."}
 
 
-def line(text: str) -> str:
-    """Cuts a text to the limits of the service: no control characters, and at most so many UTF-16 units."""
-    clean = _CONTROL.sub(" ", text).strip()
+def prose(text: str) -> str:
+    """Cuts a text to the limits of the service: tabs and line breaks stay, and it has at most so many UTF-16 units."""
+    clean = _CONTROL_IN_TEXT.sub(" ", text).strip()
     units = clean.encode("utf-16-le")[: 2 * _MESSAGE_MAX]
     # Cut off a lone surrogate at the end too.
     return units.decode("utf-16-le", errors="ignore")
