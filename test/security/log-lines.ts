@@ -13,6 +13,7 @@ const fields: Readonly<Record<string, 'string' | 'number'>> = {
   principal: 'string',
   sourceAddress: 'string',
   runId: 'string',
+  handlerId: 'string',
   failure: 'string',
 };
 const severities = new Set(['DEBUG', 'INFO', 'WARNING', 'ERROR']);
