@@ -51,7 +51,8 @@ export async function refusal(
   const text = await boundedBody(operation, response, bytesMax).then(decoded, () => null);
   const problem = text === null ? null : problemOf(mediaTypeOf(response), text);
   const retryAfter = retryAfterOf(headers.get('retry-after'), problem?.retryAfterSeconds, world.now());
-  const isRedirect = (status >= 300 && status < 400) || response.type === 'opaqueredirect';
+  // A browser hides a redirect behind the status 0.
+  const isRedirect = status === 0 || (status >= 300 && status < 400 && status !== 304);
   return statusError({ operation, status, headers, problem, retryAfter, isRedirect });
 }
 

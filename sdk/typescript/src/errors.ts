@@ -125,6 +125,6 @@ export function statusError(answer: FailedAnswer): APIStatusError {
   const Class = byStatus[status] ?? (status >= 500 ? InternalServerError : APIStatusError);
   if (problem !== null)
     return new Class(`${status} ${problem.title} [${problem.code}]: ${problem.detail}`, answer);
-  const other = isRedirect ? 'a redirect, which is not followed' : 'without a problem document';
-  return new Class(`${status}: ${status === 304 ? 'not modified' : other}`, answer);
+  const why = isRedirect ? 'a redirect, which is not followed' : 'without a problem document';
+  return new Class(`${status}: ${why}`, answer);
 }

@@ -188,8 +188,9 @@ describe('a browser', () => {
 
   test('pays little for it', async () => {
     const whole = await minified("export * from '@svc-runtime/client';");
-    // 132 operations weigh some 55,100 bytes with the runtime; one more weighs about 250.
-    expect(whole).toBeLessThan(55_250);
+    // 132 operations weigh some 55,500 bytes with the runtime, of which conditions of reads and deletions take 400; one more weighs
+    // about 250.
+    expect(whole).toBeLessThan(55_650);
     // A program that uses only errors bundles only those.
     expect(await minified("export { ConflictError } from '@svc-runtime/client';")).toBeLessThan(1_500);
   });
