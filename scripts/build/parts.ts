@@ -13,7 +13,7 @@ export interface Part {
 }
 
 /** The static imports of the entry: each function reads them before its first request. */
-export const start: Part = { bytesMax: 206_000, entries: ['functions/index.ts'] };
+export const start: Part = { bytesMax: 215_000, entries: ['functions/index.ts'] };
 
 /** The budget in bytes of all that a function reads until it has answered its first request on Firestore. */
 const firstAnswerMax = 3_800_000;
@@ -41,7 +41,7 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   googleModels: { bytesMax: 600_000, entries: ['functions/providers/outgoing/auth-library.ts'] },
   /** The hosted worker, and the functions that the scheduler calls. */
   besideGroups: {
-    bytesMax: 95_000,
+    bytesMax: 97_000,
     entries: [
       'functions/groups/execution/delivery-operation.ts',
       'functions/groups/execution/scheduled-operations.ts',
