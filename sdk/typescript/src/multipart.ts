@@ -3,10 +3,8 @@ import type { BinaryContent, FilePart, PartSpec } from './operation.ts';
 export interface EncodedBody {
   readonly body: Blob | ReadableStream<Uint8Array>;
   readonly contentType: string;
-  /** Whether the client can send it again. */
-  readonly replayable: boolean;
-  /** Throws the error of the caller's stream, if that has failed. */
-  readonly checkContent?: () => void;
+  /** The errors of the caller's stream; absent if there is no stream, so that the client can send the body again. */
+  readonly failures?: readonly unknown[];
 }
 
 /**
@@ -39,12 +37,12 @@ export function multipart(
   const contentType = `multipart/form-data; boundary=${boundary}`;
   const sized = chunks.filter((chunk) => typeof chunk === 'string' || !isStream(chunk)) as SizedContent[];
   return sized.length === chunks.length
-    ? { body: new Blob(sized), contentType, replayable: true }
+    ? { body: new Blob(sized), contentType }
     : { ...streamOf(chunks), contentType };
 }
 
 export function bytesBody(content: BinaryContent): Omit<EncodedBody, 'contentType'> {
-  return isStream(content) ? streamOf([content]) : { body: blobOf(content), replayable: true };
+  return isStream(content) ? streamOf([content]) : { body: blobOf(content) };
 }
 
 type SizedContent = string | Blob | ArrayBuffer;
@@ -61,26 +59,21 @@ function blobOf(content: Exclude<BinaryContent, Stream>): Blob {
 /** Reads the chunks on demand and buffers nothing. */
 function streamOf(chunks: readonly (BinaryContent | string)[]): Omit<EncodedBody, 'contentType'> {
   const bytes = allBytes(chunks);
-  let failure: { readonly error: unknown } | null = null;
+  const failures: unknown[] = [];
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      try {
-        const { done, value } = await bytes.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      } catch (error) {
-        failure = { error };
+      const { done, value } = await bytes.next().catch((error: unknown) => {
+        failures.push(error);
         throw error;
-      }
+      });
+      if (done) controller.close();
+      else controller.enqueue(value);
     },
     async cancel() {
       await bytes.return(undefined);
     },
   });
-  const checkContent = () => {
-    if (failure !== null) throw failure.error;
-  };
-  return { body, replayable: false, checkContent };
+  return { body, failures };
 }
 
 async function* allBytes(chunks: readonly (BinaryContent | string)[]): AsyncGenerator<Uint8Array, undefined> {

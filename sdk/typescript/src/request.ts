@@ -11,10 +11,8 @@ export interface WireRequest {
   readonly headers: Headers;
   /** Makes the body for each attempt. */
   readonly body: () => string | Blob | ReadableStream<Uint8Array> | undefined;
-  /** Whether the client can send the body again. */
-  readonly replayable: boolean;
-  /** Throws the error of the caller's stream, if that has failed. */
-  readonly checkContent?: () => void;
+  /** The errors of the caller's stream; absent if there is no stream, so that the client can send the body again. */
+  readonly failures?: readonly unknown[];
   /** Whether the caller gave an idempotency key in the place of the operation. */
   readonly keyGiven: boolean;
   /** Headers that the caller removed, in lower case. The client must not add them again. */
@@ -99,8 +97,8 @@ function bodyOf(
   { id, body }: OperationSpec,
   request: unknown,
   boundary: string,
-): Pick<WireRequest, 'body' | 'replayable' | 'checkContent'> & { readonly contentType?: string } {
-  if (body === undefined) return { body: () => undefined, replayable: true };
+): Pick<WireRequest, 'body' | 'failures'> & { readonly contentType?: string } {
+  if (body === undefined) return { body: () => undefined };
   if (request === undefined || request === null)
     throw new SvcError(`${id} needs a request.`, { operation: id });
   if (body.kind === 'json') {
@@ -111,7 +109,7 @@ function bodyOf(
       }
       return value;
     });
-    return { body: () => text, contentType: 'application/json', replayable: true };
+    return { body: () => text, contentType: 'application/json' };
   }
   const encoded =
     body.kind === 'bytes'

@@ -84,7 +84,7 @@ export async function exchange(
         const delay = settleAttempt(world, server, {
           retry: operation.retry,
           keyGiven: request.keyGiven,
-          replayable: request.replayable,
+          replayable: request.failures === undefined,
           failure: failureOf(error),
           failures,
           maxRetries,
@@ -137,8 +137,8 @@ async function attempt(
   const response = await connected(operation.id, () =>
     settings.fetch(`${settings.baseUrl}${request.target}`, init),
   ).catch((error: unknown) => {
-    request.checkContent?.();
-    throw error;
+    const [own = error] = request.failures ?? [];
+    throw own;
   });
   const form = formOf(operation, response);
   const { world } = settings;
