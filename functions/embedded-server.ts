@@ -12,6 +12,7 @@ import type { Settings } from './config/table.ts';
 import { type NodeHost, serveNode } from './http/host-node.ts';
 import type { Chain } from './http/message.ts';
 import { describeFailure } from './kernel/log.ts';
+import { logWarnings } from './kernel/runtime-warnings.ts';
 import { release, startCommand } from './release.ts';
 import { takeRejection } from './runs/handler-scope.ts';
 import { StoreError } from './store/port.ts';
@@ -24,6 +25,7 @@ async function main(): Promise<void> {
   const { settings, faults } = readConfiguration('embedded');
   if (settings === undefined) return fail(faultsText(faults));
   const service = compose(settings, { writeLog: warn });
+  logWarnings(process, service.log);
   process.on('unhandledRejection', (reason) => {
     if (takeRejection(reason)) return;
     const message = 'A promise was rejected, and nothing handled it';

@@ -8,6 +8,7 @@ import { functionTarget, readConfiguration } from './config/machine.ts';
 import { unservedRuns } from './config/rules.ts';
 import { registerFunction } from './http/host-framework.ts';
 import type { Chain } from './http/message.ts';
+import { logWarnings } from './kernel/runtime-warnings.ts';
 import { takeRejection } from './runs/handler-scope.ts';
 
 /**
@@ -22,6 +23,7 @@ async function main(): Promise<string | undefined> {
     ...(isFunctionName(target) ? { role: roleOf(target) } : {}),
     writeLog: (line) => process.stdout.write(`${line}\n`),
   });
+  logWarnings(process, service.log);
   const { groups, functions } = service;
   const serve =
     isFunctionName(target) && functions.includes(target)

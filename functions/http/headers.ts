@@ -20,6 +20,8 @@ export const headerLimits: HeaderLimits = {
 export interface Headers {
   /** The value; several fields of one name joined by a comma, as RFC 9110 section 5.3 allows. */
   get(name: string): string | undefined;
+  /** Whether the request holds several fields of the name, so that the value is a list. */
+  repeats(name: string): boolean;
 }
 
 const single = new Set([
@@ -48,6 +50,7 @@ export function readHeaders(
 ): Headers {
   checkHeaderLimits(rawHeaders, most);
   const fields = new Map<string, string>();
+  const repeats = new Set<string>();
   let repeated: string | null = null;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? '').toLowerCase();
@@ -55,13 +58,16 @@ export function readHeaders(
     const before = fields.get(name);
     if (before === undefined) fields.set(name, value);
     else if (single.has(name) || name.startsWith('mcp-') || alsoSingle.includes(name)) repeated ??= name;
-    else fields.set(name, `${before}, ${value}`);
+    else {
+      fields.set(name, `${before}, ${value}`);
+      repeats.add(name);
+    }
   }
   // The refusal names known headers only, never a name that the caller chose.
   if (repeated !== null)
     throw new ServiceError('malformed_request', `The header ${repeated} occurs more than once.`);
   refuseCodings(fields);
-  return { get: (name) => fields.get(name) };
+  return { get: (name) => fields.get(name), repeats: (name) => repeats.has(name) };
 }
 
 /** Refuses too many or too large fields. */
