@@ -77,6 +77,8 @@ const REPLACES_MODULE = 'it replaces a module that other files have loaded';
  */
 const ownProcess: Readonly<Record<string, string>> = {
   'functions/compose/layer.test.ts': REPLACES_MODULE,
+  'test/wire/decided-jobs.test.ts': REPLACES_MODULE,
+  'test/wire/long-reads.test.ts': REPLACES_MODULE,
   'functions/identity/oidc/signature.test.ts': REPLACES_MODULE,
   'test/security/characters-memory.test.ts': REPLACES_MODULE,
   'test/security/stream-readers.test.ts': 'it counts what its process holds',

@@ -14,7 +14,7 @@ import {
   readLedger,
   readOutcomes,
 } from './load-ledger.ts';
-import { isOver, loadRecords, resultOf } from './load-records.ts';
+import { isOver, loadRecords, OFFERED_MAX, resultOf } from './load-records.ts';
 import type { RecordParts } from './parts.ts';
 import { createCollection, newIncarnation, replaceCollection } from './pointers.ts';
 import { announceRetired } from './retire.ts';
@@ -144,6 +144,8 @@ async function begin(
   };
   const key = ledgerKey(runId);
   if (!request.replaceExisting) {
+    // All of its work may be one step.
+    if (request.records.length <= OFFERED_MAX) await job.decide();
     const facts: ImportFacts = { ...common, incarnation: null };
     await createCollection(parts, space, policy, {
       keys: [{ key }],

@@ -37,7 +37,7 @@ export interface LoadWatch {
 }
 
 /** More than one transaction carries: `writeChunk` takes as many as fit. */
-const OFFERED_MAX = 100;
+export const OFFERED_MAX = 100;
 
 /**
  * Writes the items from where the ledger stands, a chunk in one transaction with the ledger. A process that dies leaves each item

@@ -9,6 +9,9 @@ export interface FaultyItem {
   readonly rule: string;
 }
 
+/** More are not looked for: each costs a check of the rest. */
+const FAULTS_MAX = 100;
+
 /**
  * The items that break the model of a list, where the rest of the answer keeps it; `null` where it does not. One stored record that
  * no model fits must not hide all the others.
@@ -17,7 +20,7 @@ export function faultyItems(body: unknown, validator: Validator): readonly Fault
   const faults: FaultyItem[] = [];
   let rest = body;
   let kept: readonly number[] | null = null;
-  while (!validator(rest)) {
+  while (faults.length < FAULTS_MAX && !validator(rest)) {
     const [error] = validator.errors ?? [];
     const [, member, at] = /^(?:\/([A-Za-z]+))?\/([0-9]+)(?:\/|$)/.exec(error?.instancePath ?? '') ?? [];
     const items = at === undefined ? null : listIn(rest, member);

@@ -23,7 +23,7 @@ const comparisons = [
   ['"A"', 'a', false, false],
   ['w/"1"', '1', false, false],
   [String.raw`"\1"`, '1', false, false],
-  ['"*"', '1', false, false],
+  ['"*"', '1', false, true],
   // No tags at all.
   ['', '1', false, false],
   ['  ', '1', false, false],
@@ -54,9 +54,10 @@ describe('conditions are judged in the order of RFC 9110 section 13.2.2', () => 
     [null, { ifMatch: '*' }, 'unmatched'],
     ['1', { ifNoneMatch: ' * ' }, 'matched'],
     [null, { ifNoneMatch: '*' }, 'held'],
-    // An asterisk in a list is no asterisk.
+    // An asterisk in a list names nothing, and still guards what is there.
     ['1', { ifMatch: '*, "2"' }, 'unmatched'],
-    ['1', { ifNoneMatch: '"2", *' }, 'held'],
+    ['1', { ifNoneMatch: '"2", *' }, 'matched'],
+    ['1', { ifNoneMatch: '*, *' }, 'matched'],
     // If-Match first; only where it holds, If-None-Match decides.
     ['1', { ifMatch: '"2"', ifNoneMatch: '"1"' }, 'unmatched'],
     ['1', { ifMatch: '"2"', ifNoneMatch: '"3"' }, 'unmatched'],

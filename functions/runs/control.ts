@@ -6,7 +6,7 @@ import { cancelRun } from './rules/cancel.ts';
 import { settleRun } from './rules/due.ts';
 import { momentIn } from './rules/moment.ts';
 import { raiseInRun } from './rules/wait.ts';
-import type { Change, InboxEvent, Run } from './run.ts';
+import { type Change, type InboxEvent, isBeingCancelled, type Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { preparedEvent, valueKeys, valueWrites } from './values.ts';
 
@@ -20,7 +20,7 @@ export async function cancel(runtime: Runtime, runId: string, guard: RunGuard, n
     return { change: afterTime(runtime, before, at, (due) => cancelRun(due, at)), result: null };
   });
   if (run === undefined) throw missingRun();
-  if (run.status === 'running' && run.cancellationRequested) runtime.signalCancellation?.(run.id);
+  if (run.status === 'running' && isBeingCancelled(run)) runtime.signalCancellation?.(run.id);
   return run;
 }
 

@@ -10,7 +10,7 @@ import { leaseRunById } from './lease-run.ts';
 import type { OutageLog } from './outage-log.ts';
 import type { PluginHandler } from './plugin.ts';
 import type { LeaseGrant } from './rules/lease.ts';
-import type { Run } from './run.ts';
+import { isBeingCancelled, type Run } from './run.ts';
 import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { type SlotClaim, SlotShares } from './slot-shares.ts';
@@ -282,9 +282,9 @@ export class Engine {
   }
 
   /** Every write under the lease reads the run first. So a cancellation that reached another process is seen here. */
-  #observe(execution: Execution, { cancellationRequested }: Run): boolean {
+  #observe(execution: Execution, run: Run): boolean {
     if (execution.isOver) return false;
-    if (cancellationRequested) this.#cancel(execution);
+    if (isBeingCancelled(run)) this.#cancel(execution);
     return true;
   }
 

@@ -75,6 +75,7 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
       await report(runtime, held, checkReport(progress), now());
     },
     async decide() {
+      if (run.job === undefined) throw new TypeError('only jobs of the service decide');
       if (await decide(runtime, held, now())) return;
       throw new RunFailure('cancelled', 'The run was cancelled before its work was done.', {
         status: 'cancelled',

@@ -225,6 +225,11 @@ export function wasRefused({ status, attempt }: Pick<Run, 'status' | 'attempt'>)
   return status === 'rejected' && attempt === 0;
 }
 
+/** Whether the run ends as cancelled once its holder has ended. A server of release 0.5.0 does not know that a run may be decided. */
+export function isBeingCancelled({ cancellationRequested, decided }: Run): boolean {
+  return cancellationRequested && decided !== true;
+}
+
 /** The result of a rule: the changed run and its new trace events. */
 export interface Change {
   readonly run: Run;

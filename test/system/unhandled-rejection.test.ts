@@ -50,7 +50,7 @@ let lines: Lines;
 beforeAll(async () => {
   const settings = [
     'ExecutionRuntime:Plugins:0=./test/system/unhandled-rejection-plugin.ts',
-    'ExecutionRuntime:LeaseSeconds=1',
+    'ExecutionRuntime:LeaseSeconds=10',
     'Server:ExecutionRateLimit:PermitLimit=1000000',
   ];
   const child = spawn(process.execPath, ['functions/embedded.ts', ...settings.map((each) => `--${each}`)], {

@@ -91,6 +91,15 @@ const jobs: Readonly<Record<string, Job>> = {
       }),
     seen: query,
   },
+  'imports no record into a new collection': {
+    handler: records.IMPORT_HANDLER,
+    given: 'nothing',
+    ask: (name) =>
+      post(`/collections/${name}/import/jobs`, {
+        snapshot: { collection: name, policy: { name }, records: [] },
+      }),
+    seen: query,
+  },
   'replaces a collection': {
     handler: records.IMPORT_HANDLER,
     given: 'a collection with a record',
@@ -181,7 +190,7 @@ describe.each(Object.entries(jobs))('a job that %s', (_, job) => {
   test('has changed nothing where it is cancelled before it decides', async () => {
     const { run, earlier, now } = await cancelledAt('before', job);
     expect(run).toMatchObject({ status: 'cancelled', failureClass: 'cancelled' });
-    if (job.handler !== GRAPH_HANDLERS.import) expect(now).toEqual(earlier);
+    expect(now).toEqual(earlier);
   });
 
   test('has succeeded where it is cancelled afterwards', async () => {

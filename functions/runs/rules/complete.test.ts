@@ -135,3 +135,9 @@ describe('the same completion again', () => {
 test('a run that ends tells so once', () => {
   expect(typesOf(completeRun(runningRun(), proof, done, NOW))).toEqual(['run.completed']);
 });
+
+test('a decided run ends as its holder says, whatever an earlier release wrote into it', () => {
+  const run = runningRun({ decided: true, cancellationRequested: true });
+  const change = completeRun(run, proof, { status: 'succeeded', failureClass: null, error: null }, NOW);
+  expect(change?.run.status).toBe('succeeded');
+});

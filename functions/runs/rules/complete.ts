@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kernel/canonical-json.ts';
-import type { Change, Run, StoredValue } from '../run.ts';
+import { type Change, isBeingCancelled, type Run, type StoredValue } from '../run.ts';
 import { cancelledResult, type Ending, ended, endedLease, givenBack } from './due.ts';
 import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
 
@@ -41,7 +41,7 @@ function closeAttempt(run: Run, completion: Completion, now: number): Change {
     result: result ?? run.result,
     statusDetails: statusDetails ?? run.statusDetails,
   };
-  if (run.cancellationRequested && completion.status !== 'timed_out') {
+  if (isBeingCancelled(run) && completion.status !== 'timed_out') {
     return ended(released, cancelledResult, now);
   }
   return mayRetry(released, completion)
@@ -50,7 +50,7 @@ function closeAttempt(run: Run, completion: Completion, now: number): Change {
 }
 
 function mayRetry(run: Run, { status, failureClass }: Ending): boolean {
-  if ((status !== 'failed' && status !== 'timed_out') || run.cancellationRequested) return false;
+  if ((status !== 'failed' && status !== 'timed_out') || isBeingCancelled(run)) return false;
   return run.failures < run.retryPolicy.maxAttempts && !notRetried.has(failureClass ?? '');
 }
 

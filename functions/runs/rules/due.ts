@@ -1,4 +1,11 @@
-import type { Change, EndedLease, Run, TraceDraft, WaitOutcome } from '../run.ts';
+import {
+  type Change,
+  type EndedLease,
+  isBeingCancelled,
+  type Run,
+  type TraceDraft,
+  type WaitOutcome,
+} from '../run.ts';
 import { withoutAnswers } from './answered.ts';
 import { momentIn } from './moment.ts';
 
@@ -79,7 +86,7 @@ export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOpt
     leaseExpirations: run.leaseExpirations + 1,
     currentStep: null,
   };
-  if (run.cancellationRequested) return ended(lost, cancelledResult, now, [expired]);
+  if (isBeingCancelled(run)) return ended(lost, cancelledResult, now, [expired]);
   if (lost.leaseExpirations >= leaseExpirationsMax) {
     const error = `The leases of ${lost.leaseExpirations} attempts ran out`;
     return ended(lost, { status: 'failed', failureClass: 'lease_expired', error }, now, [expired]);

@@ -1,4 +1,4 @@
-import type { Change, Run, TraceDraft } from '../run.ts';
+import { type Change, isBeingCancelled, type Run, type TraceDraft } from '../run.ts';
 import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
 import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
 
@@ -20,6 +20,6 @@ export function releaseRun(run: Run | undefined, proof: LeaseProof, now: number)
     endedLease: endedLease(held, 'released'),
     currentStep: null,
   };
-  if (held.cancellationRequested) return ended(released, cancelledResult, now, [returned]);
+  if (isBeingCancelled(held)) return ended(released, cancelledResult, now, [returned]);
   return { run: { ...released, status: 'queued' }, events: [returned] };
 }

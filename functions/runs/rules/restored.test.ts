@@ -69,6 +69,12 @@ describe('a run whose records are removed', () => {
     expect(endForRemoval(ended(runningRun(), failure, NOW).run, LATER)).toBeNull();
   });
 
+  test('has failed where its job had decided and waits for another attempt, and is taken from its holder', () => {
+    for (const run of [queuedRun({ decided: true }), parkedRun({}, { decided: true })])
+      expect(endForRemoval(run, LATER)?.run).toMatchObject({ status: 'failed', failureClass: 'cancelled' });
+    expect(endForRemoval(runningRun({ decided: true }), LATER)?.run.status).toBe('cancelled');
+  });
+
   test('has one request to stop in its history', () => {
     const change = endForRemoval(runningRun({ cancellationRequested: true }), LATER);
     expect(change?.events.map(({ type }) => type)).toEqual(['run.completed']);

@@ -1,4 +1,4 @@
-import { type Change, isTerminal, type Run, type TraceDraft } from '../run.ts';
+import { type Change, isBeingCancelled, isTerminal, type Run, type TraceDraft } from '../run.ts';
 import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
 
 /**
@@ -24,6 +24,6 @@ export function restoredRun(run: Run, now: number): Change {
     endedLease: endedLease(run, 'released'),
     currentStep: null,
   };
-  if (run.cancellationRequested) return ended(released, cancelledResult, now, [returned]);
+  if (isBeingCancelled(run)) return ended(released, cancelledResult, now, [returned]);
   return { run: { ...released, status: 'queued', queuedAt: null }, events: [returned] };
 }

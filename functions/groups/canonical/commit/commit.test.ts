@@ -183,3 +183,24 @@ describe('the receipt', () => {
     }
   });
 });
+
+test('a commit after the clock was set back has one moment: the last one of its documents', () => {
+  const stored = written(planOf());
+  const request = {
+    idempotencyKey: 'later',
+    mutations: [{ document: document('a') }],
+    outbox: [{ topic: 't', key: 'k', payload: 1 }],
+  };
+  const plan = planCommit(readCommitRequest('t', { tenantId: 't', ...request }), NOW - 3_600_000);
+  const heads = written(plan, ...stored.filter(({ key }) => key.id === documentKey('claim', 'a').id)).map(
+    ({ head }) => head,
+  );
+  const moments = heads.flatMap((head) => [
+    head['committedAtUtc'],
+    head['updatedAtUtc'],
+    head['createdAtUtc'],
+  ]);
+  expect(new Set(moments.filter((moment) => moment !== undefined))).toEqual(
+    new Set([new Date(NOW).toISOString()]),
+  );
+});

@@ -3,7 +3,7 @@ import type {
   CanonicalTransactionResult,
 } from '../../../../contracts/generated/models.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
-import { formatUtc } from '../../../kernel/timestamp.ts';
+import { formatUtc, laterUtc } from '../../../kernel/timestamp.ts';
 import {
   type Decision,
   type Found,
@@ -88,12 +88,13 @@ export function commitKeys(plan: CommitPlan): TransactRequest {
  * Throws `idempotency_conflict`, `precondition_failed`, `document_missing`, `fence_conflict`, `fence_not_owned` or
  * `outbox_event_exists`; then nothing is written and the key stays free.
  */
-export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOutcome> {
-  const receipt = found.get(commitKey(plan.request.idempotencyKey));
+export function decideCommit(made: CommitPlan, found: Found): Decision<CommitOutcome> {
+  const receipt = found.get(commitKey(made.request.idempotencyKey));
   if (receipt !== undefined) {
-    checkReceipt(receipt, plan);
+    checkReceipt(receipt, made);
     return { writes: [], result: { answeredFromReceipt: true } };
   }
+  const plan = afterLast(made, found);
   const documents = decideDocuments(plan, found);
   const fences = decideFences(plan, found);
   const events = decideEvents(plan, found);
@@ -114,6 +115,21 @@ export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOut
   ];
   const grows = !onlyRemoves(plan.request) && 'request';
   return { writes, result: { answeredFromReceipt: false, result }, grows };
+}
+
+/** A commit has one moment, and the moments of its documents never go back: where the clock was set back, the last one of them counts. */
+function afterLast(plan: CommitPlan, found: Found): CommitPlan {
+  let committedAtUtc = plan.committedAtUtc;
+  for (const { documentType, id } of plan.request.mutations) {
+    const updatedAt = found.get(documentKey(documentType, id))?.head.updatedAtUtc;
+    if (typeof updatedAt === 'string') committedAtUtc = laterUtc(updatedAt, committedAtUtc);
+  }
+  if (committedAtUtc === plan.committedAtUtc) return plan;
+  const events = plan.events.map(({ event, body }) => ({
+    event: { ...event, createdAtUtc: committedAtUtc },
+    body,
+  }));
+  return { ...plan, committedAtUtc, events };
 }
 
 /** What a removal leaves behind, its receipt and its revision, may go beyond what the tenant may store. */

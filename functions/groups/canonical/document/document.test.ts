@@ -23,7 +23,6 @@ const live: DocumentState = {
   deleted: false,
   schemaVersion: 'v1',
   createdAtUtc: BEFORE,
-  updatedAtUtc: BEFORE,
 };
 const tombstone: DocumentState = { ...live, deleted: true };
 
@@ -34,7 +33,6 @@ function head(more: object = {}) {
     revision: 3,
     deleted: false,
     createdAtUtc: BEFORE,
-    updatedAtUtc: BEFORE,
     ...more,
   };
 }

@@ -2,7 +2,6 @@ import type { CanonicalDocument } from '../../../../contracts/generated/models.t
 import { CanonicalText, canonicalJson, type JsonObject } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
-import { laterUtc } from '../../../kernel/timestamp.ts';
 import { type RecordData, StoreError } from '../../../store/port.ts';
 import type { Mutation, Precondition } from '../commit/mutation-request.ts';
 import { documentKey } from '../records.ts';
@@ -13,7 +12,6 @@ export interface DocumentState {
   readonly deleted: boolean;
   readonly schemaVersion: string;
   readonly createdAtUtc: string;
-  readonly updatedAtUtc: string;
 }
 
 /** A document as a mutation leaves it. */
@@ -38,7 +36,6 @@ export function documentState(
     deleted: head.deleted === true,
     schemaVersion: String(head.schemaVersion),
     createdAtUtc: String(head.createdAtUtc),
-    updatedAtUtc: String(head.updatedAtUtc),
   };
 }
 
@@ -98,7 +95,7 @@ export function applyMutation(
     etag: etagOf(revision),
     deleted: upsert === null,
     createdAtUtc: current?.createdAtUtc ?? nowUtc,
-    updatedAtUtc: laterUtc(current?.updatedAtUtc, nowUtc),
+    updatedAtUtc: nowUtc,
   };
   const { documentType, id, schemaVersion, deleted, createdAtUtc, updatedAtUtc } = document;
   return {

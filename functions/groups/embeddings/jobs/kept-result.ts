@@ -51,8 +51,8 @@ async function wholeResult({ runtime }: Jobs, run: Run, result: Json): Promise<E
   const keys = Array.from({ length: parts }, (_, part) => partKey(part));
   const items: EmbeddingItem[] = [];
   for (const part of await findCheckpoints(runtime, run.id, keys)) {
-    // The run is removed together with its checkpoints.
-    if (part === null) throw new StoreError('corrupt', 'a job has lost a part of its result');
+    // The run is removed together with its checkpoints: the next read finds neither.
+    if (part === null) throw new StoreError('contention', 'the job was removed while its result was read');
     items.push(...unpackItems(part.content as unknown as PackedItems, items.length));
   }
   return { ...facts, items };

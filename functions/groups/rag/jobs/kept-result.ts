@@ -107,9 +107,9 @@ async function wholeResult(
   const keys = Array.from({ length: result['parts'] }, (_, part) => partKey(part));
   const found: Buffer[] = [];
   for (const part of await findCheckpoints(runtime, run.id, keys)) {
-    // The run is removed together with its checkpoints.
+    // The run is removed together with its checkpoints: the next read finds neither.
     if (typeof part?.content !== 'string')
-      throw new StoreError('corrupt', 'a job has lost a part of its result');
+      throw new StoreError('contention', 'the job was removed while its result was read');
     found.push(Buffer.from(part.content, 'base64'));
   }
   return parseJson(Buffer.concat(found).toString('utf8')) as Json;

@@ -77,8 +77,8 @@ async function keptCases(
   const cases: CaseResult[] = [];
   for (let at = 0; at < count; at += READ_CASES)
     for (const found of await findCheckpoints(runtime, runId, keys.slice(at, at + READ_CASES))) {
-      // The run is removed together with its checkpoints.
-      if (found === null) throw new StoreError('corrupt', 'a job has lost a case of its report');
+      // The run is removed together with its checkpoints: the next read finds neither.
+      if (found === null) throw new StoreError('contention', 'the job was removed while its report was read');
       cases.push(valueOfOrdered<CaseResult>(found.content));
     }
   return cases;
