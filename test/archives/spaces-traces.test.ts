@@ -22,7 +22,7 @@ test('an archive of a space leaves its traces out, and a restore removes those o
   await restoreSpace(store, objects, SPACE, { replace: true });
   expect(await listTraces(own.parts, SPACE, { operation: null, limit: 10 })).toEqual({
     traces: [],
-    isCut: false,
+    leftOut: null,
   });
   expect(await summarizeTraces(own.parts, SPACE, null)).toMatchObject({ totalCount: 0, operations: [] });
   expect(await getTrace(other.parts, other.space, kept)).not.toBeNull();
