@@ -116,6 +116,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     usesReadyRuns: role === 'service',
     blobs: processBlobsOf(parts),
     log,
+    saw: parts.damage.saw,
     options: optionsOf(settings),
     settlesDueRuns: () => started,
     handlers,

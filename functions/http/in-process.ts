@@ -88,6 +88,7 @@ export function createCall(options: CallOptions): CallOperation {
   };
   return (...given) =>
     call(...given).catch((error: unknown) => {
+      options.sawFailure?.(error);
       throw serviceErrorOf(error);
     });
 }

@@ -35,6 +35,8 @@ export interface CallOptions {
   readonly validators: Readonly<Record<string, () => Promise<GroupValidators>>>;
   readonly world: Pick<World, 'clock' | 'random' | 'timers' | 'turns'>;
   readonly authorizer: Authorizer;
+  /** Looks at each failure of a call. */
+  readonly sawFailure?: (error: unknown) => void;
   /** Checks every answer against its model: for tests and Development. */
   readonly validateResponses?: boolean;
 }
@@ -65,8 +67,6 @@ export interface ChainOptions extends CallOptions {
   readonly messageBytesMax?: number | null;
   /** The memory that bodies and answers under way may hold; without it there is no bound. */
   readonly bytesInFlight?: BytesInFlightLimits;
-  /** Looks at each failure of a request. */
-  readonly sawFailure?: (error: unknown) => void;
   /** Without it no request waits for another, and none is refused for the load. */
   readonly overload?: OverloadOptions;
 }

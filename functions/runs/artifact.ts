@@ -155,6 +155,7 @@ export async function dropArtifact({ blobs: open }: Runtime, { record }: Prepare
 const STORE_FAILURES: Readonly<Partial<Record<BlobFailure, StoreFailure>>> = {
   full: 'full',
   unavailable: 'unavailable',
+  corrupt: 'corrupt',
 };
 
 /** Callers know one store: where its bytes lie makes no difference to a full disk. */

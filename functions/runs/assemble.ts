@@ -35,6 +35,8 @@ export interface RunParts {
   readonly usesReadyRuns: boolean;
   readonly blobs: (() => Promise<BlobStore>) | null;
   readonly log: Log;
+  /** Looks at the failures of handlers and of upkeep. */
+  readonly saw?: (error: unknown) => void;
   readonly options: RuntimeOptions;
   /** Whether this process settles due runs by itself. */
   readonly settlesDueRuns: () => boolean;
@@ -69,6 +71,7 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     ready: parts.usesReadyRuns ? local : null,
     blobs: parts.blobs,
     log: parts.log,
+    ...(parts.saw && { saw: parts.saw }),
     options: parts.options,
     watch: new RunWatch(world),
     queuedWatch: new RunWatch(world, leasePlaces),

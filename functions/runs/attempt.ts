@@ -55,6 +55,7 @@ export async function attemptRun(parts: AttemptParts, run: Run, execution: Execu
     await completeAttempt(runtime, execution, outcome);
     return true;
   } catch (error) {
+    runtime.saw?.(error);
     // The lease was lost or the store failed: the next holder, or the lease's expiry, continues the run.
     runtime.log({
       severity: isLeaseRefusal(error) ? 'WARNING' : 'ERROR',
@@ -121,6 +122,7 @@ function outcomeOfError(
   { held, isOver, cancelledAt, abort }: Execution,
   error: unknown,
 ): Outcome | 'parked' | null {
+  runtime.saw?.(error);
   if (isSuspension(error)) return 'parked';
   if (isOver) return null;
   if (isUnhandledRejection(error) && cancelledAt === null)

@@ -4,7 +4,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
 import type { RecordData } from '../store/port.ts';
-import { artifactBlobKey, readArtifact, type StoredArtifact } from './artifact.ts';
+import { artifactBlobKey, asStoreError, readArtifact, type StoredArtifact } from './artifact.ts';
 import { ARTIFACTS, artifactKey } from './records.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -85,7 +85,9 @@ async function withBytes(
   for (const text of [true, false]) {
     const key = artifactBlobKey(artifact.runId, artifact.id, text);
     if (blobs.uriOf(key) !== artifact.uri) continue;
-    const blob = await blobs.get(key, limits.executionArtifactBytesMax);
+    const blob = await blobs.get(key, limits.executionArtifactBytesMax).catch((error: unknown) => {
+      throw asStoreError(error);
+    });
     if (blob === null) throw new ServiceError('not_found', 'The bytes of this artifact are gone');
     const material = Buffer.from(blob.bytes).toString('utf8');
     return text ? { ...artifact, text: material } : { ...artifact, content: parseJson(material) as Json };

@@ -71,6 +71,8 @@ export interface Runtime {
   /** Blob store for large artifacts; `null` if the deployment refuses them. */
   readonly blobs: (() => Promise<BlobStore>) | null;
   readonly log: Log;
+  /** Looks at the failures of handlers and of upkeep. */
+  readonly saw?: (error: unknown) => void;
   readonly options: RuntimeOptions;
   readonly watch: RunWatch;
   /** Wakes the calls that wait for one run to be queued. */

@@ -1,3 +1,4 @@
+import { legible } from '../kernel/legible.ts';
 import type { Log } from '../kernel/log.ts';
 import { type RecordStore, StoreError } from './port.ts';
 
@@ -17,11 +18,12 @@ export class DamageLog {
 
   /** Looks at a failure of a read, a write or of upkeep. */
   readonly saw = (error: unknown): void => {
-    if (this.#met !== null || !(error instanceof StoreError) || error.failure !== 'corrupt') return;
-    this.#met = error.message;
+    const met = this.#met === null && legible(() => isDamage(error), false);
+    if (!met) return;
+    this.#met = (error as StoreError).message;
     const message =
       'stored data is damaged: the service is not ready until it was looked at and started anew';
-    this.#log({ severity: 'ERROR', message, failure: error.message });
+    this.#log({ severity: 'ERROR', message, failure: this.#met });
   };
 
   /** The same store, which tells of its failures. */
@@ -38,7 +40,24 @@ export class DamageLog {
     store.transact = (...given) => seen(transact(...given));
     store.snapshot = (...given) => seen(snapshot(...given));
     store.claim = (...given) => seen(claim(...given));
+    const due = store.due.bind(store);
+    const scan = store.scan.bind(store);
+    store.due = (...given) => seen(due(...given));
+    store.scan = (...given) => seenAll(scan(...given), saw);
     store.query = (...given: readonly unknown[]) => seen(query(...given));
     return store;
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof StoreError && error.failure === 'corrupt';
+}
+
+async function* seenAll<T>(pages: AsyncIterable<T>, saw: (error: unknown) => void): AsyncGenerator<T> {
+  try {
+    yield* pages;
+  } catch (error) {
+    saw(error);
+    throw error;
   }
 }

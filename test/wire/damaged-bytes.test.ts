@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PayloadPieces } from '../../functions/collections/payload-pieces.ts';
 import type { RecordData, RecordStore } from '../../functions/store/port.ts';
@@ -116,4 +118,28 @@ test('the service is not ready once it has met damage', async () => {
   expect(report.ready).toBe(false);
   expect(report.checks).toContainEqual(expect.objectContaining({ id: 'storage.damage', status: 'failed' }));
   expect(service.lines.filter((line) => line.includes('stored data is damaged'))).toHaveLength(1);
+});
+
+test('a job that meets damage is seen too', async () => {
+  const own = await startService();
+  try {
+    const path = '/collections/c/records/batch/jobs';
+    const records = [{ id: 'a', partitionKey: 'p', content: { text: 'bytes '.repeat(20_000) } }];
+    const admitted = await own.call({ method: 'POST', path, body: { records } });
+    expect(admitted.status, admitted.body).toBe(202);
+    const files = readdirSync(own.folder, { recursive: true, withFileTypes: true });
+    const [staged] = files.filter((file) => file.isFile() && file.parentPath.includes('staged-payloads'));
+    const name = join(staged?.parentPath ?? '', staged?.name ?? '');
+    writeFileSync(name, readFileSync(name, 'latin1').replace('bytes', 'cytes'), 'latin1');
+    await own.start();
+    const { id } = admitted.json<{ id: string }>();
+    const run = (await own.ended({ method: 'GET', path: `/execution/runs/${id}` })).json<{
+      status: string;
+    }>();
+    expect(run.status).toBe('failed');
+    const readiness = await own.call({ method: 'GET', path: '/readiness' });
+    expect(readiness.json<{ ready: boolean }>().ready).toBe(false);
+  } finally {
+    await own.close();
+  }
 });

@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime.ts';
 /** Further upkeep of the service. Each call is bounded, and stops early where `isOver` says so; it returns what it did. */
 export type Upkeep = (isOver: () => boolean) => Promise<Readonly<Record<string, number>>>;
 
-type UpkeepRuntime = Pick<Runtime, 'world' | 'log'>;
+type UpkeepRuntime = Pick<Runtime, 'world' | 'log' | 'saw'>;
 
 /** Upkeep has a budget of its own, so that a long prune never keeps it from going on. */
 export const UPKEEP_BUDGET_MS = 15_000;
@@ -54,7 +54,7 @@ export class AutomaticUpkeep {
 
 /** Runs each upkeep in turn. One that fails is logged, and keeps no other from its work. */
 export async function runUpkeep(
-  { world, log }: UpkeepRuntime,
+  { world, log, saw }: UpkeepRuntime,
   upkeep: readonly Upkeep[],
   isStopping: () => boolean = () => false,
 ): Promise<Readonly<Record<string, number>>> {
@@ -64,6 +64,7 @@ export async function runUpkeep(
     try {
       Object.assign(counts, await each(() => isStopping() || world.clock.now() >= deadline));
     } catch (error) {
+      saw?.(error);
       log({ severity: 'WARNING', message: 'Upkeep of a group failed', failure: describeFailure(error) });
     }
   }
