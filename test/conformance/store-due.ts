@@ -60,6 +60,29 @@ export const dueChecks: Readonly<Record<string, (store: RecordStore) => Promise<
     expect(await namesOf(store, scope, { now: null, limit: 1 })).toEqual(['soon', 'late']);
   },
 
+  'knows moments before 1970, which libraries of some languages send for none': async (store) => {
+    const scope = randomScope();
+    const year1 = Date.UTC(2001, 0, 1) - 63_113_904_000_000;
+    const due = [
+      event('zero', 0),
+      event('year1', year1),
+      event('last', -1),
+      event('first', -2),
+      event('one', 1),
+    ];
+    await put(store, scope, ...due);
+    const all = await dueAll(store, scope, { now, limit: 2 });
+    expect(all.map(({ due: at }) => at)).toEqual([year1, -2, -1, 0, 1]);
+    expect(await namesOf(store, scope, { now: -2, limit: 5 })).toEqual(['year1', 'first']);
+    const lease = { now: -1, limit: 4 };
+    const won = await store.claim(scope, events, lease, ({ key, head }) => ({
+      put: { key, head, due: -5 },
+      result: key.id,
+    }));
+    expect(won).toHaveLength(3);
+    expect(await namesOf(store, scope, { now: null, limit: 9 })).toHaveLength(5);
+  },
+
   'shows body and listing, and leaves every record as it was': async (store) => {
     const scope = randomScope();
     const record = event('a', now - 1);

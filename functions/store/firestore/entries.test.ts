@@ -93,7 +93,10 @@ describe('order entries', () => {
 
 describe('due entries', () => {
   const key = { collection: 'events', id: 'f'.repeat(32) };
-  const times = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+  const times = fc.oneof(
+    fc.integer({ min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }),
+    fc.integer({ min: -3, max: 3 }),
+  );
 
   test('sort by time, then listing id, and lie below the bound from their time on', () => {
     fc.assert(
@@ -111,7 +114,7 @@ describe('due entries', () => {
   });
 
   test('a time that is none is refused', () => {
-    for (const due of [-1, 0.5, Number.NaN, Number.MAX_SAFE_INTEGER + 1]) {
+    for (const due of [0.5, Number.NaN, Number.MAX_SAFE_INTEGER + 1]) {
       expect(() => dueEntry(due, 'a', key)).toThrow(TypeError);
     }
   });

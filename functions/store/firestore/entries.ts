@@ -72,14 +72,17 @@ export function dueBound(now: number): string {
 }
 
 export function dueTime(entry: string): number {
-  return Number(entry.slice(0, entry.indexOf('\0')));
+  const time = entry.slice(0, entry.indexOf('\0'));
+  return time.startsWith('-') ? Number(time.slice(1)) - Number.MAX_SAFE_INTEGER : Number(time);
 }
 
 function paddedTime(milliseconds: number): string {
-  if (!Number.isSafeInteger(milliseconds) || milliseconds < 0) {
+  if (!Number.isSafeInteger(milliseconds))
     throw new TypeError('due is a whole number of milliseconds since 1970');
-  }
-  return String(milliseconds).padStart(16, '0');
+  // A hyphen sorts before all digits, and later moments before 1970 behind earlier ones.
+  const isBefore = milliseconds < 0;
+  const digits = String(isBefore ? milliseconds + Number.MAX_SAFE_INTEGER : milliseconds).padStart(16, '0');
+  return isBefore ? `-${digits}` : digits;
 }
 
 /** One way to walk a list in its order; the bounds are half open. */
