@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { legible } from '../kernel/legible.ts';
 import { describeFailure, type Log } from '../kernel/log.ts';
 import type { Timers } from '../kernel/world.ts';
@@ -51,6 +52,8 @@ export class HandlerScope {
   async call<T>(handler: () => T | Promise<T>): Promise<T> {
     try {
       const result = await Promise.race([scopes.run(this, handler), this.#overdue.promise]);
+      // Node reports what a handler has left at its very end once the microtasks of the turn are over.
+      await nextTurn();
       if (this.#fault !== null) throw this.#fault;
       return result;
     } catch (error) {

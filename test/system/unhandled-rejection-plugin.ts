@@ -42,6 +42,14 @@ export default definePlugin({
       },
     },
     {
+      handlerId: 'p.last',
+      async run() {
+        await Promise.resolve();
+        void Promise.reject(fault());
+        return 'done';
+      },
+    },
+    {
       handlerId: 'p.late',
       run(context) {
         // Its signal is aborted when the attempt is over.

@@ -98,6 +98,10 @@ test('the policy of the run decides about a retry', async () => {
   expect(await executed('p.again')).toMatchObject({ status: 'succeeded', attempt: 2, result: 'done' });
 });
 
+test('a rejection at the very end of a handler fails its run', async () => {
+  expect(await executed('p.last')).toMatchObject({ status: 'failed', failureClass: 'unhandled_rejection' });
+});
+
 test('a rejection after the end of the run is logged alone', async () => {
   const run = await executed('p.late');
   expect(run).toMatchObject({ status: 'succeeded', result: 'done' });
