@@ -113,7 +113,11 @@ function blobKey(reference: string): string {
   return `staged-payloads/${reference}.json`;
 }
 
-const FAILURES: Readonly<Record<string, StoreFailure>> = { full: 'full', unavailable: 'unavailable', corrupt: 'corrupt' };
+const FAILURES: Readonly<Record<string, StoreFailure>> = {
+  full: 'full',
+  unavailable: 'unavailable',
+  corrupt: 'corrupt',
+};
 
 /** Callers know one store: where its bytes lie makes no difference to a full disk. */
 function asStoreError(error: unknown): never {

@@ -7,7 +7,7 @@ import { executableJobs, registerJobs } from '../jobs/built-in.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { describeFailure, type Log } from '../kernel/log.ts';
 import { nodeOf } from '../kernel/ordered-id.ts';
-import type { Timers } from '../kernel/world.ts';
+import type { Clock, Timers } from '../kernel/world.ts';
 import { release } from '../release.ts';
 import { assembleRuns } from '../runs/assemble.ts';
 import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
@@ -98,7 +98,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const plugins = await loadPlugins(settings, world.timers);
   registerAll(registry, plugins, settings);
   registered('the service', () => registerJobs(registry, jobs, release.version));
-  const handlers = executesHandlers(role, cloud) ? executableHandlers(plugins, jobs) : [];
+  const handlers = executesHandlers(role, cloud) ? executableHandlers(plugins, jobs, world.clock) : [];
   // Take the process lock before any run can be leased under this name.
   const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.length > 0);
   const workerId = settings.execution.workerId ?? presence.name;
@@ -161,8 +161,8 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   };
 }
 
-function executableHandlers(plugins: readonly Plugin[], jobs: readonly JobPlugin[]) {
-  return [...plugins.flatMap((plugin) => plugin.handlers), ...executableJobs(jobs)];
+function executableHandlers(plugins: readonly Plugin[], jobs: readonly JobPlugin[], clock: Clock) {
+  return [...plugins.flatMap((plugin) => plugin.handlers), ...executableJobs(jobs, clock)];
 }
 
 function maintenanceOf(

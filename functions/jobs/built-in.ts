@@ -1,9 +1,14 @@
 import { refusalWords, ServiceError } from '../kernel/errors.ts';
 import { legible } from '../kernel/legible.ts';
+import type { Clock } from '../kernel/world.ts';
 import { describeHandler, type HandlerRegistry } from '../runs/handler-registry.ts';
 import { isLeaseRefusal } from '../runs/outcome.ts';
 import { type PluginHandler, type RunContext, RunFailure } from '../runs/plugin.ts';
+import { StoreError } from '../store/port.ts';
 import type { JobHandler, JobPlugin } from './job-plugin.ts';
+
+const ROOM_TIMER = 'svc.room';
+const ROOM_MS = 60_000;
 
 /** Registers the handlers of the service. `version` is the release of the service, since they are part of it. */
 export function registerJobs(
@@ -17,21 +22,38 @@ export function registerJobs(
 }
 
 /** The handlers as the engine executes them. */
-export function executableJobs(plugins: readonly JobPlugin[]): readonly PluginHandler[] {
+export function executableJobs(plugins: readonly JobPlugin[], clock: Clock): readonly PluginHandler[] {
   return plugins.flatMap(({ handlers }) =>
-    handlers.map((handler) => ({ ...handler, run: (context: RunContext) => execute(handler, context) })),
+    handlers.map((handler) => ({
+      ...handler,
+      run: (context: RunContext) => execute(clock, handler, context),
+    })),
   );
 }
 
-async function execute(handler: JobHandler, context: RunContext) {
+async function execute(clock: Clock, handler: JobHandler, context: RunContext) {
   const { job, handlerId, scope } = context;
   // A run that a caller started under this id before the service had such a handler.
   if (job === undefined) throw new RunFailure('handler_missing', 'No handler is registered under this id');
   try {
     await handler.judge({ handlerId, scope, caller: job.caller, space: job.space, subject: job.subject });
-    return await handler.run({ ...context, job });
+    return await inRoom(clock, context, () => handler.run({ ...context, job }));
   } catch (error) {
     throw legible(() => jobFailure(error), error);
+  }
+}
+
+/** Where the disk has no room, the job waits for it and goes on: others make room, as those that delete. */
+async function inRoom<R>(clock: Clock, { waitForTimer }: RunContext, work: () => Promise<R>): Promise<R> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const isFull = legible(() => error instanceof StoreError && error.failure === 'full', false);
+      if (!isFull) throw error;
+      // The end of an earlier wait is answered at once; the next call then waits.
+      await waitForTimer(ROOM_TIMER, new Date(clock.now() + ROOM_MS));
+    }
   }
 }
 

@@ -15,6 +15,8 @@ export interface ChangeRequest {
   readonly now: number;
   /** Whether the decision will probably end the run. Then the first try reads the counter of active runs. */
   readonly mayEnd?: boolean;
+  /** Whether a full disk lets the call through: it writes little, and the run cannot come to its end without it. */
+  readonly frees?: boolean;
   /** Whether this call may move an older part of the trace to a record of its own. */
   readonly mayMoveTrace?: boolean;
   /** Whether the call adds data at the wish of a caller, so that the bytes of the owner bound it. A job has been admitted whole. */
@@ -85,7 +87,7 @@ async function transition<R>(
   const store = await runtime.store();
   return store.transact<Transition<R>>(
     runtime.scope,
-    { gate: key, keys, frees: request.mayEnd === true },
+    { gate: key, keys, frees: request.mayEnd === true || request.frees === true },
     (found) => {
       const record = found.get(key);
       const before = record === undefined ? undefined : readRun(record, runId);

@@ -10,6 +10,9 @@ import { activeLease } from './rules/lease.ts';
 import { momentIn } from './rules/moment.ts';
 import type { Runtime } from './runtime.ts';
 
+/** What a job may keep on a full disk: how far it got, not what it found. */
+const SMALL_LENGTH = 1_024;
+
 export interface CheckpointWrite {
   readonly key: string;
   readonly content: Json;
@@ -29,20 +32,23 @@ export interface Checkpoint extends CheckpointWrite {
 export async function checkpoint(
   runtime: Runtime,
   held: Held,
-  { key, content, metadata }: CheckpointWrite,
+  { key, content, metadata, isOfJob = false }: CheckpointWrite & { readonly isOfJob?: boolean },
   now: number,
   write: WriteName | null = null,
 ): Promise<Checkpoint> {
   const { runId } = held;
   const contentHash = sha256(canonicalJson(content));
   const recordKey = checkpointKey(runId, key);
+  const body = JSON.stringify({ content, metadata });
+  // A job that removes much is how a disk gets room again.
+  const frees = isOfJob && body.length <= SMALL_LENGTH;
   const recordOf = (at: number): RecordData => ({
     key: recordKey,
     head: { runId, key, contentHash, updatedAt: at },
-    body: JSON.stringify({ content, metadata }),
+    body,
     listing: { group: runId, id: key, hidden: false, indexes: {} },
   });
-  const request = { runId, now, mayMoveTrace: true, grows: true, keys: [{ key: recordKey }] };
+  const request = { runId, now, mayMoveTrace: true, grows: true, frees, keys: [{ key: recordKey }] };
   const { result: updatedAt } = await changeRun(runtime, request, (before, found, at) => {
     const { workerId } = activeLease(before, held, at);
     const answer = answerTo(present(before), write);

@@ -132,7 +132,7 @@ async function attempt(
   if (sharing?.holderId != null && sharing.holderId !== runId) {
     keys.push({ key: runKey(sharing.holderId), view: 'body' });
   }
-  const request = { runId, now, keys, mayMoveTrace: true };
+  const request = { runId, now, keys, mayMoveTrace: true, frees: true };
   let isLeased = false;
   const change = async () => {
     const changed = await changeRun(runtime, request, (before, found, at) =>

@@ -96,7 +96,8 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
       ),
     async writeCheckpoint(key, content, metadata = {}) {
       if (run.job !== undefined) await runtime.world.turns.pause(run.job.space);
-      return checkpoint(runtime, held, checkCheckpoint({ key, content: plain(content), metadata }), now());
+      const write = checkCheckpoint({ key, content: plain(content), metadata });
+      return checkpoint(runtime, held, { ...write, isOfJob: run.job !== undefined }, now());
     },
     readCheckpoint: async (key) => readCheckpoint(runtime, held, checkName(key, '/key'), now()),
     acquireLease: async (name, ttlSeconds, metadata = {}) =>

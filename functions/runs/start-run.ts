@@ -202,7 +202,7 @@ async function write(
   const store = await runtime.store();
   const gate = reservation ?? runKey(id);
   const owner = ownerOfRun(request);
-  return store.transact<Outcome>(runtime.scope, { gate, keys }, (found) => {
+  return store.transact<Outcome>(runtime.scope, { gate, keys, frees: request.frees === true }, (found) => {
     const taken = reservation === null ? undefined : found.get(reservation);
     if (taken !== undefined && taken.head.runId !== freedOf) {
       return { writes: [], result: { kind: 'replay', admission: taken.head as unknown as Admission } };

@@ -19,10 +19,13 @@ import {
   valueWrites,
 } from './values.ts';
 
+/** What a wait may carry on a full disk. */
+const SMALL_BYTES = 1_024;
+
 /** What the holder of a lease may do to its run, in process or over the wire. */
 
 export async function heartbeat(runtime: Runtime, held: Held, ttlMs: number, now: number): Promise<Run> {
-  const { run } = await changeRun(runtime, { runId: held.runId, now }, (before, _, at) => ({
+  const { run } = await changeRun(runtime, { runId: held.runId, now, frees: true }, (before, _, at) => ({
     change: { run: renewLease(present(before), held, ttlMs, at), events: [] },
     leaseOnly: true,
     result: null,
@@ -50,7 +53,7 @@ export async function report(
 
 /** Answers whether the holder may go on: `false` where the run's cancellation was requested before. */
 export async function decide(runtime: Runtime, held: Held, now: number): Promise<boolean> {
-  const { run } = await changeRun(runtime, { runId: held.runId, now }, (before, _, at) => ({
+  const { run } = await changeRun(runtime, { runId: held.runId, now, frees: true }, (before, _, at) => ({
     change: decideRun(before, held, at),
     result: null,
   }));
@@ -121,7 +124,7 @@ export async function wait(
   const full: WaitRequest = { ...request, timerId, payload: value.value };
   const { run, result } = await changeRun(
     runtime,
-    { runId: held.runId, now, keys: valueKeys(value) },
+    { runId: held.runId, now, keys: valueKeys(value), frees: bytes <= SMALL_BYTES },
     (before, _, at) => {
       const { outcome, isRepeat = false, ...change } = waitInRun(before, held, full, at);
       if (isRepeat) return { change: null, result: outcome };

@@ -125,7 +125,7 @@ export class JobsCluster {
       log: () => undefined,
       options: { ...RUN_OPTIONS, ...shape },
       settlesDueRuns: () => true,
-      handlers: executableJobs([plugin]),
+      handlers: executableJobs([plugin], world.clock),
       engine: { workerId: `process-${++this.#started}`, concurrencyMax: 2, leaseMs: LEASE_MS, asks: true },
     });
     const jobs = { runtime, reserve: engine.reserve.bind(engine) };

@@ -90,7 +90,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
   });
   const handlers = [
     ...(given.plugins ?? []).flatMap((plugin) => plugin.handlers),
-    ...executableJobs(given.jobs ?? []),
+    ...executableJobs(given.jobs ?? [], world.clock),
   ];
   const { runtime, engine, settle } = assembleRuns({
     store: () => Promise.resolve(store),

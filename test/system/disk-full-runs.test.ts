@@ -67,19 +67,32 @@ describe.skipIf(skipped)(`runs on a full disk${omitted}`, () => {
       started.push((await runs.start(number))?.body as ExecutionRun);
     }
     const leases = [await runs.lease(), await runs.lease()] as const;
+    const made = await server.ask('POST', '/collections', { name: 'large' });
+    const ended = async ({ id }: ExecutionRun): Promise<string> => {
+      for (;;) {
+        const run = (await server.ask('GET', `/execution/runs/${id}`))?.body as ExecutionRun;
+        if (!['queued', 'running', 'waiting'].includes(run.status)) return run.status;
+      }
+    };
+    expect(await ended(made?.body as ExecutionRun)).toBe('succeeded');
     const filler = new Filler(server, 'full');
     disk.fill(DISK_BYTES / 4);
     await filler.fill(3_000);
 
     expect(await runs.start(9)).toMatchObject(FULL);
     expect(await runs.complete(leases[0])).toMatchObject({ status: 200, body: { status: 'succeeded' } });
-    const leased = new Set(leases.map(({ run }) => run?.id));
+    const late = await runs.lease();
+    expect(late.run?.status).toBe('running');
+    const removed = await server.ask('DELETE', '/collections/large');
+    expect(removed).toMatchObject({ status: 202 });
+    expect(await ended(removed?.body as ExecutionRun)).toBe('succeeded');
+    const leased = new Set([...leases, late].map(({ run }) => run?.id));
     const queued = started.filter(({ id }) => !leased.has(id));
     for (const run of queued) {
       expect(await runs.cancel(run)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
     }
     const pruned = await runs.prune();
-    expect(pruned).toMatchObject({ status: 200, body: { runs: 3 } });
+    expect(pruned).toMatchObject({ status: 200, body: { runs: 4 } });
     expect(await filler.faults()).toEqual([]);
 
     // Others take what was left, and an artifact has no place.

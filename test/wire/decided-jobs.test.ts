@@ -19,9 +19,9 @@ const at = vi.hoisted(() => ({ before: null as Hook | null, after: null as Hook 
 const executable = vi.hoisted(() => new Set<string>());
 vi.mock('../../functions/jobs/built-in.ts', async (original) => {
   const module = await original<{ executableJobs: typeof executableJobs }>();
-  const watched: typeof executableJobs = (plugins) => {
+  const watched: typeof executableJobs = (plugins, clock) => {
     for (const { handlers } of plugins) for (const { handlerId } of handlers) executable.add(handlerId);
-    return module.executableJobs(plugins);
+    return module.executableJobs(plugins, clock);
   };
   return { ...module, executableJobs: watched };
 });

@@ -21,7 +21,7 @@ export interface StartRequest {
   readonly operationId: string;
   /** Present if an operation of the service admits the run as a job. */
   readonly job?: RunJob;
-  /** The run removes data: it starts also where its owner may store nothing more. */
+  /** The run removes data: it starts also where its owner may store nothing more, and on a full disk. */
   readonly frees?: boolean;
 }
 
