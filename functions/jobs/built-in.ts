@@ -44,7 +44,7 @@ async function execute(clock: Clock, handler: JobHandler, context: RunContext) {
 }
 
 /** Where the disk has no room, the job waits for it and goes on: others make room, as those that delete. */
-async function inRoom<R>(clock: Clock, { waitForTimer }: RunContext, work: () => Promise<R>): Promise<R> {
+async function inRoom<R>(clock: Clock, context: RunContext, work: () => Promise<R>): Promise<R> {
   for (;;) {
     try {
       return await work();
@@ -52,7 +52,7 @@ async function inRoom<R>(clock: Clock, { waitForTimer }: RunContext, work: () =>
       const isFull = legible(() => error instanceof StoreError && error.failure === 'full', false);
       if (!isFull) throw error;
       // The end of an earlier wait is answered at once; the next call then waits.
-      await waitForTimer(ROOM_TIMER, new Date(clock.now() + ROOM_MS));
+      await context.waitForTimer(ROOM_TIMER, new Date(clock.now() + ROOM_MS));
     }
   }
 }

@@ -74,13 +74,7 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
     async report(progress) {
       await report(runtime, held, checkReport(progress), now());
     },
-    async decide() {
-      if (run.job === undefined) throw new TypeError('only jobs of the service decide');
-      if (await decide(runtime, held, now())) return;
-      throw new RunFailure('cancelled', 'The run was cancelled before its work was done.', {
-        status: 'cancelled',
-      });
-    },
+    decide: () => decideJob(runtime, run, held, now()),
     async log(message, options = {}) {
       await recordEvent(runtime, held, checkTrace({ type: 'log', message, ...options }), now());
     },
@@ -136,6 +130,14 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
       return waitResult(runtime, run.id, await waitOrSuspend(runtime, attempt, request));
     },
   };
+}
+
+/** Ends the run where its cancellation was requested before. */
+async function decideJob(runtime: Runtime, { job }: Run, held: Held, now: number): Promise<void> {
+  if (job === undefined) throw new TypeError('only jobs of the service decide');
+  if (await decide(runtime, held, now)) return;
+  const message = 'The run was cancelled before its work was done.';
+  throw new RunFailure('cancelled', message, { status: 'cancelled' });
 }
 
 /** A repeat of the named wait gets the outcome that an unanswered one took. */

@@ -126,7 +126,7 @@ async function attempts(service: RunningService) {
     const ask = () => service.call({ method: 'POST', path: `/execution/${what}`, body });
     let answer = await ask();
     // A jump of an hour makes a request that waits for its turn look old: it is refused, and its client asks again.
-    for (let again = 0; answer.status === 503 && again < 20; again += 1) answer = await ask();
+    for (let tries = 0; answer.status === 503 && tries < 20; tries += 1) answer = await ask();
     expect([200, 202, 204, 409], `${what}: ${answer.body}`).toContain(answer.status);
     return answer;
   };

@@ -128,7 +128,7 @@ test('a job that meets damage is seen too', async () => {
     const admitted = await own.call({ method: 'POST', path, body: { records } });
     expect(admitted.status, admitted.body).toBe(202);
     const files = readdirSync(own.folder, { recursive: true, withFileTypes: true });
-    const [staged] = files.filter((file) => file.isFile() && file.parentPath.includes('staged-payloads'));
+    const staged = files.find((file) => file.isFile() && file.parentPath.includes('staged-payloads'));
     const name = join(staged?.parentPath ?? '', staged?.name ?? '');
     writeFileSync(name, readFileSync(name, 'latin1').replace('bytes', 'cytes'), 'latin1');
     await own.start();
