@@ -89,10 +89,7 @@ async function locksOf(settings: Settings): Promise<Locks | null> {
 export async function composeExecution(parts: ExecutionParts): Promise<Execution> {
   const { settings, world, log, role, jobs = [] } = parts;
   let opened: RecordStore | undefined;
-  const store = async () => {
-    opened = await parts.store.get();
-    return opened;
-  };
+  const store = async () => (opened = await parts.store.get());
   const { local, cloud } = await composeQueue(settings, world, () => opened);
   const registry = new HandlerRegistry(cloud === null ? undefined : (id, kind) => cloud.reaches(id, kind));
   const plugins = await loadPlugins(settings, world.timers);
