@@ -17,7 +17,7 @@ export type Judgement = 'held' | 'unmatched' | 'matched';
 export function judgeConditions(etag: string | null, { ifMatch, ifNoneMatch }: Conditions): Judgement {
   if (isGiven(ifMatch) && !isNamed(ifMatch, etag, 'strong')) return 'unmatched';
   if (!isGiven(ifNoneMatch)) return 'held';
-  return isNamed(ifNoneMatch, etag, 'weak') || hasAsterisk(ifNoneMatch, etag) ? 'matched' : 'held';
+  return isNamed(ifNoneMatch, etag, 'weak') ? 'matched' : 'held';
 }
 
 /** Whether a range is wanted of the bytes with this tag (RFC 9110 section 13.1.5). A tag is compared strongly; a date never matches. */
@@ -34,12 +34,10 @@ function isGiven(field: string | null | undefined): field is string {
 function isNamed(field: string, etag: string | null, comparison: 'strong' | 'weak'): boolean {
   if (etag === null) return false;
   if (field.trim() === '*') return true;
-  return tagsIn(field).some(({ opaque, isWeak }) => opaque === etag && (comparison === 'weak' || !isWeak));
-}
-
-/** A write that should only create must not replace what is there because its `*` came twice, in a list or in quotes. */
-function hasAsterisk(field: string, etag: string | null): boolean {
-  return etag !== null && tagsIn(field).some(({ opaque }) => opaque === '*');
+  return tagsIn(field).some(({ opaque, isWeak }) =>
+    // A write that should only create must not replace what is there because its `*` came twice, in a list or in quotes.
+    comparison === 'weak' ? opaque === etag || opaque === '*' : opaque === etag && !isWeak,
+  );
 }
 
 interface EntityTag {

@@ -1,6 +1,7 @@
 import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
 import { checkJson } from '../kernel/json-bytes.ts';
 import { parseJson } from '../kernel/json-text.ts';
+import { lazy } from '../kernel/lazy.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import { checkpoint, readCheckpoint } from './checkpoint.ts';
 import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } from './checks.ts';
@@ -69,12 +70,17 @@ function factsOf({ run, payload, signal }: Attempt) {
 function callsOf(runtime: Runtime, attempt: Attempt): Calls {
   const { run, held } = attempt;
   const now = () => runtime.world.clock.now();
+  // Each step of a job may ask: the first answer holds.
+  const decided = lazy(
+    () => decideJob(runtime, run, held, now()),
+    () => Promise.resolve(),
+  );
   const bounded = (value: Json) => boundedPayload(runtime, value);
   return {
     async report(progress) {
       await report(runtime, held, checkReport(progress), now());
     },
-    decide: () => decideJob(runtime, run, held, now()),
+    decide: decided.get,
     async log(message, options = {}) {
       await recordEvent(runtime, held, checkTrace({ type: 'log', message, ...options }), now());
     },
@@ -133,8 +139,9 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
 }
 
 /** Ends the run where its cancellation was requested before. */
-async function decideJob(runtime: Runtime, { job }: Run, held: Held, now: number): Promise<void> {
-  if (job === undefined) throw new TypeError('only jobs of the service decide');
+async function decideJob(runtime: Runtime, run: Run, held: Held, now: number): Promise<void> {
+  if (run.decided === true) return;
+  if (run.job === undefined) throw new TypeError('only jobs of the service decide');
   if (await decide(runtime, held, now)) return;
   const message = 'The run was cancelled before its work was done.';
   throw new RunFailure('cancelled', message, { status: 'cancelled' });

@@ -36,8 +36,8 @@ export type ComparisonOp = 'gt' | 'gte' | 'lt' | 'lte';
 export type NonNullScalar = string | number | boolean;
 
 /**
- * Reads a filter into the form that is judged: groups of one child become the child, and what says nothing is gone, save an `any` of nothing. `null`
- * restricts nothing. `indexed` are the paths of the policy, where a comparison needs a number. Throws `validation_failed`
+ * Reads a filter into the form that is judged: groups of one child become the child, and what says nothing is gone, save an `any` of
+ * nothing, which is refused. `null` restricts nothing. `indexed` are the paths of the policy, where a comparison needs a number. Throws `validation_failed`
  * or `limit_exceeded` naming the node below `pointer`.
  */
 export function readFilter(

@@ -136,7 +136,7 @@ test('a run that ends tells so once', () => {
   expect(typesOf(completeRun(runningRun(), proof, done, NOW))).toEqual(['run.completed']);
 });
 
-test('a decided run ends as its holder says, whatever an earlier release wrote into it', () => {
+test('a decided run ends as its holder says, also where a server of release 0.5.0 has asked for its end', () => {
   const run = runningRun({ decided: true, cancellationRequested: true });
   const change = completeRun(run, proof, { status: 'succeeded', failureClass: null, error: null }, NOW);
   expect(change?.run.status).toBe('succeeded');

@@ -80,7 +80,7 @@ def test_takes_the_largest_and_the_smallest() -> None:
     for grace in (-1, float("nan"), "1", 90_000):
         with pytest.raises(SvcError, match="grace_seconds"):
             # The text is refused at run time: a caller may have no type checker.
-            worker.stop(grace)  # type: ignore[arg-type]
+            worker.stop(grace)  # type: ignore[arg-type]  # untyped code may pass it
 
 
 def test_refuses_failures_that_the_service_would_refuse() -> None:
@@ -88,11 +88,11 @@ def test_refuses_failures_that_the_service_would_refuse() -> None:
         RunFailure("no", failure_class="")
     with pytest.raises(SvcError, match="status is one of"):
         # The type refuses this status, and so does the class.
-        RunFailure("no", status="succeeded")  # type: ignore[arg-type]
+        RunFailure("no", status="succeeded")  # type: ignore[arg-type]  # untyped code may pass it
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sent"),
     [
         ("a\r\n\tb\0\x0b\x0c\x1b\x7f\x85c", "a\r\n\tb      c"),
         ("\x00", ""),
@@ -101,8 +101,8 @@ def test_refuses_failures_that_the_service_would_refuse() -> None:
         ("\ud800a", "a"),
     ],
 )
-def test_a_failure_is_told_as_the_service_takes_it(text: str, told: str) -> None:
-    assert prose(text) == told
+def test_a_failure_is_sent_as_the_service_takes_it(text: str, sent: str) -> None:
+    assert prose(text) == sent
 
 
 def test_is_not_loaded_before_it_is_used() -> None:

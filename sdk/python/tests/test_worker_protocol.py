@@ -308,7 +308,7 @@ def test_refuses_what_no_wait_can_be() -> None:
         for seconds in (-1, float("nan"), "soon", True):
             with pytest.raises(SvcError):
                 # The text is refused at run time: a caller may have no type checker.
-                context.wait_for_external_event("e", timeout_seconds=seconds)  # type: ignore[arg-type]
+                context.wait_for_external_event("e", timeout_seconds=seconds)  # type: ignore[arg-type]  # untyped code may pass it
 
     protocol = Protocol()
     assert delivered(protocol, work)[0] == "executed"

@@ -79,7 +79,7 @@ FAILED: list[tuple[BaseException, str, str]] = [
     (Wordless(), "unknown", HIDDEN),
     (Guarded("x"), "unknown", HIDDEN),
     # The type checker refuses it, and not every caller has one.
-    (RunFailure(ValueError("no order"), failure_class="transient"), "transient", "no order"),  # type: ignore[arg-type]
+    (RunFailure(ValueError("no order"), failure_class="transient"), "transient", "no order"),  # type: ignore[arg-type]  # untyped code may pass it
     (changed(message=Mute()), "transient", HIDDEN),
     (changed(failure_class="\0"), "unknown", "no order"),
     (changed(failure_class=7), "unknown", "no order"),
@@ -123,9 +123,9 @@ def test_a_thread_of_a_worker_goes_on_with_the_next_run() -> None:
 
     protocol = Protocol(lease=[*[answer(lease_of())] * 3, silence])
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": work})
+        worker, lines = worker_of(stage, {"h": work})
         worker.start()
-        told.wait("The run is", times=3)
+        lines.wait("The run is", times=3)
         assert worker.stop(60)
     assert [each["status"] for each in protocol.results()] == ["failed", "failed", "succeeded"]
 
@@ -145,11 +145,11 @@ def test_an_order_to_the_program_stops_a_worker_that_polls(order: BaseException,
 
     protocol = Protocol()
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": work})
+        worker, lines = worker_of(stage, {"h": work})
         with pytest.raises(type(order)) as raised:
             worker.run()
     assert raised.value is order
-    assert told.count("The worker stops") == 1
+    assert lines.count("The worker stops") == 1
     assert [each["status"] for each in protocol.results()] == results
     # A run that is given back counts no attempt, and the next worker would get the same order.
     assert (len(protocol.sent("lease")), protocol.sent("release")) == (1, [])
@@ -205,11 +205,11 @@ def test_a_task_that_is_cancelled_because_the_worker_stops_is_no_fault_of_its_ha
 
     protocol = Protocol(release=answer(run_of(status="queued")))
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": work})
+        worker, lines = worker_of(stage, {"h": work})
         worker.start()
         wait(begun)
         assert worker.stop(60)
-    assert told.count("The handler stopped.") == 1
+    assert lines.count("The handler stopped.") == 1
     assert (protocol.results(), len(protocol.sent("release"))) == ([], 1)
 
 
@@ -252,11 +252,11 @@ def test_a_credential_that_raises_is_a_failure_of_the_question_alone() -> None:
     protocol, clock = Protocol(lease=[answer(lease_of()), silence]), Clock()
     token = Token(lambda: bool(failures) and failures.pop(0))
     with Stage(protocol) as stage, client_of(stage, world=jumping(clock), token=token) as client:
-        worker, told = worker_of(client, {"h": still})
+        worker, lines = worker_of(client, {"h": still})
         worker.start()
-        told.wait("The run is succeeded.")
+        lines.wait("The run is succeeded.")
         worker.stop(0)
-    assert told.count("No run could be leased.") == 1
+    assert lines.count("No run could be leased.") == 1
 
 
 def test_a_credential_that_raises_is_a_failure_of_one_heartbeat_alone() -> None:
@@ -270,9 +270,9 @@ def test_a_credential_that_raises_is_a_failure_of_one_heartbeat_alone() -> None:
         wait(renewed)
 
     with Stage(protocol) as stage, client_of(stage, token=Token(in_a_heartbeat)) as client:
-        worker, told = worker_of(client, {"h": work}, lease_seconds=60, heartbeat_seconds=0.05)
+        worker, lines = worker_of(client, {"h": work}, lease_seconds=60, heartbeat_seconds=0.05)
         assert worker.deliver("7") == "executed"
-    assert told.count("could not be renewed.") == 1
+    assert lines.count("could not be renewed.") == 1
 
 
 def test_a_credential_that_raises_leaves_a_completion_to_the_end_of_the_lease() -> None:
@@ -292,8 +292,8 @@ def test_a_verification_that_raises_admits_no_delivery() -> None:
 
     protocol = Protocol()
     with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": still})
-        app = delivery_app(worker, verify=verify, on_log=told)
+        worker, lines = worker_of(stage, {"h": still})
+        app = delivery_app(worker, verify=verify, on_log=lines)
         body = json_module.dumps({"runId": "7"}).encode()
         statuses: list[str] = []
         environ = {
@@ -302,7 +302,7 @@ def test_a_verification_that_raises_admits_no_delivery() -> None:
             "CONTENT_LENGTH": str(len(body)),
             "wsgi.input": io.BytesIO(body),
         }
-        app(environ, lambda status, _: statuses.append(status))  # type: ignore[arg-type]
+        app(environ, lambda status, _: statuses.append(status))  # type: ignore[arg-type]  # of WSGI, as few as the test needs
     assert (statuses, protocol.sent("lease")) == (["401 Unauthorized"], [])
 
 

@@ -60,8 +60,9 @@ export async function cancelStagedJob(
 ): Promise<Run> {
   const run = await cancelJob(jobs, place, jobId, now);
   const staged = run.tags[PAYLOAD_TAG];
-  // No handler will remove the payload of a job that was cancelled while it waited.
-  if (staged !== undefined && run.status === 'cancelled') await payloads.discard(place.space, staged);
+  // No handler will remove the payload of a job that ended while it waited.
+  if (staged !== undefined && (run.status === 'cancelled' || run.status === 'failed'))
+    await payloads.discard(place.space, staged);
   return run;
 }
 
