@@ -83,8 +83,8 @@ export function validDrafts(place: Place): fc.Arbitrary<Draft> {
   return fc
     .record({
       params: fc.record(params),
-      query: named(route.query),
-      headers: named(route.headers),
+      query: named(route.query, new Map()),
+      headers: named(route.headers, vocabulary),
       body: bodies(place),
     })
     .map((draft) => agreeing(place.entry, { ...draft, body: aligned(draft.body, draft.params) }));
@@ -210,9 +210,14 @@ function namesFor(spec: ParameterSpec, vocabulary: Vocabulary): fc.Arbitrary<str
 }
 
 /** Some of the parameters that may be given, and all that must be. */
-function named(specs: readonly ParameterSpec[]): fc.Arbitrary<(readonly [string, string])[]> {
+function named(
+  specs: readonly ParameterSpec[],
+  vocabulary: Vocabulary,
+): fc.Arbitrary<(readonly [string, string])[]> {
   const each = specs.map((spec) => {
-    const pair = textsOf(spec).map((text) => [queryName(spec), text] as const);
+    const words = vocabulary.get(spec.name) ?? [];
+    const texts = words.length === 0 ? textsOf(spec) : fc.oneof(fc.constantFrom(...words), textsOf(spec));
+    const pair = texts.map((text) => [queryName(spec), text] as const);
     return spec.required ? pair : fc.option(pair, { nil: null });
   });
   return fc.tuple(...each).map((pairs) => pairs.filter((pair) => pair !== null));

@@ -5,6 +5,7 @@ import type { OperationEntry, OperationRoute } from '../../contracts/operation.t
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import { type Answers, noAnswers, type Vocabulary } from './arbitrary.ts';
 import { recordGroups } from './matrix-records.ts';
+import { furnishObjectWords } from './object-belongings.ts';
 import { furnishProviderWords, furnishRecordWords } from './record-belongings.ts';
 import { aligned, type Place, requestOf } from './requests.ts';
 import { furnishRuns, wordsOf } from './runs.ts';
@@ -139,6 +140,7 @@ export async function placeFor(
 }
 
 async function wordsFor(target: Target, { group }: OperationEntry, collection: string): Promise<Vocabulary> {
+  if (group === 'objects') return furnishObjectWords(target.call, collection);
   if (group === 'providers' || group === 'traces') return furnishProviderWords(target.call);
   if (!recordGroups.has(group)) return new Map();
   const ownStore = new Map([['providerId', ['svc-collection']]]);
