@@ -8,10 +8,12 @@ export interface Predicate {
 }
 
 /**
- * One predicate an index, for the providers that judge lists by SQL. `undefined` when the range leaves out the values that
- * an equality on the same index asks for: then nothing can match.
+ * One predicate an index, for the providers that judge lists by SQL. `undefined` when nothing can match: the range leaves out the
+ * values that an equality on the same index asks for, or an equality asks for U+0000, which no indexed text holds and PostgreSQL
+ * refuses.
  */
 export function mergePredicates({ equal = {}, range }: ListSelection): Predicate[] | undefined {
+  if (Object.values(equal).some((value) => value.includes('\0'))) return undefined;
   const predicates: Predicate[] = Object.entries(equal).map(([name, value]) => ({
     name,
     from: value,

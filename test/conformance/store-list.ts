@@ -11,6 +11,7 @@ import type {
   Write,
 } from '../../functions/store/port.ts';
 import type { StoreSuite } from './store.ts';
+import { countAll } from './store-count.ts';
 import {
   compareBytes,
   grouped,
@@ -104,6 +105,15 @@ export function describeList(suite: StoreSuite): void {
       expect(records.map(plain)).toEqual([plain(record)]);
     });
     test.each(Object.entries(listViewChecks))('%s', (_, check) => check(suite.store()));
+    test('an equality with U+0000 finds nothing', async () => {
+      const store = suite.store();
+      const scope = await fillViewed(store);
+      for (const status of ['\0', 'open\0', '\0open']) {
+        const asked = { collection: viewed, group: 'task', equal: { status }, limit: 3 };
+        expect(await listAll(store, scope, asked)).toEqual([]);
+        expect(await countAll(store, scope, { ...asked, max: 3 })).toBe(0);
+      }
+    });
     test('an empty scope has an empty list', async () => {
       const collection = { name: 'documents', pairedIndexes: true };
       const asked = { collection, equal: { status: 'open' }, orderBy: 'rank', limit: 3 };

@@ -112,7 +112,7 @@ async function isRefusedByJob({ call }: Target, label: string, answer: InjectedR
  * The example of the contract, where the operation has one, for what the place names in its path; what it gives back is a
  * real answer.
  */
-function simplest(place: Place): Draft {
+export function simplest(place: Place): Draft {
   const [drawn] = fc.sample(validDrafts(place), { numRuns: 1, seed: 1 });
   if (drawn === undefined) throw new Error('nothing was drawn');
   const { path, query, headers } = place.route;

@@ -7,7 +7,10 @@ export const OBJECT = '2026/report.txt';
 
 /** Gives the party an object that holds its mark. */
 export async function furnishObjects(call: Call, party: Party): Promise<void> {
-  await put(call, `/objects/${containerOf(party)}/${OBJECT}`, party.mark, { ...party.headers, 'Content-Type': 'text/plain' });
+  await put(call, `/objects/${containerOf(party)}/${OBJECT}`, party.mark, {
+    ...party.headers,
+    'Content-Type': 'text/plain',
+  });
 }
 
 /** Makes an object in the container, and gives the words that requests about it are drawn from. */

@@ -175,7 +175,7 @@ function bodies({ set, entry, route, vocabulary, answers }: Place): fc.Arbitrary
 }
 
 /** What a worker proves with a call: drawn apart, its parts would hardly ever be those of one lease. */
-function proofIn(
+export function proofIn(
   vocabulary: Vocabulary,
   properties: Readonly<Record<string, Schema>>,
 ): Record<string, string> | null {

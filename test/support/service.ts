@@ -92,8 +92,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     world: options.world ?? machine,
     writeLog: (line) => void lines.push(line),
     watchStore(opened) {
-      const store = writes.watch(opened);
-      return options.watchStore?.(store) ?? store;
+      return writes.watch(options.watchStore?.(opened) ?? opened);
     },
   });
   const { groups } = options;

@@ -69,7 +69,9 @@ function orderPart(given: string): string {
   const bytes = Buffer.byteLength(text);
   // A short part that looks like a cut one is cut too: it could equal the cut form of a longer part.
   const cut = bytes > PART_BYTES_MAX || (bytes >= CUT_FORM_BYTES_MIN && CUT_FORM.test(text));
-  return cut ? `${cutToBytes(text, CUT_BYTES)}~${hash('sha256', text, 'base64url')}` : text;
+  // No record has a part with U+0000. A query may ask for one, and PostgreSQL takes no such text.
+  if (!cut && !text.includes('\0')) return text;
+  return `${cutToBytes(text.replaceAll('\0', ''), CUT_BYTES)}~${hash('sha256', text, 'base64url')}`;
 }
 
 /** The order of a collection's listing, the same on every provider. */

@@ -14,6 +14,7 @@ import { listHeaders } from '../../http/list-headers.ts';
 import { mayRead } from '../../identity/record-access.ts';
 import { withoutDetails } from '../../jobs/job-view.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
+import { checkText } from '../../kernel/identifiers.ts';
 import { inTurns, type Turns } from '../../kernel/turns.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import { cancelStagedJob } from '../records/library/staged-payload.ts';
@@ -105,6 +106,8 @@ function doctorFacts(body: SvcGraphDoctorRequest) {
 }
 
 function choiceFacts({ graphId = null, partitionKey = null }: GraphChoice) {
+  // The tags of the job, by which runs are listed.
+  for (const [name, value] of Object.entries({ graphId, partitionKey })) checkText(value ?? '', `/${name}`);
   return { requested: 1, facts: { graphId, partitionKey } };
 }
 

@@ -4,6 +4,7 @@ import type { JobPlugin } from '../../../jobs/job-plugin.ts';
 import { jobScope, type ProductTenant } from '../../../jobs/job-scope.ts';
 import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
+import { checkText } from '../../../kernel/identifiers.ts';
 import { inputHashOf, namesOf, type RunRequest } from '../../../providers/rules/run-request.ts';
 import { tagsOf } from './job-facts.ts';
 import { PROVIDER_HANDLER, type ProviderJobsParts } from './job-parts.ts';
@@ -27,7 +28,8 @@ export interface ProviderJobRequest {
 
 /**
  * Admits a job that runs a capability, also one that will be refused: the refusal is its result. Throws `permission_denied` before
- * it judges the request, `not_found` for a provider that is not registered, and what `admitJob` throws.
+ * it judges the request, `not_found` for a provider that is not registered, `validation_failed` for a name with control characters,
+ * and what `admitJob` throws.
  */
 export async function admitProviderJob(
   { jobs, plugin, access, provider: registered }: ProviderJobDependencies,
@@ -39,7 +41,10 @@ export async function admitProviderJob(
     throw invalidMember('/provider', 'must be the provider of the path where it is given');
   if (registered(provider) === undefined) throw new ServiceError('not_found', 'There is no such provider.');
   checkUnicode(request);
-  const facts = { provider, ...namesOf(request), requestHash: inputHashOf(request) };
+  const names = namesOf(request);
+  // The tags of the job, by which runs are listed.
+  for (const [name, value] of Object.entries(names)) checkText(value, `/${name}`);
+  const facts = { provider, ...names, requestHash: inputHashOf(request) };
   return admitJob(jobs, plugin, {
     operationId,
     handlerId: PROVIDER_HANDLER,
@@ -56,6 +61,7 @@ export async function admitProviderJob(
 
 function correlationOf({ correlationId }: RunRequest, ofCall: string): string {
   const given = (correlationId ?? '').trim();
+  checkText(given, '/correlationId');
   return given === '' ? ofCall : given;
 }
 
