@@ -2,7 +2,10 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { type ScannedStore, tallySpace } from '../functions/collections/copies/export-space.ts';
 import { restoreSpace, verifySpace } from '../functions/collections/copies/restore-space.ts';
+import { EntryVersions } from '../functions/collections/entry-versions.ts';
+import { entryFormats } from '../functions/collections/search/formats.ts';
 import { DEFAULT_SPACE, spaceScope } from '../functions/collections/store-collections.ts';
+import { machine } from '../functions/compose/machine.ts';
 import { archiveDirectory } from './archive-directory.ts';
 import { newProgress } from './canonical-snapshot.ts';
 import { confirmByName, mustAsk } from './confirm.ts';
@@ -72,7 +75,13 @@ async function restore(options: RestoreOptions): Promise<void> {
     await withStore(options, use, async ({ store, place }) => {
       if (replace && options.yes !== true) await confirm(store, place, parts);
       begun = true;
-      await restoreSpace(store, source, space, { ...how, replace });
+      const { clock } = machine;
+      const entries = new EntryVersions({
+        store: () => Promise.resolve(store),
+        clock,
+        formats: entryFormats,
+      });
+      await restoreSpace(store, source, space, { ...how, replace, format: await entries.written() });
       progress.end();
       if (!(await said(resultText(output, { database: place, ...result }))))
         warn(`The space ${space} was restored. Only the result could not be printed.`);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import { parseJson } from '../kernel/json-text.ts';
+import { onlyVersion } from './entry-range.ts';
 import { announceLedger } from './leftovers.ts';
 import { type LoadLedger, ledgerKey, ledgerRecord, readLedger, readOutcomes } from './load-ledger.ts';
 import { isOver, loadRecords, resultOf } from './load-records.ts';
@@ -8,7 +9,6 @@ import { collectionMissing, readCollection } from './read-policy.ts';
 import { type BatchResult, checkBatch } from './rules/batch.ts';
 import type { WritePrecondition } from './rules/record-write.ts';
 import { splitItems } from './rules/request-items.ts';
-import { ENTRY_VERSION } from './search/entry.ts';
 import { spaceScope } from './store-collections.ts';
 import type { ChunkItem } from './write-chunk.ts';
 
@@ -113,9 +113,11 @@ export function requestedIn({ facts }: LoadLedger): number {
   return Number((parseJson(facts) as JsonObject)['requested']);
 }
 
-export function newLedger(facts: object, policyStatus: string | null = null): LoadLedger {
+export async function newLedger({ entries }: RecordParts, facts: object): Promise<LoadLedger> {
+  const { version } = await entries.written();
   const counts = { next: 0, succeeded: 0, failed: 0, stopped: false };
-  return { phase: 'loading', ...counts, policyStatus, entries: ENTRY_VERSION, facts: JSON.stringify(facts) };
+  const range = onlyVersion(version);
+  return { phase: 'loading', ...counts, policyStatus: null, entries: range, facts: JSON.stringify(facts) };
 }
 
 /** Writes the first state of the ledger, or answers the one that another process wrote. */
@@ -123,7 +125,7 @@ async function beginLoad(parts: RecordParts, { runId, space }: LoadJob, facts: o
   await announceLedger(parts, space, runId);
   const store = await parts.store();
   const key = ledgerKey(runId);
-  const begun = newLedger(facts);
+  const begun = await newLedger(parts, facts);
   await store.transact(spaceScope(space), { gate: key, keys: [{ key }] }, (found) => ({
     writes: found.get(key) === undefined ? [{ put: ledgerRecord(runId, begun) }] : [],
     result: null,

@@ -147,18 +147,19 @@ async function begin(
     // All of its work may be one step.
     if (request.records.length <= OFFERED_MAX) await job.decide();
     const facts: ImportFacts = { ...common, incarnation: null };
+    const begun = await newLedger(parts, facts);
     await createCollection(parts, space, policy, {
       keys: [{ key }],
       isDone: (found) => found.get(key) !== undefined,
       writes: (_found, _, isNew) => {
         const status = isNew ? 'created' : 'existing_equivalent';
-        return [{ put: ledgerRecord(runId, newLedger(facts, status)) }];
+        return [{ put: ledgerRecord(runId, { ...begun, policyStatus: status }) }];
       },
     });
   } else {
     const incarnation = newIncarnation(parts);
     const announced = await announceRetired(parts, { space, name, incarnation, runId });
-    const begun = newLedger({ ...common, incarnation } satisfies ImportFacts);
+    const begun = await newLedger(parts, { ...common, incarnation } satisfies ImportFacts);
     await (await parts.store()).transact(spaceScope(space), { gate: key, keys: [{ key }] }, (found) => {
       if (found.get(key) !== undefined) return { writes: [], result: null };
       // The sweeper may have dropped the announcement of a process that was held up, and its run may have ended.

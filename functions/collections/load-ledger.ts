@@ -4,6 +4,7 @@ import { parseJson } from '../kernel/json-text.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
 import { type Found, type RecordData, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
+import { type EntryRange, rangeIn, rangeMembers } from './entry-range.ts';
 import type { BatchItem } from './rules/batch.ts';
 import { etagOf } from './rules/record-write.ts';
 import { IMPORT_PROGRESS, spaceScope } from './store-collections.ts';
@@ -21,8 +22,8 @@ export interface LoadLedger {
   readonly stopped: boolean;
   /** How the collection came to its policy; only of an import. */
   readonly policyStatus: string | null;
-  /** The version of the search entries that the job wrote; 0 where releases with different versions wrote them. */
-  readonly entries: number;
+  /** The versions of the search entries that the job wrote. */
+  readonly entries: EntryRange;
   /** What the job found when it began, as a JSON text. */
   readonly facts: string;
 }
@@ -46,12 +47,13 @@ export function ledgerRecord(runId: string, ledger: LoadLedger): RecordData {
 /** The ledger after a move: the facts stay as they are stored. */
 export function movedLedger(runId: string, ledger: LoadLedger): RecordData {
   const { phase, next, succeeded, failed, stopped, policyStatus, entries } = ledger;
-  return { key: ledgerKey(runId), head: { phase, next, succeeded, failed, stopped, policyStatus, entries } };
+  const moved = { phase, next, succeeded, failed, stopped, policyStatus };
+  return { key: ledgerKey(runId), head: { ...moved, ...rangeMembers(entries) } };
 }
 
 export function ledgerIn({ head, body }: RecordData): LoadLedger {
   const known = head as unknown as Omit<LoadLedger, 'facts' | 'entries'>;
-  return { ...known, entries: Number(head['entries'] ?? 0), facts: body ?? 'null' };
+  return { ...known, entries: rangeIn(head), facts: body ?? 'null' };
 }
 
 /** Throws where the job must not write any more: another process has ended its run. */

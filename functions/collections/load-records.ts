@@ -1,4 +1,5 @@
 import { type KeyRequest, StoreError } from '../store/port.ts';
+import { widened } from './entry-range.ts';
 import {
   activeLedger,
   type LoadLedger,
@@ -10,7 +11,6 @@ import {
 } from './load-ledger.ts';
 import type { RecordParts } from './parts.ts';
 import type { BatchResult } from './rules/batch.ts';
-import { ENTRY_VERSION } from './search/entry.ts';
 import { spaceScope } from './store-collections.ts';
 import {
   type ChunkItem,
@@ -79,16 +79,17 @@ async function writeNext(parts: RecordParts, load: Load, at: number): Promise<re
 
 /** The database carries not even the next item alone. */
 async function refuseItem(
-  { store }: RecordParts,
+  { store, entries }: RecordParts,
   { space }: Load,
   ledger: ChunkLedger,
 ): Promise<readonly ItemOutcome[]> {
+  const { version } = await entries.written();
   const error = 'The record is larger than one transaction of the database carries';
   const outcomes: readonly ItemOutcome[] = [{ key: {}, outcome: { error } }];
   return (await store()).transact(spaceScope(space), { keys: ledger.keys }, (found) => {
     const recorded = ledger.recorded(found);
     if (recorded !== null) return { writes: [], result: recorded };
-    return { writes: ledger.writes(found, outcomes), result: outcomes };
+    return { writes: ledger.writes(found, outcomes, version), result: outcomes };
   });
 }
 
@@ -103,8 +104,10 @@ function chunkLedger({ runId, continueOnError }: Load, at: number): ChunkLedger 
       const record = found.get(own);
       return record === undefined ? null : outcomesIn(record);
     },
-    writes(found, outcomes) {
-      const moved = after(activeLedger(found, runId), outcomes, continueOnError);
+    writes(found, outcomes, version) {
+      const ledger = activeLedger(found, runId);
+      const entries = widened(ledger.entries, version);
+      const moved = { ...after(ledger, outcomes, continueOnError), entries };
       return [{ put: movedLedger(runId, moved) }, { put: outcomesRecord(runId, at, outcomes) }];
     },
   };
@@ -118,7 +121,6 @@ function after(ledger: LoadLedger, outcomes: readonly ItemOutcome[], continueOnE
     succeeded: ledger.succeeded + outcomes.length - failed,
     failed: ledger.failed + failed,
     stopped: ledger.stopped || (failed > 0 && !continueOnError),
-    entries: ledger.entries === ENTRY_VERSION ? ENTRY_VERSION : 0,
   };
 }
 

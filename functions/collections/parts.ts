@@ -1,8 +1,10 @@
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
 import { CursorMemory } from './cursor-memory.ts';
+import { EntryVersions } from './entry-versions.ts';
 import { IncarnationCache } from './incarnation-cache.ts';
 import { ReadLanes } from './read-lanes.ts';
+import { type EntryFormats, entryFormats } from './search/formats.ts';
 
 /** What the functions over collections and records depend on. The store is opened by the first call that needs it. */
 export interface RecordParts {
@@ -12,6 +14,7 @@ export interface RecordParts {
   readonly incarnations: IncarnationCache;
   readonly cursors: CursorMemory;
   readonly lanes: ReadLanes;
+  readonly entries: EntryVersions;
 }
 
 export interface RecordLimits {
@@ -27,13 +30,22 @@ export interface RecordLimits {
   readonly readPageMax?: number;
 }
 
-/** The parts with the caches of a process; with places of their own for long reads, where none are given. */
-export function createRecordParts({
-  lanes,
-  ...own
-}: Pick<RecordParts, 'store' | 'world' | 'limits'> & { readonly lanes?: ReadLanes }): RecordParts {
+export interface GivenRecordParts extends Pick<RecordParts, 'store' | 'world' | 'limits'> {
+  /** Without them long reads have places of their own. */
+  readonly lanes?: ReadLanes;
+  /** Those of this release where absent. */
+  readonly formats?: EntryFormats;
+  /** The version of search entries that an operator has chosen. */
+  readonly entryVersion?: number | null;
+}
+
+/** The parts with the caches of a process. */
+export function createRecordParts(given: GivenRecordParts): RecordParts {
+  const { lanes, formats = entryFormats, entryVersion = null, ...own } = given;
+  const { store, world } = own;
   return {
     ...own,
+    entries: new EntryVersions({ store, clock: world.clock, formats, chosen: entryVersion }),
     incarnations: new IncarnationCache(),
     cursors: new CursorMemory(),
     lanes: lanes ?? new ReadLanes({ timers: own.world.timers }),

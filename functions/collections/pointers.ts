@@ -1,6 +1,7 @@
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import type { Found, KeyRequest, Write } from '../store/port.ts';
+import { type EntryRange, onlyVersion } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
 import { readCollection } from './read-policy.ts';
 import { announceRetired } from './retire.ts';
@@ -23,8 +24,8 @@ export interface Together {
   readonly keys: readonly KeyRequest[];
   /** Whether an earlier try has made the change already; nothing is written then. */
   readonly isDone: (found: Found) => boolean;
-  /** The version that the search entries of all records of a replacement have, or 0; without it, that of this release. */
-  readonly entries?: (found: Found) => number;
+  /** The versions of the search entries of a replacement; without it, the one that this process writes. */
+  readonly entries?: (found: Found) => EntryRange;
   /** Throws to refuse the change. */
   readonly writes: (found: Found, collection: StoredCollection, isNew: boolean) => readonly Write[];
 }
@@ -45,6 +46,7 @@ export async function createCollection(
   const key = policyKey(name);
   const store = await parts.store();
   const createdAt = formatUtc(parts.world.clock.now());
+  const { version } = await parts.entries.written();
   const created: StoredCollection = { name, incarnation: newIncarnation(parts), policy, createdAt };
   const request = { gate: key, keys: [{ key, view: 'body' as const }, ...keys] };
   const collection = await store.transact(spaceScope(space), request, (found) => {
@@ -52,7 +54,7 @@ export async function createCollection(
     const existing = record === undefined ? null : collectionOf(record);
     if (isDone(found)) return { writes: [], result: existing };
     if (existing === null) {
-      const all = [{ put: policyRecord(created) }, ...writes(found, created, true)];
+      const all = [{ put: policyRecord(created, onlyVersion(version)) }, ...writes(found, created, true)];
       return { writes: all, result: created, grows: 'request' };
     }
     if (!samePolicy(existing.policy, policy)) throw otherPolicy(name);
@@ -110,6 +112,7 @@ export async function replaceCollection(
   const { name, incarnation } = collection;
   const key = policyKey(name);
   const store = await parts.store();
+  const { version } = await parts.entries.written();
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const current = await readCollection(parts, space, name);
     const old = current?.incarnation ?? null;
@@ -123,7 +126,7 @@ export async function replaceCollection(
       const record = found.get(key);
       const seen = record === undefined ? null : incarnationIn(record.head);
       if (seen !== old || !announced()) return { writes: [], result: 'again' };
-      const pointer = policyRecord(collection, entries?.(found));
+      const pointer = policyRecord(collection, entries?.(found) ?? onlyVersion(version));
       const all = [{ put: pointer }, ...writes(found, collection, old === null)];
       return { writes: all, result: 'flipped' };
     });

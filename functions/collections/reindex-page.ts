@@ -1,8 +1,10 @@
 import type { Turns } from '../kernel/turns.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
+import { sweepIn } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
 import type { RecordSearch } from './search/entry.ts';
-import { RECORDS, spaceScope } from './store-collections.ts';
+import type { EntryFormat } from './search/formats.ts';
+import { policyKey, RECORDS, spaceScope } from './store-collections.ts';
 import type { StoredCollection } from './stored-collection.ts';
 import { storedSearch, withTermsLeftOut } from './stored-record.ts';
 import { scaleOf, searchWeight, WEIGHT_MAX } from './write-weight.ts';
@@ -16,21 +18,28 @@ export interface ReindexedPage {
   readonly last: string | null;
 }
 
+/** A sweep as the policy record names it. */
+export interface NamedSweep {
+  readonly collection: StoredCollection;
+  readonly format: EntryFormat;
+  readonly run: string;
+}
+
 interface Prepared {
   readonly record: RecordData;
   readonly search: RecordSearch;
 }
 
-/** Gives the records behind the order key `after` their search entries: as many as one transaction carries. */
+/** Gives the records behind the order key `after` their search entries: as many as one transaction carries; none where the sweep has ended. */
 export async function reindexPage(
   parts: RecordParts,
   space: string,
-  collection: StoredCollection,
+  sweep: NamedSweep,
   after: string | null,
 ): Promise<ReindexedPage> {
   const store = await parts.store();
   const begin = after === null ? {} : { afterId: after };
-  const group = collection.incarnation;
+  const group = sweep.collection.incarnation;
   const selection = { by: 'list', collection: RECORDS, group, limit: PAGE, ...begin } as const;
   const { records, next } = await store.query(spaceScope(space), selection);
   if (records.length === 0) {
@@ -38,11 +47,12 @@ export async function reindexPage(
     if (next !== null) throw new StoreError('unavailable', 'a page of a collection is empty');
     return { records: 0, last: null };
   }
-  const prepared = await prepare(parts, parts.world.turns.of(space), records, collection);
+  const prepared = await prepare(parts, parts.world.turns.of(space), records, sweep);
   for (let count = prepared.length; ; count = Math.ceil(count / 2)) {
     const some = prepared.slice(0, count);
     try {
-      const written = await writeEntries(parts, space, some);
+      const written = await writeEntries(parts, space, sweep, some);
+      if (written === null) return { records: 0, last: null };
       return { records: written, last: some.at(-1)?.record.listing?.id ?? '' };
     } catch (error) {
       const isTooLarge = error instanceof StoreError && error.failure === 'too_large';
@@ -56,13 +66,13 @@ async function prepare(
   { store }: RecordParts,
   turns: Turns,
   records: readonly RecordData[],
-  collection: StoredCollection,
+  { collection, format }: NamedSweep,
 ): Promise<Prepared[]> {
   const scale = scaleOf(await store());
   const prepared: Prepared[] = [];
   let weight = 0;
   for (const record of records) {
-    const search = storedSearch(collection, record);
+    const search = storedSearch(collection, record, format);
     weight += searchWeight(search.entry, scale);
     if (prepared.length > 0 && weight > WEIGHT_MAX) break;
     prepared.push({ record, search });
@@ -71,15 +81,21 @@ async function prepare(
   return prepared;
 }
 
-/** A record that was written since it was read has the entry of that write, and a deleted one has none. */
+/** A record that was written since it was read has the entry of that write, and a deleted one has none. `null`: the sweep has ended. */
 async function writeEntries(
   parts: RecordParts,
   space: string,
+  { collection, format, run }: NamedSweep,
   prepared: readonly Prepared[],
-): Promise<number> {
-  const keys = prepared.map(({ record: { key } }) => ({ key, view: 'body' as const }));
+): Promise<number | null> {
+  const place = policyKey(collection.name);
+  const ofRecords = prepared.map(({ record: { key } }) => ({ key, view: 'body' as const }));
   const store = await parts.store();
-  return store.transact(spaceScope(space), { keys }, (found) => {
+  // Guarded: a process that was held up must not write beside a later sweep.
+  return store.transact(spaceScope(space), { keys: [{ key: place }, ...ofRecords] }, (found) => {
+    const policy = found.get(place);
+    if (policy === undefined || sweepIn(policy.head, format.version) !== run)
+      return { writes: [], result: null };
     const writes = prepared.flatMap(({ record: { key, body }, search }) => {
       const stored = found.get(key);
       // The entry follows from the text alone: a new revision with the same text has the same entry.

@@ -1,18 +1,21 @@
 import type { RecordStore } from '../store/port.ts';
 import {
   isOfNewerRelease,
-  isSearchable,
+  isOnly,
   mayHaveOtherWriters,
+  onlyVersion,
+  rangeIn,
   sweepIn,
-  withEntries,
+  withRange,
   withSweep,
-} from './entry-version.ts';
+} from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
 import type { StaleCollection } from './reindex.ts';
-import { reindexPage } from './reindex-page.ts';
+import { type NamedSweep, reindexPage } from './reindex-page.ts';
 import { RETIRED_REST_MS } from './retire.ts';
+import type { EntryFormat } from './search/formats.ts';
 import { policyKey, spaceScope } from './store-collections.ts';
-import { collectionOf, incarnationIn, type StoredCollection } from './stored-collection.ts';
+import { collectionOf, incarnationIn } from './stored-collection.ts';
 import { sweepInTurns } from './sweep-turns.ts';
 import { REINDEXED_COLLECTIONS, reindexKey, UPKEEP_SCOPE } from './upkeep-collections.ts';
 
@@ -43,26 +46,27 @@ interface Claimed extends StaleCollection, Progress {
 }
 
 /**
- * Prepares the records of announced collections for searches, in pages. Where the time is over, or the process dies, the next
- * call goes on behind the last page. Searches of a collection are answered once all of its records are prepared.
+ * Gives the records of announced collections search entries of the version that this process writes, in pages. Where the time is
+ * over, or the process dies, the next call goes on behind the last page.
  */
 export async function sweepStale(parts: RecordParts, isOver: () => boolean): Promise<ReindexedCounts> {
   const counts = { collections: 0, records: 0 };
+  const sweeper = await sweeperOf(parts);
   const claimed = await claimStale(parts);
   const left = new Map(claimed.map((each) => [each, each as Progress]));
   await sweepInTurns(claimed, isOver, async (stale) => {
     const known = left.get(stale) ?? stale;
     // One that fails stays claimed: another sweep takes it later.
     left.delete(stale);
-    const begun = await begin(parts, { ...stale, ...known });
+    const begun = await begin(parts, sweeper, { ...stale, ...known });
     if (begun === null) return true;
-    const { run } = begun.progress;
-    let { after } = begun.progress;
+    const { run, format } = begun;
+    let { after } = begun;
     for (let pages = 0; pages < SLICE_PAGES && !isOver(); pages += 1) {
-      const page = await reindexPage(parts, stale.space, begun.collection, after);
+      const page = await reindexPage(parts, stale.space, begun, after);
       counts.records += page.records;
       if (page.last === null) {
-        counts.collections += (await finish(parts, stale, run)) ? 1 : 0;
+        counts.collections += (await finish(parts, stale, { run, version: format.version })) ? 1 : 0;
         return true;
       }
       after = page.last;
@@ -89,16 +93,32 @@ async function claimStale({ store, world }: RecordParts): Promise<Claimed[]> {
   );
 }
 
-interface Begun {
-  readonly collection: StoredCollection;
-  readonly progress: Progress;
+interface Sweeper {
+  readonly format: EntryFormat;
+  /** The newest version that this release knows; `null` where it leaves those that are newer to their release. */
+  readonly newest: number | null;
+}
+
+async function sweeperOf({ entries }: RecordParts): Promise<Sweeper> {
+  await entries.mark();
+  const newest = (await entries.isNewerRunning()) ? entries.newest : null;
+  return { format: await entries.written(), newest };
+}
+
+interface Begun extends NamedSweep {
+  readonly after: string | null;
 }
 
 /**
- * Makes the policy record name the sweep. `null`: there is nothing to sweep now. Writers that know another version take that
- * name away; the sweep then has another one and begins with the first record.
+ * Makes the policy record name the sweep. `null`: there is nothing to sweep now. Writers of another version take that name away;
+ * the sweep then has another one and begins with the first record.
  */
-async function begin(parts: RecordParts, claimed: Claimed): Promise<Begun | null> {
+async function begin(
+  parts: RecordParts,
+  { format, newest }: Sweeper,
+  claimed: Claimed,
+): Promise<Begun | null> {
+  const { version } = format;
   const { space, name, incarnation } = claimed;
   const key = policyKey(name);
   const run = Buffer.from(parts.world.random.bytes(RUN_BYTES)).toString('hex');
@@ -109,36 +129,45 @@ async function begin(parts: RecordParts, claimed: Claimed): Promise<Begun | null
     if (policy === undefined || incarnationIn(policy.head) !== incarnation)
       return { writes: [], result: null };
     const { head } = policy;
-    if (isSearchable(head) || isOfNewerRelease(head)) return { writes: [], result: null };
+    const isLeft = newest !== null && isOfNewerRelease(head, newest);
+    if (isOnly(rangeIn(head), version) || isLeft) return { writes: [], result: null };
     const collection = collectionOf(policy);
-    const known = sweepIn(head);
-    if (known !== null) return { writes: [], result: { collection, run: known, isNew: false, rests: false } };
-    const result = { collection, run, isNew: true, rests: mayHaveOtherWriters(head) };
-    return { writes: [{ put: { key, head: withSweep(head, run) } }], result };
+    const known = sweepIn(head, version);
+    if (known !== null) return { writes: [], result: { collection, run: known, rests: false } };
+    const result = { collection, run, rests: mayHaveOtherWriters(head, version) };
+    return { writes: [{ put: { key, head: withSweep(head, version, run) } }], result };
   });
   if (found === null) {
     await settle(parts, claimed, null);
     return null;
   }
   const { collection } = found;
-  if (found.run === claimed.run) return { collection, progress: claimed };
+  const begun = { collection, format, run: found.run };
+  if (found.run === claimed.run) return { ...begun, after: claimed.after };
   const progress = { run: found.run, after: null };
   // A call of another release that saw the policy before may still add a record.
   const due = found.rests ? parts.world.clock.now() + RETIRED_REST_MS : claimed.due;
   await settle(parts, claimed, { progress, due });
-  return found.rests ? null : { collection, progress };
+  return found.rests ? null : { ...begun, after: null };
 }
 
-/** Makes searches of the collection be answered. Without effect where the policy record does not name this sweep. */
-async function finish(parts: RecordParts, claimed: Claimed, run: string | null): Promise<boolean> {
+/** Narrows the range of the collection to the version. Without effect where the policy record does not name this sweep. */
+async function finish(
+  parts: RecordParts,
+  claimed: Claimed,
+  { run, version }: { readonly run: string; readonly version: number },
+): Promise<boolean> {
   const { space, name, incarnation } = claimed;
   const key = policyKey(name);
   const request = { gate: key, keys: [{ key }] };
   const isDone = await (await parts.store()).transact(spaceScope(space), request, (found) => {
     const policy = found.get(key);
     const isOwn =
-      policy !== undefined && incarnationIn(policy.head) === incarnation && sweepIn(policy.head) === run;
-    return { writes: isOwn ? [{ put: { key, head: withEntries(policy.head) } }] : [], result: isOwn };
+      policy !== undefined &&
+      incarnationIn(policy.head) === incarnation &&
+      sweepIn(policy.head, version) === run;
+    const narrowed = isOwn ? [{ put: { key, head: withRange(policy.head, onlyVersion(version)) } }] : [];
+    return { writes: narrowed, result: isOwn };
   });
   await settle(
     parts,

@@ -4,6 +4,7 @@ import { ReadBudget } from './read-budget.ts';
 import type { Incarnation } from './rules/incarnation.ts';
 import { readPolicy } from './rules/policy.ts';
 import { readRecord } from './rules/record-text.ts';
+import { entryFormats, newestFormat } from './search/formats.ts';
 import { lexiconMark } from './search/lexicon.ts';
 import { rankByWords } from './search-lexical.ts';
 import { KeptTexts } from './search-reader.ts';
@@ -16,7 +17,11 @@ const STAMP = { revision: 1, etag: 'rev:1', createdAt: '', updatedAt: '' };
 
 function stored(id: string, content: string) {
   const record = readRecord(JSON.stringify({ id, partitionKey: 'p', content }), policy);
-  return recordData({ incarnation, policy }, findableRecord({ incarnation, policy }, record), STAMP);
+  return recordData(
+    { incarnation, policy },
+    findableRecord({ incarnation, policy }, record, newestFormat()),
+    STAMP,
+  );
 }
 
 test('an entry whose record is not there takes the text of no other record', async () => {
@@ -38,6 +43,7 @@ test('an entry whose record is not there takes the text of no other record', asy
     turns: { due: () => false, next: () => Promise.resolve() },
     bytes: { add: () => undefined, drop: () => undefined },
     kept: new KeptTexts(),
+    formats: entryFormats,
   };
   const found = await rankByWords(reader, search.query, search.lexical, 10);
   expect(found.map(({ id }) => id)).toEqual([all[2]!.key.id]);

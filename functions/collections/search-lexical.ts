@@ -1,11 +1,13 @@
 import type { ServiceError } from '../kernel/errors.ts';
 import { inTurns } from '../kernel/turns.ts';
+import { StoreError } from '../store/port.ts';
 import type { FoundEntry } from '../store/search.ts';
 import { candidatesOf } from './candidates.ts';
 import { isAdmitted } from './judge-records.ts';
 import type { RecordQuery } from './page-request.ts';
 import { partitionPrefix } from './rules/record-key.ts';
 import { lexicalDiagnostics } from './search/diagnostics.ts';
+import type { EntryFormat } from './search/formats.ts';
 import type { LexicalQuery } from './search/lexical-query.ts';
 import { orderKeyIn } from './search/lexicon.ts';
 import { planLexical, type Walk } from './search/plan.ts';
@@ -57,10 +59,10 @@ export async function rankByWords(
 }
 
 async function walkOf(
-  { find, budget, turns, incarnation }: SearchReader,
+  { find, budget, turns, incarnation, formats }: SearchReader,
   lexical: LexicalQuery,
 ): Promise<Walk> {
-  const plan = planLexical(lexical);
+  const plan = planLexical(lexical, formats);
   const where = { by: 'counts', collection: RECORDS.name, group: incarnation, max: plan.countMax } as const;
   const counts: number[] = [];
   while (counts.length < plan.counted.length) {
@@ -202,9 +204,10 @@ async function readingsOf(
   const { partitionKeys } = query.condition;
   const prefixes = partitionKeys === null ? null : [...partitionKeys].map(partitionPrefix);
   const read: ReadEntry[] = [];
-  for (const { id, lexicon } of entries) {
+  for (const { id, lexicon: stored } of entries) {
     if (reader.turns.due()) await reader.turns.next();
     if (pool.has(id)) continue;
+    const lexicon = readableLexicon(stored, reader.formats);
     if (prefixes !== null && !beginsWithOne(orderKeyIn(lexicon), prefixes)) continue;
     const reading = pool.read(lexicon);
     if (reading === null) continue;
@@ -212,6 +215,14 @@ async function readingsOf(
     read.push({ id, orderKey, reading });
   }
   return read;
+}
+
+/** The stored lexicon as `lexiconOf` makes it. */
+function readableLexicon(stored: string, formats: readonly EntryFormat[]): string {
+  const format = formats.find(({ marks }) => marks.includes(stored.charAt(0)));
+  if (format === undefined)
+    throw new StoreError('corrupt', 'a lexicon has none of the versions that are known');
+  return format.lexicon(stored);
 }
 
 function beginsWithOne(orderKey: string, prefixes: readonly string[]): boolean {

@@ -1,16 +1,17 @@
 import type { Moment } from '../store/port.ts';
-import { isSearchable } from './entry-version.ts';
+import { rangeIn } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
 import { policyAt } from './query-records.ts';
 import { ReadBudget } from './read-budget.ts';
 import { type AttemptBytes, attemptsOf, type ReadCall } from './read-call.ts';
 import type { ReadLane } from './read-lanes.ts';
+import type { EntryFormat } from './search/formats.ts';
 import type { RankedRecord } from './search-answer.ts';
 import { rankByWords } from './search-lexical.ts';
 import { KeptTexts, type SearchReader } from './search-reader.ts';
 import { type RecordSearchQuery, readSearch, type SearchRequest } from './search-request.ts';
 import { rankByVector } from './search-vector.ts';
-import { StaleEntries } from './stale-entries.ts';
+import { announceOutdated, StaleEntries } from './stale-entries.ts';
 import { spaceScope } from './store-collections.ts';
 import { collectionOf, type StoredCollection } from './stored-collection.ts';
 
@@ -39,11 +40,15 @@ export async function inSearchMoment<Answer>(
     store.snapshot(spaceScope(space), async (moment) => {
       const policy = await policyAt(moment, name);
       const collection = collectionOf(policy);
-      if (!isSearchable(policy.head)) throw new StaleEntries(collection, policy.head);
-      return answer(searchMoment(parts, space, collection, { moment, lane, bytes: attempt() }));
+      const formats = parts.entries.formatsIn(rangeIn(policy.head));
+      if (formats === null) throw new StaleEntries(collection, policy.head);
+      const at = searchMoment(parts, space, collection, { moment, lane, bytes: attempt(), formats });
+      return { answered: await answer(at), collection, head: policy.head };
     });
   try {
-    return await parts.lanes.run(space, answerIn, call);
+    const { answered, ...seen } = await parts.lanes.run(space, answerIn, call);
+    await announceOutdated(parts, space, seen);
+    return answered;
   } catch (error) {
     if (error instanceof StaleEntries) await error.announce(parts, space);
     throw error;
@@ -54,20 +59,21 @@ interface At {
   readonly moment: Moment;
   readonly lane: ReadLane;
   readonly bytes: AttemptBytes;
+  readonly formats: readonly EntryFormat[];
 }
 
 function searchMoment(
   { limits, world }: RecordParts,
   space: string,
   collection: StoredCollection,
-  { moment, lane, bytes }: At,
+  { moment, lane, bytes, formats }: At,
 ): SearchMoment {
   const { lexicalCandidatesMax = CANDIDATES_DEFAULT } = limits;
   // The page of the answer is read beside what the search needs.
   const readsMax = Math.max(limits.readsPerCallMax, limits.pageRecordsMax);
   return {
     collection,
-    read: (request) => readSearch(request, collection.policy, lexicalCandidatesMax),
+    read: (request) => readSearch(request, collection.policy, lexicalCandidatesMax, formats),
     reader(advice) {
       const turns = world.turns.of(space);
       return {
@@ -85,6 +91,7 @@ function searchMoment(
         bytes,
         pageMax: limits.readPageMax,
         kept: new KeptTexts(),
+        formats,
       };
     },
   };

@@ -1,6 +1,7 @@
 import type { Find } from '../store/port.ts';
 import type { RecordReader } from './candidates.ts';
 import type { StoredText } from './rules/record-text.ts';
+import type { EntryFormat } from './search/formats.ts';
 import { RECORDS } from './store-collections.ts';
 import { storedText } from './stored-record.ts';
 
@@ -13,6 +14,8 @@ const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
 export interface SearchReader extends RecordReader {
   readonly find: Find;
   readonly kept: KeptTexts;
+  /** Those that the entries of the collection have. */
+  readonly formats: readonly EntryFormat[];
 }
 
 /** Texts of records that the answer may need. */

@@ -1,6 +1,7 @@
 import { invalidMember } from '../kernel/errors.ts';
 import { type QueryRequest, type RecordQuery, readQuery } from './page-request.ts';
 import type { CollectionPolicy } from './rules/policy.ts';
+import type { EntryFormat } from './search/formats.ts';
 import { type LexicalQuery, type LexicalRequest, readLexicalQuery } from './search/lexical-query.ts';
 import { readVectorQuery, type VectorQuery, type VectorSearchRequest } from './search/vector-query.ts';
 
@@ -21,13 +22,15 @@ export function isRanked({ vector, lexical }: SearchRequest): boolean {
 }
 
 /**
- * Reads a request that `isRanked`. `candidatesMax` is how many candidates of a lexical search the deployment scores. Throws
+ * Reads a request that `isRanked`. `candidatesMax` is how many candidates of a lexical search the deployment scores, `formats`
+ * those of the entries of the collection. Throws
  * `validation_failed`, `limit_exceeded` or `continuation_token_invalid`.
  */
 export function readSearch(
   request: SearchRequest,
   policy: CollectionPolicy,
   candidatesMax: number,
+  formats?: readonly EntryFormat[],
 ): RecordSearchQuery {
   const { vector, lexical, orderBy } = request;
   if (isGiven(vector) && isGiven(lexical))
@@ -35,7 +38,7 @@ export function readSearch(
   if (isGiven(orderBy) && orderBy.length > 0)
     throw invalidMember('/orderBy', 'must be absent: a search orders its answer by score');
   const query = readQuery(request, policy);
-  if (isGiven(vector)) return { mode: 'vector', query, vector: readVectorQuery(vector, policy) };
+  if (isGiven(vector)) return { mode: 'vector', query, vector: readVectorQuery(vector, policy, formats) };
   if (isGiven(lexical)) return { mode: 'lexical', query, lexical: readLexicalQuery(lexical, candidatesMax) };
   throw new TypeError('the request ranks no records');
 }

@@ -6,6 +6,7 @@ import { isNear, type VectorQuery } from './search/vector-query.ts';
 import { amongOf } from './search-among.ts';
 import type { RankedRecord } from './search-answer.ts';
 import { IndexWalk, MATCH_BYTES } from './search-index-walk.ts';
+import { mergedMatches } from './search-merge.ts';
 import { type SearchReader, textsOf } from './search-reader.ts';
 import { RECORDS } from './store-collections.ts';
 
@@ -67,25 +68,27 @@ interface Nearest {
 }
 
 async function nearest(
-  { find, budget, bytes, incarnation }: SearchReader,
-  { slot, metric, values }: VectorQuery,
+  reader: SearchReader,
+  { slots, metric, values }: VectorQuery,
   wanted: number,
   among: Among | undefined,
 ): Promise<Nearest> {
-  const room = budget.room();
-  const limit = Math.min(wanted, room);
+  const { find, budget, bytes, incarnation } = reader;
+  const limit = Math.min(wanted, budget.room());
   const narrowing = among === undefined ? {} : { among };
-  const where = { collection: RECORDS.name, group: incarnation, slot, metric, values, ...narrowing };
-  const { matches, complete, narrowed, reads } = await find({
-    by: 'nearest',
-    ...where,
-    limit,
-    readsMax: room,
-  });
-  budget.spend(reads, 0);
-  if (!complete) throw budget.exceeded();
+  const where = { collection: RECORDS.name, group: incarnation, metric, values, limit, ...narrowing };
+  const lists: (readonly NearestMatch[])[] = [];
+  let isNarrowed = true;
+  for (const slot of slots) {
+    const found = await find({ by: 'nearest', ...where, slot, readsMax: budget.room() });
+    budget.spend(found.reads, 0);
+    if (!found.complete) throw budget.exceeded();
+    isNarrowed &&= found.narrowed;
+    lists.push(found.matches);
+  }
+  const matches = await mergedMatches(reader, lists, limit);
   const isLast = matches.length < limit;
   if (!isLast && limit < wanted) throw budget.exceeded();
   bytes.add(matches.length * MATCH_BYTES);
-  return { matches, isLast, isNarrowed: narrowed };
+  return { matches, isLast, isNarrowed };
 }

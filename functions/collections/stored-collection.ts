@@ -1,9 +1,8 @@
 import type { RecordData } from '../store/port.ts';
 import { StoreError } from '../store/port.ts';
-import { withEntries } from './entry-version.ts';
+import { type EntryRange, withRange } from './entry-range.ts';
 import { type Incarnation, isIncarnation } from './rules/incarnation.ts';
 import type { CollectionPolicy } from './rules/policy.ts';
-import { ENTRY_VERSION } from './search/entry.ts';
 import { COLLECTION_GROUP, policyKey } from './store-collections.ts';
 
 /** A name of a space and what it points at. */
@@ -15,14 +14,14 @@ export interface StoredCollection {
   readonly createdAt: string;
 }
 
-/** The store's record that makes `name` point at the incarnation, all of whose records have search entries of the version. */
+/** The store's record that makes `name` point at the incarnation, whose records have search entries in the range. */
 export function policyRecord(
   { name, incarnation, policy, createdAt }: StoredCollection,
-  entries: number = ENTRY_VERSION,
+  entries: EntryRange,
 ): RecordData {
   return {
     key: policyKey(name),
-    head: withEntries({ incarnation, createdAt }, entries),
+    head: withRange({ incarnation, createdAt }, entries),
     body: JSON.stringify(policy),
     listing: { group: COLLECTION_GROUP, id: name, hidden: false, indexes: {} },
   };

@@ -10,7 +10,8 @@ import { type RecordInput, recordValue, type StoredText, vectorIn } from './rule
 import type { RecordStamp, StoredStamp } from './rules/record-write.ts';
 import { cutToBytes } from './rules/text-order.ts';
 import type { RecordVector } from './rules/vectors.ts';
-import { type RecordSearch, searchEntryOf } from './search/entry.ts';
+import type { RecordSearch } from './search/entry.ts';
+import type { EntryFormat } from './search/formats.ts';
 import { recordKey } from './store-collections.ts';
 import type { StoredCollection } from './stored-collection.ts';
 
@@ -26,12 +27,20 @@ export interface FindableRecord extends RecordInput {
 }
 
 /** Made once a record, before the transaction that writes it: a transaction may decide more than once. */
-export function findableRecord({ incarnation, policy }: RecordPlace, input: RecordInput): FindableRecord {
-  return { ...input, search: searchEntryOf(input, policy, incarnation) };
+export function findableRecord(
+  { incarnation, policy }: RecordPlace,
+  input: RecordInput,
+  format: EntryFormat,
+): FindableRecord {
+  return { ...input, search: format.entryOf(input, policy, incarnation) };
 }
 
-/** What searches find a stored record by, as its writer would make it. */
-export function storedSearch({ incarnation, policy }: RecordPlace, record: RecordData): RecordSearch {
+/** What searches find a stored record by, as a writer of the format would make it. */
+export function storedSearch(
+  { incarnation, policy }: RecordPlace,
+  record: RecordData,
+  format: EntryFormat,
+): RecordSearch {
   const stored = storedText(record);
   const { id, partitionKey } = recordValue(stored, { vectors: false });
   const vectors = new Map(
@@ -41,7 +50,7 @@ export function storedSearch({ incarnation, policy }: RecordPlace, record: Recor
     }),
   );
   const { text } = stored;
-  return searchEntryOf({ key: { id, partitionKey }, text, vectors }, policy, incarnation);
+  return format.entryOf({ key: { id, partitionKey }, text, vectors }, policy, incarnation);
 }
 
 /** The store's record of an accepted write. */

@@ -12,7 +12,7 @@ export const RETIRED_COLLECTIONS: OwnedCollection = {
   ...SERVICE_DATA,
 };
 
-/** Collections whose records are prepared for searches anew, until all are. */
+/** Collections whose records are prepared for searches anew, until all are; and the marks of `entryMarksKey`. */
 export const REINDEXED_COLLECTIONS: OwnedCollection = {
   name: 'reindexed-collections',
   pairedIndexes: false,
@@ -58,6 +58,11 @@ export function retiredKey(space: string, incarnation: string): RecordKey {
 
 export function reindexKey(space: string, incarnation: string): RecordKey {
   return { collection: REINDEXED_COLLECTIONS.name, id: recordId('reindexed', space, incarnation) };
+}
+
+/** The last marks of servers, by the newest version of search entries that they know. */
+export function entryMarksKey(): RecordKey {
+  return { collection: REINDEXED_COLLECTIONS.name, id: recordId('entry-marks') };
 }
 
 export function leftoverKey(kind: 'payload' | 'ledger', reference: string): RecordKey {

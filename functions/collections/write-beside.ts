@@ -1,36 +1,42 @@
 import type { Decision, Found, KeyRequest, RecordStore, TransactRequest } from '../store/port.ts';
-import { isOfOtherRelease, withSeveralVersions } from './entry-version.ts';
+import { mustWiden, widenedPolicy } from './entry-range.ts';
 import { policyKey, spaceScope } from './store-collections.ts';
 
-const OTHER_RELEASE = Symbol('another release has prepared the collection');
+const NOT_WIDENED = Symbol('the policy does not have the version of the entries');
+
+/** Where records are written, and the version of their search entries. */
+export interface WrittenCollection {
+  readonly name: string;
+  readonly version: number;
+}
 
 /**
- * Writes records of the collection that `name` points at. Where the policy names the search entries of another release, the
- * same transaction takes that name away: no search of any release then answers before all entries are made anew.
+ * Writes records of the collection that `name` points at. Where the policy does not say that entries may have this version, or
+ * a sweep makes another one, the same transaction says so and ends the sweep: a search asks for every version that there is.
  */
 export async function writeBeside<R>(
   store: RecordStore,
   space: string,
-  name: string,
+  { name, version }: WrittenCollection,
   request: TransactRequest,
   decide: (found: Found) => Decision<R>,
 ): Promise<R> {
   const key = policyKey(name);
   const scope = spaceScope(space);
   const beside = { ...request, keys: [policyRequest(name), ...request.keys] };
-  const first = await store.transact<R | typeof OTHER_RELEASE>(scope, beside, (found) => {
+  const first = await store.transact<R | typeof NOT_WIDENED>(scope, beside, (found) => {
     const policy = found.get(key);
-    const isOther = policy !== undefined && isOfOtherRelease(policy.head);
-    return isOther ? { writes: [], result: OTHER_RELEASE } : decide(found);
+    const isNarrow = policy !== undefined && mustWiden(policy.head, version);
+    return isNarrow ? { writes: [], result: NOT_WIDENED } : decide(found);
   });
-  if (first !== OTHER_RELEASE) return first;
+  if (first !== NOT_WIDENED) return first;
   const guarding = { ...request, keys: [{ key, view: 'body' as const }, ...request.keys] };
   return store.transact(scope, guarding, (found) => {
     const policy = found.get(key);
     const decision = decide(found);
-    const isOther = policy !== undefined && isOfOtherRelease(policy.head);
-    if (!isOther || decision.writes.length === 0) return decision;
-    return { ...decision, writes: [{ put: withSeveralVersions(policy) }, ...decision.writes] };
+    const isNarrow = policy !== undefined && mustWiden(policy.head, version);
+    if (!isNarrow || decision.writes.length === 0) return decision;
+    return { ...decision, writes: [{ put: widenedPolicy(policy, version) }, ...decision.writes] };
   });
 }
 

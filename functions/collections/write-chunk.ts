@@ -17,6 +17,7 @@ import type { BatchOutcome } from './rules/batch.ts';
 import type { RecordKey } from './rules/record-key.ts';
 import { readRecord } from './rules/record-text.ts';
 import { decideUpsert, type WritePrecondition } from './rules/record-write.ts';
+import type { EntryFormat } from './search/formats.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
 import type { StoredCollection } from './stored-collection.ts';
 import { type FindableRecord, findableRecord, recordData, stampIn } from './stored-record.ts';
@@ -53,7 +54,8 @@ export interface ChunkLedger {
   readonly keys: readonly KeyRequest[];
   /** The outcomes that an earlier try of the chunk has left; the chunk then writes nothing. */
   readonly recorded: (found: Found) => readonly ItemOutcome[] | null;
-  readonly writes: (found: Found, outcomes: readonly ItemOutcome[]) => readonly Write[];
+  /** `version`: that of the search entries of the chunk. */
+  readonly writes: (found: Found, outcomes: readonly ItemOutcome[], version: number) => readonly Write[];
 }
 
 /**
@@ -67,7 +69,7 @@ export async function writeChunk(
   items: readonly ChunkItem[],
   options: ChunkOptions,
 ): Promise<readonly ItemOutcome[]> {
-  const chunk = { parts, space, options, store: await parts.store() };
+  const chunk = { parts, space, options, store: await parts.store(), format: await parts.entries.written() };
   if (loading === undefined)
     return callOn(parts, space, name, (believed) => writeSome({ ...chunk, into: believed, believed }, items));
   const outcomes = await writeSome({ ...chunk, into: loading, believed: null }, items);
@@ -80,6 +82,7 @@ interface Chunk {
   readonly store: RecordStore;
   readonly space: string;
   readonly options: ChunkOptions;
+  readonly format: EntryFormat;
   readonly into: Pick<StoredCollection, 'incarnation' | 'policy'>;
   /** What the name is believed to point at; `null` where the chunk looks at no name. */
   readonly believed: StoredCollection | null;
@@ -105,7 +108,7 @@ type ReadItem = { readonly precondition: WritePrecondition | null } & (
 
 /** The items that one transaction can carry, as far as their weight shows. Others get their turn between two items. */
 async function readItems(
-  { parts: { world }, space, store, into, options }: Chunk,
+  { parts: { world }, space, store, into, options, format }: Chunk,
   items: readonly ChunkItem[],
 ): Promise<ReadItem[]> {
   const read: ReadItem[] = [];
@@ -114,7 +117,7 @@ async function readItems(
   let weight = 0;
   for (const { text, precondition = null } of items.slice(0, ITEMS_MAX)) {
     if (turns.due()) await turns.next();
-    const item = { precondition, ...readItem(text, into) };
+    const item = { precondition, ...readItem(text, into, format) };
     weight += 'input' in item ? weightOf(item.input, into.policy, scale) : 0;
     if (read.length > 0 && weight > WEIGHT_MAX) break;
     read.push(item);
@@ -126,9 +129,10 @@ async function readItems(
 function readItem(
   text: string,
   into: Chunk['into'],
+  format: EntryFormat,
 ): { readonly input: FindableRecord } | { readonly refused: ItemOutcome } {
   try {
-    return { input: findableRecord(into, readRecord(text, into.policy)) };
+    return { input: findableRecord(into, readRecord(text, into.policy), format) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return { refused: { key: namedIn(text), outcome: { error: wordsOf(error) } } };
@@ -136,7 +140,7 @@ function readItem(
 }
 
 async function writeItems(
-  { parts: { world }, store, space, options, into, believed }: Chunk,
+  { parts: { world }, store, space, options, into, believed, format: { version } }: Chunk,
   items: readonly ReadItem[],
 ): Promise<readonly ItemOutcome[] | Moved> {
   const { ledger, continueOnError } = options;
@@ -150,7 +154,7 @@ async function writeItems(
   const request = { keys: [...keys.values(), ...(ledger?.keys ?? [])] };
   return believed === null
     ? store.transact(spaceScope(space), request, decide)
-    : writeBeside(store, space, believed.name, request, decide);
+    : writeBeside(store, space, { name: believed.name, version }, request, decide);
 
   function decide(found: Found): Decision<readonly ItemOutcome[] | Moved> {
     const moved = believed === null ? null : movedFrom(believed, found);
@@ -164,7 +168,7 @@ async function writeItems(
       now: decisionTime(world.clock, arrivedAt),
     });
     return {
-      writes: [...writes, ...(ledger?.writes(found, result) ?? [])],
+      writes: [...writes, ...(ledger?.writes(found, result, version) ?? [])],
       result,
       grows: ledger === undefined ? 'request' : 'job',
     };

@@ -31,11 +31,13 @@ export function upsertRecord(
 ): Promise<WrittenRecord> {
   const arrivedAt = parts.world.clock.now();
   return callOn(parts, space, name, async (collection) => {
-    const input = findableRecord(collection, readRecord(text, collection.policy));
+    const format = await parts.entries.written();
+    const input = findableRecord(collection, readRecord(text, collection.policy), format);
     const key = recordKey(collection.incarnation, input.key);
     const store = await parts.store();
     const request = { gate: key, keys: [{ key }] };
-    return writeBeside<WrittenRecord | Moved>(store, space, name, request, (found) => {
+    const into = { name, version: format.version };
+    return writeBeside<WrittenRecord | Moved>(store, space, into, request, (found) => {
       const moved = movedFrom(collection, found);
       if (moved !== null) return { writes: [], result: moved };
       const stored = found.get(key);

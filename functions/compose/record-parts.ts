@@ -17,6 +17,7 @@ export const recordPartsOf = layer((parts): RecordParts => {
     store: store.get,
     world,
     lanes: readLanesOf(parts),
+    entryVersion: settings.records.entryVersion,
     limits: {
       readsPerCallMax: readsMax,
       lexicalCandidatesMax: lexicalCandidatesMax(settings.records.lexicalCandidatesMax, provider),

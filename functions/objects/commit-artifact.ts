@@ -54,9 +54,10 @@ export function commitArtifact(
   commit: ArtifactCommit,
 ): Promise<CommittedArtifact> {
   return callOn(parts.records, space, commit.collection, async (collection) => {
-    const input = findableRecord(collection, readRecord(commit.recordText, collection.policy));
+    const format = await parts.records.entries.written();
+    const input = findableRecord(collection, readRecord(commit.recordText, collection.policy), format);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const written = await commitOnce(parts, space, { commit, collection, input });
+      const written = await commitOnce(parts, space, { commit, collection, input, version: format.version });
       if (written !== null) return written;
       await parts.marks.ensure(space);
     }
@@ -68,6 +69,8 @@ interface Attempt {
   readonly commit: ArtifactCommit;
   readonly collection: StoredCollection;
   readonly input: FindableRecord;
+  /** Of the search entry. */
+  readonly version: number;
 }
 
 /** `null` where the space has to be marked first: the transaction leaves a leftover. */
@@ -77,7 +80,7 @@ async function commitOnce(
   attempt: Attempt,
 ): Promise<CommittedArtifact | Moved | null> {
   const { store, world } = parts.records;
-  const { commit, collection, input } = attempt;
+  const { commit, collection, input, version } = attempt;
   const key = objectKey(commit.place);
   const keys = [
     { key },
@@ -88,7 +91,7 @@ async function commitOnce(
   return writeBeside<CommittedArtifact | Moved | null>(
     await store(),
     space,
-    commit.collection,
+    { name: commit.collection, version },
     { gate: key, keys },
     (found) => {
       const earlier = writtenBefore(found, commit.ticket);

@@ -2,6 +2,7 @@ import { movedFrom } from '../collections/collection-call.ts';
 import type { RecordParts } from '../collections/parts.ts';
 import { readRecord } from '../collections/rules/record-text.ts';
 import { decideUpsert } from '../collections/rules/record-write.ts';
+import type { EntryFormat } from '../collections/search/formats.ts';
 import { recordKey } from '../collections/store-collections.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
 import { type FindableRecord, findableRecord, recordData, stampIn } from '../collections/stored-record.ts';
@@ -80,7 +81,8 @@ export async function writePlan(
   writes: readonly PlanWrite[],
   options: WriteOptions = {},
 ): Promise<WrittenPlan | null> {
-  const writer = new PlanWriter(parts, await parts.store(), space, collection, options);
+  const opened = { store: await parts.store(), format: await parts.entries.written() };
+  const writer = new PlanWriter(parts, opened, space, collection, options);
   const stamps: WrittenStamp[] = [];
   const spared: number[] = [];
   let next = options.from ?? 0;
@@ -109,6 +111,7 @@ interface Written extends Omit<WrittenPlan, 'whole'> {
 class PlanWriter {
   readonly #parts: RecordParts;
   readonly #store: RecordStore;
+  readonly #format: EntryFormat;
   readonly #space: string;
   readonly #collection: StoredCollection;
   readonly #ledger: WriteLedger | undefined;
@@ -116,13 +119,14 @@ class PlanWriter {
 
   constructor(
     parts: RecordParts,
-    store: RecordStore,
+    { store, format }: { readonly store: RecordStore; readonly format: EntryFormat },
     space: string,
     collection: StoredCollection,
     { ledger, kept = [] }: WriteOptions,
   ) {
     this.#parts = parts;
     this.#store = store;
+    this.#format = format;
     this.#space = space;
     this.#collection = collection;
     this.#ledger = ledger;
@@ -138,7 +142,8 @@ class PlanWriter {
     const ready: ReadyWrite[] = [];
     let weight = 0;
     for (const { key, seen, text } of writes.slice(from, from + WRITES_MAX)) {
-      const input = text === null ? null : findableRecord(this.#collection, readRecord(text(), policy));
+      const input =
+        text === null ? null : findableRecord(this.#collection, readRecord(text(), policy), this.#format);
       weight += input === null ? 0 : weightOf(input, policy, scale);
       if (ready.length > 0 && weight > WEIGHT_MAX) break;
       ready.push({ key, seen, input });
@@ -168,7 +173,8 @@ class PlanWriter {
     const watched = isWhole ? [...batch, ...this.#kept] : batch;
     const own = watched.map(({ key }) => ({ key: recordKey(incarnation, key) }));
     const request = { keys: [...own, ...(ledger?.keys ?? [])] };
-    return writeBeside(this.#store, this.#space, name, request, (found): Decision<Written | null> => {
+    const into = { name, version: this.#format.version };
+    return writeBeside(this.#store, this.#space, into, request, (found): Decision<Written | null> => {
       if (movedFrom(this.#collection, found) !== null) return { writes: [], result: null };
       if (isWhole && !watched.every((each) => this.#isAsSeen(found, each)))
         return { writes: [], result: null };

@@ -1,7 +1,9 @@
 import { exportSpace } from '../../functions/collections/copies/export-space.ts';
+import { onlyVersion } from '../../functions/collections/entry-range.ts';
 import { type Incarnation, incarnationOf } from '../../functions/collections/rules/incarnation.ts';
 import { type CollectionPolicy, readPolicy } from '../../functions/collections/rules/policy.ts';
 import { readRecord } from '../../functions/collections/rules/record-text.ts';
+import { newestFormat } from '../../functions/collections/search/formats.ts';
 import { POLICIES, RECORDS, spaceScope } from '../../functions/collections/store-collections.ts';
 import { policyRecord } from '../../functions/collections/stored-collection.ts';
 import { findableRecord, recordData } from '../../functions/collections/stored-record.ts';
@@ -29,7 +31,8 @@ function policyOf(name: string): CollectionPolicy {
 }
 
 export function policy(name: string, of: Incarnation): RecordData {
-  return policyRecord({ name, incarnation: of, policy: policyOf(name), createdAt: TIME });
+  const collection = { name, incarnation: of, policy: policyOf(name), createdAt: TIME };
+  return policyRecord(collection, onlyVersion(newestFormat().version));
 }
 
 /** `members` is JSON text, because an object of JavaScript would move members such as `1` to the front. */
@@ -38,7 +41,7 @@ export function record(of: Incarnation, partitionKey: string, id: string, member
   const collection = { incarnation: of, policy: policyOf('any') };
   const metadata = `"metadata":{"kind":${JSON.stringify(id)},"documentId":"d"}`;
   const input = readRecord(`{${members},${key},${metadata}}`, collection.policy);
-  return recordData(collection, findableRecord(collection, input), {
+  return recordData(collection, findableRecord(collection, input, newestFormat()), {
     revision: 3,
     etag: 'rev:3',
     createdAt: TIME,

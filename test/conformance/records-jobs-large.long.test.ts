@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { readCollection } from '../../functions/collections/read-policy.ts';
 import { readRecord } from '../../functions/collections/rules/record-text.ts';
 import { decideUpsert } from '../../functions/collections/rules/record-write.ts';
+import { newestFormat } from '../../functions/collections/search/formats.ts';
 import { spaceScope } from '../../functions/collections/store-collections.ts';
 import { findableRecord, recordData } from '../../functions/collections/stored-record.ts';
 import { declaredCollections } from '../../functions/compose/collections.ts';
@@ -30,7 +31,7 @@ test('a collection of 100,000 records is gone at once, and is swept in pages', a
   for (let at = 0; at < COUNT; at += CHUNK) {
     const puts = Array.from({ length: CHUNK }, (_, index) => {
       const text = JSON.stringify({ id: `r${at + index}`, partitionKey: 'p' });
-      const input = findableRecord(collection, readRecord(text, collection.policy));
+      const input = findableRecord(collection, readRecord(text, collection.policy), newestFormat());
       return { put: recordData(collection, input, decideUpsert(null, null, null, stage.time.now)) };
     });
     const keys = puts.map(({ put }) => ({ key: put.key, expectAbsent: true }));

@@ -3,6 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { removeCollection, replaceCollection } from '../../functions/collections/pointers.ts';
 import { readCollection } from '../../functions/collections/read-policy.ts';
 import { policyKey, spaceScope } from '../../functions/collections/store-collections.ts';
+import {
+  entryMarksKey,
+  UPKEEP_SCOPE,
+  upkeepListing,
+} from '../../functions/collections/upkeep-collections.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { NAME, ReindexStage, sweepInLives } from './records-reindex.ts';
 import { recordCollections } from './records-stage.ts';
@@ -90,29 +95,38 @@ export function describeReindex(tested: TestedStore, { many, few, kills }: Effor
       }
     });
 
-    test('of several releases are not searched, and are swept once no call of the other can run', async () => {
+    test('of a newer release are left to it as long as it runs, and then swept once none of its calls can run', async () => {
       const stage = await filled(few);
       await stage.verdict();
       await stage.sweep();
       expect(await stage.verdict()).toBe('equal');
       const { space, world } = stage.stage;
-      const key = policyKey(NAME);
-      await store.transact(spaceScope(space), { keys: [{ key }] }, (found) => {
-        const head = found.get(key)?.head ?? {};
-        return { writes: [{ put: { key, head: { ...head, entries: 2 } } }], result: null };
+      const [policy, marks] = [policyKey(NAME), entryMarksKey()];
+      await store.transact(spaceScope(space), { keys: [{ key: policy }] }, (found) => {
+        const head = { ...found.get(policy)?.head, entriesFrom: 2, entriesTo: 2 };
+        return { writes: [{ put: { key: policy, head } }], result: null };
       });
-      // This release leaves a collection of a newer one alone, until it writes to it.
+      await store.transact(UPKEEP_SCOPE, { keys: [{ key: marks }] }, () => {
+        const put = { key: marks, head: { v2: world.now }, body: null, listing: upkeepListing(marks) };
+        return { writes: [{ put }], result: null };
+      });
       expect(await stage.verdict()).toBe('refused');
       await stage.sweep();
-      expect(await stage.head()).toMatchObject({ entries: 2 });
+      expect(await stage.head()).toMatchObject({ entriesFrom: 2, entriesTo: 2 });
       await stage.putBoth({ id: 'r0001', partitionKey: 'p1', content: 'omega' });
-      expect(await stage.head()).toMatchObject({ entries: 0 });
+      expect(await stage.head()).toMatchObject({ entriesFrom: 1, entriesTo: 2 });
       expect(await stage.verdict()).toBe('refused');
       await stage.sweep();
+      expect(await stage.head()).not.toHaveProperty('entriesNext');
+      world.now += 600_001;
+      expect(await stage.verdict()).toBe('refused');
+      await stage.sweep();
+      expect(await stage.head()).toMatchObject({ entriesFrom: 1, entriesTo: 2, entriesNext: 1 });
       expect(await stage.verdict()).toBe('refused');
       world.now += 600_001;
       await stage.sweep();
       expect(await stage.verdict()).toBe('equal');
+      expect(await stage.head()).toMatchObject({ entriesFrom: 1, entriesTo: 1 });
     });
   });
 }

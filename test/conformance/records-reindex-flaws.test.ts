@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withEntries } from '../../functions/collections/entry-version.ts';
+import { onlyVersion, withRange } from '../../functions/collections/entry-range.ts';
 import { RECORDS } from '../../functions/collections/store-collections.ts';
 import type { Found, RecordData, RecordStore, Write } from '../../functions/store/port.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
@@ -55,7 +55,7 @@ function earlyCheckpoint(store: RecordStore): RecordStore {
 /** The collection is searched from the beginning of its sweep. */
 function earlyHead(store: RecordStore): RecordStore {
   const early = (put: RecordData) =>
-    put.head['entriesNext'] === undefined ? put : { ...put, head: withEntries(put.head) };
+    put.head['entriesNext'] === undefined ? put : { ...put, head: withRange(put.head, onlyVersion(1)) };
   return patched(store, {
     transact: (scope, request, decide) =>
       store.transact(scope, request, (found) => {

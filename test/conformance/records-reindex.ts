@@ -57,7 +57,7 @@ function withoutEntries<R>({ writes, result }: Decision<R>): Decision<R> {
 
 function plain(record: RecordData): RecordData {
   const { search: _, ...others } = record;
-  const { entries: __, ...head } = record.head;
+  const { entriesFrom: __, entriesTo: ___, ...head } = record.head;
   return { ...others, head };
 }
 

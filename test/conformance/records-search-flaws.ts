@@ -70,8 +70,8 @@ export const flaws: readonly Flaw[] = [
     }),
   ),
   inWords<typeof plan>('walks the first demand and not the smallest', 'search/plan.ts', (module) => ({
-    planLexical: (query) => {
-      const found = module.planLexical(query);
+    planLexical: (...given) => {
+      const found = module.planLexical(...given);
       return { ...found, walk: (counts) => found.walk(counts.map(() => 1)) };
     },
   })),

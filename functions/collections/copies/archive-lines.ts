@@ -4,7 +4,7 @@ import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { carriedBy } from '../../store/ownership.ts';
 import type { Head, Listing, RecordData } from '../../store/port.ts';
 import { uncounted } from '../../store/stored-size.ts';
-import { entryMembers } from '../entry-version.ts';
+import { entryMembers } from '../entry-range.ts';
 import { spaceCollections } from '../store-collections.ts';
 
 /**

@@ -2,6 +2,7 @@ import type { ChunkSource } from '../../archives/chunk-objects.ts';
 import { CopyRefusal } from '../../archives/copy-refusal.ts';
 import { SnapshotError } from '../../archives/snapshot-error.ts';
 import type { RecordData, RecordStore } from '../../store/port.ts';
+import { type EntryFormat, newestFormat } from '../search/formats.ts';
 import { COLLECTION_GROUP, POLICIES, spaceScope } from '../store-collections.ts';
 import type { SpaceManifest } from './archive-manifest.ts';
 import { type CopyOptions, stepper } from './copy-options.ts';
@@ -17,6 +18,8 @@ export interface VerifyOptions extends CopyOptions {
 export interface RestoreOptions extends VerifyOptions {
   /** Replaces collections that are there; without it a restore over them is refused. */
   readonly replace?: boolean;
+  /** Of the search entries; without it the newest of this release. */
+  readonly format?: EntryFormat;
 }
 
 /**
@@ -43,14 +46,14 @@ export async function restoreSpace(
   store: RecordStore,
   source: ChunkSource,
   space: string,
-  { replace = false, ...options }: RestoreOptions = {},
+  { replace = false, format = newestFormat(), ...options }: RestoreOptions = {},
 ): Promise<SpaceManifest> {
   await refuseOverObjects(store, space);
   if (!replace) await refuseOver(store, space);
   const manifest = await verifySpace(source, space, options);
   let isRead = false;
   async function* records(): AsyncGenerator<RecordData, void, undefined> {
-    const restoring = new RestoredRecords();
+    const restoring = new RestoredRecords(format);
     for await (const record of steps(manifest, source, 'restoring', options))
       yield restoring.restored(record);
     isRead = true;

@@ -8,9 +8,6 @@ import { vectorSlots } from './slots.ts';
 import { TERM_BYTES_MAX, termBytes, termsOf } from './terms.ts';
 import { wordsOf } from './words.ts';
 
-/** Records that were written under another version are indexed anew. It changes with every rule of terms, lexicon or slots. */
-export const ENTRY_VERSION = 1;
-
 /** The text of a record, its search entry and a reserve for its indexes fit into one document of 1 MiB. */
 const RECORD_AND_ENTRY_BYTES_MAX = 1_000_000;
 /** Firestore stores each number of a vector as a double. */
@@ -30,7 +27,7 @@ export interface RecordSearch {
   readonly termsLeftOut: number;
 }
 
-/** How searches find the record, the same on every provider. */
+/** The search entry of version 1. */
 export function searchEntryOf(
   record: SearchedRecord,
   policy: CollectionPolicy,

@@ -252,7 +252,7 @@ describe('a vector search', () => {
   test('has its slot, its metric and float32 numbers', () => {
     expect(readVectorQuery({ field: 'v', value: [0.1, 2], minScore: 0.7 }, policy)).toEqual({
       field: 'v',
-      slot: '2a',
+      slots: ['2a'],
       metric: 'dotProduct',
       dimensions: 2,
       values: Float32Array.of(0.1, 2),

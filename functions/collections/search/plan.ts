@@ -1,5 +1,5 @@
+import { type EntryFormat, entryFormats } from './formats.ts';
 import type { LexicalQuery } from './lexical-query.ts';
-import { moreTerm, prefixTerm, wordTerm } from './terms.ts';
 
 /** Counts are asked for no further than this: terms of more records are walked in the order of their texts. */
 export const COUNT_MAX = 10_000;
@@ -17,21 +17,28 @@ export interface LexicalPlan {
 
 /** Each offers all candidates and perhaps other records. A record that is offered twice counts where it comes first. */
 export type Walk =
-  /** The records of each term, term by term, in the order of record ids. The last term has those that lack one of the others. */
+  /** The records of each term, term by term, in the order of record ids. The last term of each format has those that lack one of the others. */
   | { readonly source: 'inverted_index'; readonly terms: readonly string[] }
   /** The records of the collection in the order of its listing: no index holds prefixes so short, or the query has no words. */
   | { readonly source: 'scan' };
 
 /** Each choice leads to all records that fulfil an alternative: its terms together do. No choice: no terms do. */
 type Alternative = readonly Choice[];
-type Choice = readonly string[];
+/** For each format of the entries its terms. */
+type Choice = readonly (readonly string[])[];
 /** A record fulfils at least one of the alternatives. */
 type Demand = readonly Alternative[];
 
-/** The same on every provider, so that a scan limit cuts the same candidates off. */
-export function planLexical(query: LexicalQuery): LexicalPlan {
-  const demands = demandsOf(query).filter((demand) => demand.every((choices) => choices.length > 0));
-  const all = new Set(demands.flat(3));
+/**
+ * `formats`: those that the entries of the collection have. The same on every provider, so that a scan limit cuts the same
+ * candidates off.
+ */
+export function planLexical(
+  query: LexicalQuery,
+  formats: readonly EntryFormat[] = entryFormats,
+): LexicalPlan {
+  const demands = demandsOf(query, formats).filter((demand) => demand.every((choices) => choices.length > 0));
+  const all = new Set(demands.flat(4));
   const isDecided = all.size < 2;
   const counted = isDecided ? [] : [...all].sort(byText);
   return {
@@ -39,49 +46,66 @@ export function planLexical(query: LexicalQuery): LexicalPlan {
     countMax: COUNT_MAX,
     walk: (counts) => {
       const countOf = new Map(counted.map((term, index) => [term, counts[index] ?? 0]));
-      return walkOf(demands, (term) => (isDecided ? 1 : Math.min(countOf.get(term) ?? 0, COUNT_MAX)));
+      return walkOf(demands, formats, (term) =>
+        isDecided ? 1 : Math.min(countOf.get(term) ?? 0, COUNT_MAX),
+      );
     },
   };
 }
 
 /** What every candidate fulfils. */
-function demandsOf(query: LexicalQuery): readonly Demand[] {
+function demandsOf(query: LexicalQuery, formats: readonly EntryFormat[]): readonly Demand[] {
   const { phrases, looseTerms, terms, isPrefix, matchMode, requiredGroups } = query;
   const alternatives = [
-    ...phrases.filter(({ words }) => words.length > 0).map(({ words }) => phraseTerms(words)),
-    ...looseTerms.map((term) => termsOf(term, isPrefix[terms.indexOf(term)] === true)),
+    ...phrases.filter(({ words }) => words.length > 0).map(({ words }) => phraseTerms(words, formats)),
+    ...looseTerms.map((term) => termsOf(term, isPrefix[terms.indexOf(term)] === true, formats)),
   ];
-  const groups = requiredGroups.map((group) => group.map((phrase) => phraseTerms(phrase.split(' '))));
+  const groups = requiredGroups.map((group) =>
+    group.map((phrase) => phraseTerms(phrase.split(' '), formats)),
+  );
   if (alternatives.length === 0) return groups;
   return [...groups, ...(matchMode === 'all' ? alternatives.map((each) => [each]) : [alternatives])];
 }
 
 /** Of a record of very many terms, those of whole words are kept before those of prefixes: its exact words are found. */
-function termsOf(term: string, isPrefix: boolean): Alternative {
-  if (!isPrefix) return [[wordTerm(term)]];
-  const prefix = prefixTerm(term);
-  return prefix === null ? [] : [[prefix, wordTerm(term)]];
+function termsOf(term: string, isPrefix: boolean, formats: readonly EntryFormat[]): Alternative {
+  if (!isPrefix) return [formats.map((format) => [format.wordTerm(term)])];
+  const choice = formats.flatMap((format) => {
+    const prefix = format.prefixTerm(term);
+    return prefix === null ? [] : [[prefix, format.wordTerm(term)]];
+  });
+  return choice.length === formats.length ? [choice] : [];
 }
 
-function phraseTerms(words: readonly string[]): Alternative {
+function phraseTerms(words: readonly string[], formats: readonly EntryFormat[]): Alternative {
   const longest = [...new Set(words)].sort((a, b) => b.length - a.length || byText(a, b));
-  return longest.slice(0, COUNTED_WORDS_MAX).map((word) => [wordTerm(word)]);
+  return longest.slice(0, COUNTED_WORDS_MAX).map((word) => formats.map((format) => [format.wordTerm(word)]));
 }
 
 /** Walks the demand whose terms have the fewest records, the rarest term first. */
-function walkOf(demands: readonly Demand[], countOf: (term: string) => number): Walk {
-  const recordsOf = (terms: Choice) => terms.reduce((sum, term) => sum + countOf(term), 0);
-  const fewestFirst = (a: Choice, b: Choice) => recordsOf(a) - recordsOf(b) || byText(a[0] ?? '', b[0] ?? '');
+function walkOf(
+  demands: readonly Demand[],
+  formats: readonly EntryFormat[],
+  countOf: (term: string) => number,
+): Walk {
+  const recordsIn = (terms: readonly string[]) => terms.reduce((sum, term) => sum + countOf(term), 0);
+  const recordsOf = (choice: Choice) => recordsIn([...new Set(choice.flat())]);
+  const fewestFirst = (a: Choice, b: Choice) => recordsOf(a) - recordsOf(b) || byText(firstOf(a), firstOf(b));
   const rarestFirst = (a: string, b: string) => countOf(a) - countOf(b) || byText(a, b);
   const walks = demands.map((demand) => {
-    const chosen = demand.flatMap((choices) => [...choices].sort(fewestFirst).slice(0, 1).flat());
-    const terms = [...new Set(chosen)].filter((term) => countOf(term) > 0).sort(rarestFirst);
-    return { terms: [...terms, moreTerm(chosen)], records: recordsOf(terms) };
+    const chosen = demand.flatMap((choices) => [...choices].sort(fewestFirst).slice(0, 1));
+    const terms = [...new Set(chosen.flat(2))].filter((term) => countOf(term) > 0).sort(rarestFirst);
+    const more = formats.map((format, index) => format.moreTerm(chosen.flatMap((each) => each[index] ?? [])));
+    return { terms: [...terms, ...new Set(more)], records: recordsIn(terms) };
   });
   const [first, ...others] = walks;
   if (first === undefined) return { source: 'scan' };
   const least = others.reduce((best, each) => (each.records < best.records ? each : best), first);
   return { source: 'inverted_index', terms: least.terms };
+}
+
+function firstOf(choice: Choice): string {
+  return choice[0]?.[0] ?? '';
 }
 
 function byText(a: string, b: string): number {

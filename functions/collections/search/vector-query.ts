@@ -1,8 +1,9 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { CollectionPolicy } from '../rules/policy.ts';
+import { type EntryFormat, entryFormats } from './formats.ts';
 import { single, wholeNumber } from './numbers.ts';
-import { type VectorSlot, vectorSlots } from './slots.ts';
+import type { VectorSlot } from './slots.ts';
 
 /** The vector search of a request, whose members have the types that its schema names. */
 export interface VectorSearchRequest {
@@ -13,7 +14,9 @@ export interface VectorSearchRequest {
 }
 
 /** A vector search as it is answered. */
-export interface VectorQuery extends VectorSlot {
+export interface VectorQuery extends Omit<VectorSlot, 'slot'> {
+  /** Those of the formats that the entries of the collection have. */
+  readonly slots: readonly string[];
   /** The name of the vector. */
   readonly field: string;
   readonly values: Float32Array;
@@ -26,15 +29,19 @@ export interface VectorQuery extends VectorSlot {
 export function readVectorQuery(
   { field, value, top, minScore }: VectorSearchRequest,
   policy: CollectionPolicy,
+  formats: readonly EntryFormat[] = entryFormats,
   pointer = '/vector',
 ): VectorQuery {
-  const slot = vectorSlots(policy).get(field);
+  const found = formats.flatMap((format) => format.slots(policy).get(field) ?? []);
+  const [slot] = found;
   if (slot === undefined) throw invalidMember(`${pointer}/field`, 'has no vector policy in the collection');
   if (value.length !== slot.dimensions) {
     throw invalidMember(`${pointer}/value`, `must have the ${slot.dimensions} dimensions of its policy`);
   }
   return {
-    ...slot,
+    slots: [...new Set(found.map((each) => each.slot))],
+    metric: slot.metric,
+    dimensions: slot.dimensions,
     field,
     values: Float32Array.from(value, (each, index) => single(each, `${pointer}/value/${index}`)),
     top: wholeNumber(top ?? limits.searchVectorTopDefault, `${pointer}/top`),

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Incarnation } from './rules/incarnation.ts';
-import { readPolicy } from './rules/policy.ts';
-import { readRecord } from './rules/record-text.ts';
-import { ENTRY_VERSION } from './search/entry.ts';
-import { findableRecord, recordData, storedSearch } from './stored-record.ts';
+import type { Incarnation } from '../rules/incarnation.ts';
+import { readPolicy } from '../rules/policy.ts';
+import { readRecord } from '../rules/record-text.ts';
+import { findableRecord, recordData, storedSearch } from '../stored-record.ts';
+import { newestFormat } from './formats.ts';
 
 const TIME = '2026-01-01T00:00:00.000Z';
 const policy = readPolicy({
@@ -25,25 +25,26 @@ const texts: readonly string[] = [
 ];
 
 const stored = texts.map((text) => {
-  const record = findableRecord(into, readRecord(text, policy));
+  const record = findableRecord(into, readRecord(text, policy), newestFormat());
   const stamp = { revision: 1, etag: 'rev:1', createdAt: TIME, updatedAt: TIME };
   return { record, data: recordData(into, record, stamp) };
 });
 
-test('entries change with their version alone: raise ENTRY_VERSION where this fails', () => {
+test('entries change with their version alone: add a format with the next version where this fails', () => {
   const entries = stored.map(({ record: { search } }) => {
     const { entry, termsLeftOut } = search;
     const vectors = entry.vectors.map(({ values, ...slot }) => ({ ...slot, values: [...values] }));
     return hash('sha256', JSON.stringify({ ...entry, vectors, termsLeftOut })).slice(0, 16);
   });
-  expect([ENTRY_VERSION, entries]).toEqual([
+  expect([newestFormat().version, entries]).toEqual([
     1,
     ['34e26146d45a939b', '520d2ec5394bf105', '4221ba76c5985f5a', '8ba661791d9fafb6'],
   ]);
 });
 
 test('the entry of a stored record is the one that its writer made', () => {
-  for (const { record, data } of stored) expect(storedSearch(into, data)).toEqual(record.search);
+  for (const { record, data } of stored)
+    expect(storedSearch(into, data, newestFormat())).toEqual(record.search);
 });
 
 test('the head of a record says how many terms were left out', () => {

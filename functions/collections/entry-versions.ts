@@ -1,0 +1,113 @@
+import type { Clock } from '../kernel/world.ts';
+import type { Head, RecordStore } from '../store/port.ts';
+import { type EntryRange, isWithin, onlyVersion } from './entry-range.ts';
+import { type EntryFormat, type EntryFormats, newestFormat } from './search/formats.ts';
+import { entryMarksKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
+
+/** So long after its last mark, no server of a version is believed to run. */
+const MARK_MS = 600_000;
+/** A mark that is younger is not written anew, and what a process has read of marks is not read anew. */
+const FRESH_MS = 60_000;
+const ANNOUNCED_MAX = 1_000;
+
+export interface EntryVersionParts {
+  readonly store: () => Promise<RecordStore>;
+  readonly clock: Clock;
+  readonly formats: EntryFormats;
+  /** The version that an operator has chosen; without it the marks decide. */
+  readonly chosen?: number | null;
+}
+
+/** Times of the last marks by version. Each server marks the newest version that it knows. */
+type Marks = ReadonlyMap<number, number>;
+
+/** Which versions of search entries this process reads, and which one it writes. */
+export class EntryVersions {
+  readonly #parts: EntryVersionParts;
+  readonly #newest: EntryFormat;
+  /** When marks were read last. */
+  #read: { readonly at: number; readonly marks: Promise<Marks> } | null = null;
+  readonly #announced = new Map<string, number>();
+
+  constructor(parts: EntryVersionParts) {
+    this.#parts = parts;
+    this.#newest = newestFormat(parts.formats);
+  }
+
+  get newest(): number {
+    return this.#newest.version;
+  }
+
+  /** The formats that the entries of a collection have; `null`: this release does not read all of them. */
+  formatsIn(range: EntryRange): readonly EntryFormat[] | null {
+    const { formats } = this.#parts;
+    if (!isWithin(range, { from: formats[0].version, to: this.newest })) return null;
+    return formats.filter(({ version }) => isWithin(onlyVersion(version), range));
+  }
+
+  /** The format of the entries that this process writes now: the one before as long as a server of an older release may run. */
+  async written(): Promise<EntryFormat> {
+    const { formats, chosen } = this.#parts;
+    if (formats.length === 1) return this.#newest;
+    const named = formats.find(({ version }) => version === chosen);
+    if (named !== undefined) return named;
+    return (await this.#runs((version) => version < this.newest)) ? formats[0] : this.#newest;
+  }
+
+  /** Whether a server of a newer release may run. */
+  isNewerRunning(): Promise<boolean> {
+    return this.#runs((version) => version > this.newest);
+  }
+
+  /** Says that a server of this release runs. A fleet writes about once a minute. */
+  async mark(): Promise<void> {
+    this.#read = null;
+    const now = this.#parts.clock.now();
+    if (now - ((await this.#marks()).get(this.newest) ?? -Infinity) < FRESH_MS) return;
+    const key = entryMarksKey();
+    const store = await this.#parts.store();
+    await store.transact(UPKEEP_SCOPE, { gate: key, keys: [{ key }] }, (found) => {
+      const marks = new Map(marksIn(found.get(key)?.head ?? {})).set(this.newest, now);
+      const head = Object.fromEntries([...marks].map(([version, at]) => [`v${version}`, at]));
+      return { writes: [{ put: { key, head, body: null, listing: upkeepListing(key) } }], result: null };
+    });
+  }
+
+  /** Whether this process may announce the incarnation to upkeep: once a minute it does. */
+  mayAnnounce(incarnation: string): boolean {
+    const now = this.#parts.clock.now();
+    if (now - (this.#announced.get(incarnation) ?? -Infinity) < FRESH_MS) return false;
+    if (this.#announced.size >= ANNOUNCED_MAX) this.#announced.clear();
+    this.#announced.set(incarnation, now);
+    return true;
+  }
+
+  async #runs(isMeant: (version: number) => boolean): Promise<boolean> {
+    const now = this.#parts.clock.now();
+    return [...(await this.#marks())].some(([version, at]) => isMeant(version) && now - at < MARK_MS);
+  }
+
+  #marks(): Promise<Marks> {
+    const now = this.#parts.clock.now();
+    if (this.#read !== null && Math.abs(now - this.#read.at) < FRESH_MS) return this.#read.marks;
+    const marks = this.#readMarks();
+    this.#read = { at: now, marks };
+    marks.catch(() => {
+      this.#read = null;
+    });
+    return marks;
+  }
+
+  async #readMarks(): Promise<Marks> {
+    const keys = [{ key: entryMarksKey() }];
+    const [found] = (await (await this.#parts.store()).query(UPKEEP_SCOPE, { by: 'keys', keys })).records;
+    return marksIn(found?.head ?? {});
+  }
+}
+
+function marksIn(head: Head): Marks {
+  const marks = Object.entries(head).map(([name, at]) => [/^v(\d+)$/.exec(name)?.[1], at] as const);
+  return new Map(
+    marks.flatMap(([version, at]) => (version === undefined ? [] : [[Number(version), Number(at)]])),
+  );
+}
