@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { entryFormats } from '../collections/search/formats.ts';
 import { checkConfiguration } from './check.ts';
 import { lexicalCandidatesMax, readsPerCallMax } from './settings/records.ts';
 
@@ -125,6 +126,15 @@ test('advice names memory for vectors that the provider does not use', () => {
   ]);
   expect(about('firestore', '536870912')).toEqual([]);
   expect(about('sqlite', '1048576')).toEqual([]);
+});
+
+test('a version of search entries that the release does not know stops the start', () => {
+  const versions = entryFormats.map(({ version }) => version);
+  const about = (version: number) => findings({ 'Records:EntryVersion': String(version) });
+  for (const version of versions) expect(about(version)).toEqual([]);
+  const bounds = `a whole number from ${Math.min(...versions)} to ${Math.max(...versions)}`;
+  for (const version of [Math.min(...versions) - 1, Math.max(...versions) + 1])
+    expect(about(version)).toEqual([`Records:EntryVersion must be ${bounds}, not "${version}"`]);
 });
 
 test('each read of Firestore is billed, so a query or a search reads fewer records there', () => {

@@ -17,21 +17,25 @@ const prefixOf = (word: string) => {
 };
 const wholeTerm = (word: string) => `w${reversed(word)}`;
 
+/** The terms of a record in the next format, from those of this one. */
+export function nextTerms(terms: readonly string[]): readonly string[] {
+  const words = terms.flatMap((term) => (term.startsWith('t') ? [term.slice(1)] : []));
+  return [
+    ...words.map((word) => wholeTerm(word)),
+    ...new Set(words.flatMap((word) => prefixOf(word) ?? [])),
+    ...terms.flatMap((term) => lacking[term] ?? []),
+  ];
+}
+
 /** Whole words backwards, prefixes of another length, lexicons backwards, other slots: read by the other format, all are wrong. */
 export const nextFormat: EntryFormat = {
   version: thisFormat.version + 1,
   marks: '<>',
   entryOf(...given) {
     const { entry, termsLeftOut } = thisFormat.entryOf(...given);
-    const words = entry.terms.flatMap((term) => (term.startsWith('t') ? [term.slice(1)] : []));
-    const terms = [
-      ...words.map((word) => wholeTerm(word)),
-      ...words.flatMap((word) => prefixOf(word) ?? []),
-      ...entry.terms.flatMap((term) => lacking[term] ?? []),
-    ];
     const vectors = entry.vectors.map((vector) => ({ ...vector, slot: `${vector.slot}zz` }));
     const lexicon = `${entry.lexicon.startsWith('=') ? '<' : '>'}${reversed(entry.lexicon.slice(1))}`;
-    return { entry: { ...entry, terms: [...new Set(terms)], lexicon, vectors }, termsLeftOut };
+    return { entry: { ...entry, terms: nextTerms(entry.terms), lexicon, vectors }, termsLeftOut };
   },
   wordTerm: (word) => wholeTerm(thisFormat.wordTerm(word).slice(1)),
   prefixTerm: prefixOf,

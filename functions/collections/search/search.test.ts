@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { nextFormat, nextFormats, nextTerms } from '../../../test/conformance/next-entries.ts';
 import { share } from '../../../test/support/effort.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { readPolicy } from '../rules/policy.ts';
 import { orderKey } from '../rules/record-key.ts';
 import { readRecord } from '../rules/record-text.ts';
 import { compareUtf8 } from '../rules/text-order.ts';
-import { searchEntryOf } from './entry.ts';
+import { type EntryFormat, entryFormats } from './formats.ts';
 import { leavesOf } from './leaves.ts';
 import { type LexicalQuery, type LexicalRequest, readLexicalQuery } from './lexical-query.ts';
 import { lexiconMark } from './lexicon.ts';
@@ -34,19 +35,28 @@ interface Fault {
   readonly reading?: (reading: Reading) => Reading;
   /** Terms of a record at the most. */
   readonly termsMax?: number;
+  /** Records have entries of these in turn. */
+  readonly formats?: readonly EntryFormat[];
+  /** Those that the search knows; the same where absent. */
+  readonly known?: readonly EntryFormat[];
   readonly matches?: (matches: readonly RankedMatch[]) => readonly RankedMatch[];
 }
 
 /** A store in memory: terms, their records in the order of ids, and every third lexicon as a mark. */
 function search(records: readonly NaiveRecord[], request: LexicalRequest, fault: Fault = {}): NaiveAnswer {
   const as = <Value>(change: ((value: Value) => Value) | undefined, value: Value) => change?.(value) ?? value;
+  const formats = fault.formats ?? entryFormats;
+  const known = fault.known ?? formats;
   const stored = records.map((record, index) => {
     const input = readRecord(record.text, policy);
-    const { entry } = searchEntryOf(input, policy, incarnation);
-    const lexicon = index % 3 === 2 ? lexiconMark(orderKey(input.key)) : as(fault.lexicon, entry.lexicon);
+    const format = formats[index % formats.length]!;
+    const { entry } = format.entryOf(input, policy, incarnation);
+    const written = known.includes(format) ? format.lexicon(entry.lexicon) : entry.lexicon;
+    const lexicon = index % 3 === 2 ? lexiconMark(orderKey(input.key)) : as(fault.lexicon, written);
+    const few = fault.termsMax === undefined ? null : fewTermsOf(input.text, fault.termsMax);
     return {
       id: record.id,
-      terms: new Set(fault.termsMax === undefined ? entry.terms : fewTermsOf(input.text, fault.termsMax)),
+      terms: new Set(few === null ? entry.terms : format === nextFormat ? nextTerms(few) : few),
       lexicon,
       text: input.text,
       order: orderKey(input.key),
@@ -54,7 +64,7 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
   });
   const holding = (term: string) => stored.filter(({ terms }) => terms.has(term));
   const query = as(fault.query, readLexicalQuery(as(fault.request, request), 5_000));
-  const plan = planLexical(query);
+  const plan = planLexical(query, known);
   const walk = as(fault.walk, plan.walk(plan.counted.map((term) => holding(term).length)));
   const offered =
     walk.source === 'scan'
@@ -95,7 +105,8 @@ function disagreement(fault: Fault, parameters = runs) {
     fc.array(requests, { minLength: 5, maxLength: 5 }),
     (records, asked) => {
       for (const given of asked) {
-        const request = fault.termsMax === undefined ? given : { ...given, scanLimit: null };
+        const isAsGiven = fault.termsMax === undefined && fault.formats === undefined;
+        const request = isAsGiven ? given : { ...given, scanLimit: null };
         const expected = naiveSearch(records, request);
         const answer = search(records, request, fault);
         expect(answer.matches).toEqual(expected.matches);
@@ -123,6 +134,18 @@ describe('lexical search', () => {
   ])('agrees with it where many records have %s that no index holds', (_, terms) => {
     const { counterexample, errorInstance } = disagreement(terms);
     expect([counterexample, errorInstance]).toEqual([null, null]);
+  });
+  test.each([
+    ['two formats', {}],
+    ['two formats, and terms that no index holds', few],
+    ['two formats, and prefixes that no index holds', words],
+  ])('agrees with it where entries have %s', (_, terms) => {
+    const { counterexample, errorInstance } = disagreement({ ...terms, formats: nextFormats });
+    expect([counterexample, errorInstance]).toEqual([null, null]);
+  });
+  test.each([0, 1])('and the comparison finds a walk by one of two formats, %i', (at) => {
+    const fault = { formats: nextFormats, known: [nextFormats[at]!] };
+    expect(disagreement(fault, planted).counterexample).not.toBeNull();
   });
   test('and the comparison finds a walk without the records of which terms are left out', () => {
     const walk = (given: Walk): Walk =>
