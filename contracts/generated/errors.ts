@@ -214,8 +214,9 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
    */
   overloaded: { status: 503, title: 'Overloaded', retryable: true },
   /**
-   * The service is preparing the records of the collection for searches, as it does once after an upgrade.
-   * Nothing was searched; reads, writes and queries work.
+   * The collection has search entries of a release that this server does not read: an older one than the
+   * release before, or a newer one. The service prepares its records. Nothing was searched; reads, writes and
+   * queries work.
    */
   search_index_building: { status: 503, title: 'Search index building', retryable: true },
 };

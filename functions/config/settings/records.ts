@@ -7,7 +7,7 @@ export const records = {
   enabled: setting('Records:Enabled', truth(), true,
     'Whether the service serves collections and records; without them their routes do not exist. They need the execution runtime.'),
   entryVersion: setting<number | null>('Records:EntryVersion', integer(1, 1), null,
-    'Version of the search entries that the server writes, of those that its release reads: the one of the release before, or its own. Default: that of the release before as long as a server of it has run within ten minutes, then its own. Before a roll back set it to that of the release before, and wait until maintenance has prepared the collections.'),
+    'Version of the search entries that the server writes, of those that its release reads: the one of the release before, or its own. Default: that of the release before as long as a server of it has run within ten minutes, then its own. Set it to that of the release before to plan a roll back: maintenance then prepares collections back.'),
   importPayloadBytesMax: setting<number>('Records:ImportPayloadBytesMax', integer(65_536, 33_554_432), 1_048_576,
     'Largest payload of an import of a collection, a batch of records, an embedding job or a graph job.', { unit: 'bytes' }),
   lexicalCandidatesMax: setting<number | null>('Records:LexicalCandidatesMax', integer(10, 1_000_000), null,
