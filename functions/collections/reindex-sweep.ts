@@ -133,8 +133,9 @@ async function begin(
     if (isOnly(rangeIn(head), version) || isLeft) return { writes: [], result: null };
     const collection = collectionOf(policy);
     const known = sweepIn(head, version);
-    if (known !== null) return { writes: [], result: { collection, run: known, rests: false } };
-    const result = { collection, run, rests: mayHaveOtherWriters(head, version) };
+    const result = { collection, run: known ?? run, rests: mayHaveOtherWriters(head, version) };
+    // The process that named the sweep may have died before its intent said that it rests.
+    if (known !== null) return { writes: [], result };
     return { writes: [{ put: { key, head: withSweep(head, version, run) } }], result };
   });
   if (found === null) {

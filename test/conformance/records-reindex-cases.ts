@@ -8,7 +8,7 @@ import {
   UPKEEP_SCOPE,
   upkeepListing,
 } from '../../functions/collections/upkeep-collections.ts';
-import type { RecordStore } from '../../functions/store/port.ts';
+import type { Head, RecordStore } from '../../functions/store/port.ts';
 import { NAME, ReindexStage, sweepInLives } from './records-reindex.ts';
 import { recordCollections } from './records-stage.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
@@ -30,6 +30,14 @@ export function describeReindex(tested: TestedStore, { many, few, kills }: Effor
       store = await openStore(tested, recordCollections);
     });
     afterAll(() => store.close());
+
+    const setHead = async (stage: ReindexStage, members: Head) => {
+      const key = policyKey(NAME);
+      await store.transact(spaceScope(stage.stage.space), { keys: [{ key }] }, (found) => {
+        const head = { ...found.get(key)?.head, ...members };
+        return { writes: [{ put: { key, head } }], result: null };
+      });
+    };
 
     const filled = async (count: number) => {
       const stage = new ReindexStage(store);
@@ -95,17 +103,31 @@ export function describeReindex(tested: TestedStore, { many, few, kills }: Effor
       }
     });
 
+    test('are swept after a rest, whichever commit of its begin is the last of a process', async () => {
+      for (let commit = 1; commit <= 4; commit += 1) {
+        const stage = await filled(2);
+        await stage.verdict();
+        await stage.sweep();
+        await setHead(stage, { entriesFrom: 2, entriesTo: 2 });
+        stage.stage.world.now += 600_001;
+        await stage.verdict();
+        await stage.killedSweep(commit, 'behind');
+        await stage.sweep();
+        expect([commit, await stage.verdict()]).toEqual([commit, 'refused']);
+        stage.stage.world.now += 600_001;
+        await stage.sweep();
+        expect([commit, await stage.verdict()]).toEqual([commit, 'equal']);
+      }
+    }, 300_000);
+
     test('of a newer release are left to it as long as it runs, and then swept once none of its calls can run', async () => {
       const stage = await filled(few);
       await stage.verdict();
       await stage.sweep();
       expect(await stage.verdict()).toBe('equal');
-      const { space, world } = stage.stage;
-      const [policy, marks] = [policyKey(NAME), entryMarksKey()];
-      await store.transact(spaceScope(space), { keys: [{ key: policy }] }, (found) => {
-        const head = { ...found.get(policy)?.head, entriesFrom: 2, entriesTo: 2 };
-        return { writes: [{ put: { key: policy, head } }], result: null };
-      });
+      const { world } = stage.stage;
+      const marks = entryMarksKey();
+      await setHead(stage, { entriesFrom: 2, entriesTo: 2 });
       await store.transact(UPKEEP_SCOPE, { keys: [{ key: marks }] }, () => {
         const put = { key: marks, head: { v2: world.now }, body: null, listing: upkeepListing(marks) };
         return { writes: [{ put }], result: null };
