@@ -9,8 +9,10 @@ const STOPS_MAX = 1_000;
 
 export interface ReleasesEffort {
   readonly records: number;
-  /** Pages of a sweep between two looks at all searches. */
+  /** Pages of a sweep between two looks at the searches. */
   readonly pages: number;
+  /** Each look asks one of so many searches, the next look others; without it all. */
+  readonly every?: number;
 }
 
 /** What was seen first that must not be: `null` where all was right. */
@@ -69,6 +71,7 @@ class Life {
   readonly #releases: TwoReleases;
   readonly #effort: ReleasesEffort;
   #turn = 1;
+  #looks = 0;
 
   constructor(releases: TwoReleases, effort: ReleasesEffort) {
     this.#releases = releases;
@@ -85,7 +88,8 @@ class Life {
   }
 
   async answered(parts: RecordParts, when: string): Promise<void> {
-    const verdict: Verdict = await this.#releases.verdict(parts);
+    this.#looks += 1;
+    const verdict: Verdict = await this.#releases.verdict(parts, this.#looks, this.#effort.every);
     demand(verdict === 'equal', `${when}: ${verdict}`);
   }
 

@@ -191,9 +191,9 @@ export class TwoReleases {
     return embedder.embed(texts, { purpose: 'document', signal: new AbortController().signal });
   }
 
-  /** `every`: asks each so many-th search, from the `first` on. */
+  /** `every`: asks each so many-th search, `first` says which. */
   async verdict(parts: RecordParts, first = 0, every = 1): Promise<Verdict> {
-    for (let at = first % this.#asked.length; at < this.#asked.length; at += every) {
+    for (let at = first % every; at < this.#asked.length; at += every) {
       const verdict = await this.#verdictOn(parts, this.#asked[at]!);
       if (verdict !== 'equal') return verdict;
     }
