@@ -123,6 +123,11 @@ export interface OperationEntry<Id extends string = string, Group extends string
   readonly keepsText?: true;
   /** Absent: `jsonDepthMax`, `jsonMembersMax` and `jsonContainersMax`. */
   readonly json?: JsonBounds;
+  /**
+   * The members of the body that hold floats, as JSON Pointers with `*` for any name or position: their numbers round to a double.
+   * All other numbers must be exact.
+   */
+  readonly floats?: readonly string[];
   /** The refusal of a larger body; absent: `payload_too_large`. */
   readonly overLimit?: OverLimit;
   readonly responses: readonly OperationResponse[];

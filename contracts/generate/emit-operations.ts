@@ -9,6 +9,7 @@ import {
   canonicalRoute,
   routeParameters,
 } from './catalog.ts';
+import { floatMembers } from './float-members.ts';
 import { docComment, HEADER, literal, memberName, quote, union } from './print.ts';
 import { type Json, type Schema, typesOf } from './schema.ts';
 import type { ContractSource } from './source.ts';
@@ -36,7 +37,8 @@ function groupModule({ catalog, models }: ContractSource, group: string): string
     const schema = models.get(operation.request?.schema ?? '')?.schema;
     const ofClass = catalog.authorizationClasses[operation.authorizationClass]?.rateClass ?? null;
     const rateClass = operation.rateClass === null ? null : ofClass;
-    const entry = operationEntry(operation, schema, rateClass) as unknown as Json;
+    const floats = floatMembers(schema ?? {}, models);
+    const entry = operationEntry(operation, schema, { rateClass, floats }) as unknown as Json;
     return `  ${operation.id}: ${literal(entry, '  ', operation.id.length + 4)},\n`;
   });
   const ids = `keyof ${typesName(group)}`;
@@ -189,7 +191,7 @@ function headersType(headers: readonly CatalogHeader[]): string {
 function operationEntry(
   operation: CatalogOperation,
   request: Schema | undefined,
-  rateClass: string | null,
+  { rateClass, floats }: Pick<OperationEntry, 'rateClass' | 'floats'>,
 ): OperationEntry {
   return {
     id: operation.id,
@@ -208,6 +210,7 @@ function operationEntry(
     ...(operation.request?.mediaType === 'multipart/form-data' ? { parts: formParts(request) } : {}),
     ...(operation.request?.keepsText === true ? { keepsText: true as const } : {}),
     ...(operation.request?.json === undefined ? {} : { json: operation.request.json }),
+    ...(floats === undefined || floats.length === 0 ? {} : { floats }),
     ...(operation.request?.overLimit === undefined ? {} : { overLimit: operation.request.overLimit }),
     responses: operation.responses.map(({ status, mediaType, schema, headers = [] }) => ({
       status,

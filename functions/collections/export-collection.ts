@@ -1,4 +1,5 @@
 import { invalidMember } from '../kernel/errors.ts';
+import { withExactNumbers } from '../kernel/exact-numbers.ts';
 import type { Turns } from '../kernel/turns.ts';
 
 import { type QueryRequest, readListing } from './page-request.ts';
@@ -44,7 +45,8 @@ export async function exportCollection(
   });
   const isCut = page.nextOffset !== null && (page.cutByBytes || !isOwnLimit);
   if (isCut && (failOnLimitExceeded ?? true)) throw tooMany(page.cutByBytes, most);
-  const { records } = page;
+  // So that an import takes every export.
+  const records = page.records.map(withExactNumbers);
   const contentHash = await hashOf(parts.world.turns.of(space), collection, records);
   return { collection, records, maxRecords: most, continuationToken: tokenOf(page), contentHash };
 }

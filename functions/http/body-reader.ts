@@ -75,7 +75,7 @@ async function readJson(source: Source): Promise<Json | SentText> {
     },
   );
   const measured = (counts: JsonCounts): void => reserve(heldBy(counts));
-  const most = { ...strictJsonLimits, ...entry.json, measured };
+  const most = { ...strictJsonLimits, ...entry.json, floats: entry.floats ?? [], measured };
   const value =
     body.size < PACED_BYTES
       ? parseStrictJson(body.whole(), most)

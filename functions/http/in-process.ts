@@ -3,7 +3,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { JsonText } from '../kernel/json-value-text.ts';
-import { parseStrictJsonText } from '../kernel/strict-json.ts';
+import { parseStrictJsonText, strictJsonLimits } from '../kernel/strict-json.ts';
 import { type Answer, isByteIterable, writeAnswer } from './answer.ts';
 import { bodyRefusal } from './body-reader.ts';
 import { abandonStreams, byteBody, streamsOf } from './byte-stream.ts';
@@ -134,6 +134,6 @@ function jsonOf(entry: OperationEntry, body: unknown): Json | SentText {
 function sentText(entry: OperationEntry, text: string): Json | SentText {
   const limitBytes = entry.bodyLimitBytes ?? 0;
   if (Buffer.byteLength(text) > limitBytes) throw bodyRefusal(tooLarge(limitBytes), entry, limitBytes);
-  const value = parseStrictJsonText(text, entry.json);
+  const value = parseStrictJsonText(text, { ...strictJsonLimits, ...entry.json, floats: entry.floats ?? [] });
   return entry.keepsText === true ? new SentText(value, () => text) : value;
 }

@@ -22,7 +22,12 @@ const JSON_PART_BYTES_MAX = 1024 * 1024;
 export async function readForm(
   chunks: AsyncIterable<Uint8Array>,
   contentType: string,
-  { parts = [], json, keepsText }: Pick<OperationEntry, 'parts' | 'json' | 'keepsText'>,
+  {
+    parts = [],
+    json,
+    keepsText,
+    floats = [],
+  }: Pick<OperationEntry, 'parts' | 'json' | 'keepsText' | 'floats'>,
   { reserve, heldBy }: FormCount = { reserve: () => {}, heldBy: () => 0 },
 ): Promise<FormParts> {
   if (mediaTypeOf(contentType) !== 'multipart/form-data')
@@ -47,8 +52,17 @@ export async function readForm(
       });
       break;
     }
+    const pointer = `/${part.name}`;
     const bytes = await readWhole(parser, head, reserve);
-    values[part.name] = parseStrictJson(bytes, { ...strictJsonLimits, ...json, measured });
+    values[part.name] = parseStrictJson(bytes, {
+      ...strictJsonLimits,
+      ...json,
+      floats: floats
+        .filter((each) => each.startsWith(`${pointer}/`))
+        .map((each) => each.slice(pointer.length)),
+      pointer,
+      measured,
+    });
     if (keepsText === true) {
       // The handler holds the bytes, and their text once it asks for it.
       reserve(bytes.byteLength * 2);

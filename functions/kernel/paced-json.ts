@@ -1,8 +1,11 @@
 import type { Json } from './canonical-json.ts';
+import type { ExactNumbers } from './exact-numbers.ts';
 import {
   countMembers,
   type JsonCounts,
+  type JsonMeasure,
   JsonScan,
+  judgeOf,
   malformed,
   parsed,
   type StrictJsonLimits,
@@ -40,7 +43,8 @@ export async function parsePacedJson(
 ): Promise<Json> {
   const { counts, arrays } = await scanned(blocks, most, turns);
   most.measured?.(counts);
-  const text = new TextInOrder(textParts(blocks), turns);
+  const numbers = judgeOf(counts, most);
+  const text = new TextInOrder(textParts(blocks), turns, numbers);
   const contents: Json[][] = [];
   let frameText = '';
   let members = 0;
@@ -69,15 +73,17 @@ export async function parsePacedJson(
 class TextInOrder {
   readonly #parts: Iterator<string>;
   readonly #turns: Turns;
+  readonly #numbers: ExactNumbers | null;
   #before = 0;
   #text = '';
 
-  constructor(parts: Iterator<string>, turns: Turns) {
+  constructor(parts: Iterator<string>, turns: Turns, numbers: ExactNumbers | null) {
     this.#parts = parts;
     this.#turns = turns;
+    this.#numbers = numbers;
   }
 
-  /** The text between the end of the last call and `end`. */
+  /** The text between the end of the last call and `end`; throws where it holds a number that a double changes. */
   async upTo(end: number): Promise<string> {
     while (this.#before + this.#text.length < end) {
       const { done, value } = this.#parts.next();
@@ -88,12 +94,13 @@ class TextInOrder {
     const text = this.#text.slice(0, Math.max(0, end - this.#before));
     this.#text = this.#text.slice(text.length);
     this.#before += text.length;
+    this.#numbers?.run(text);
     return text;
   }
 }
 
 interface Scanned {
-  readonly counts: JsonCounts;
+  readonly counts: JsonMeasure;
   readonly arrays: readonly OuterArray[];
 }
 

@@ -1,11 +1,12 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Json } from './canonical-json.ts';
 import { ServiceError } from './errors.ts';
+import { ExactNumbers, type FloatMembers, isExact } from './exact-numbers.ts';
 import { parseJson } from './json-text.ts';
 
 /**
  * Reads JSON strictly. `JSON.parse` decides the grammar; the code around it refuses input that `JSON.parse` accepts: bytes
- * that are not UTF-8, repeated members, `__proto__`, deep nesting, lone surrogates, and numbers that a double cannot hold.
+ * that are not UTF-8, repeated members, `__proto__`, deep nesting, lone surrogates, and numbers that a double would change.
  *
  * One scan before parsing counts members and depth without looking at names, so that a hostile document is refused
  * before it costs memory. One walk after parsing counts the members that are left: a smaller number means that the
@@ -18,13 +19,25 @@ export interface StrictJsonLimits {
   readonly containersMax: number;
   /** Reads `\ud800` alone too: a model may end within a character. */
   readonly keepsHalfCharacters?: boolean;
+  /** Where numbers that are not spelled as integers round to a double; absent: nowhere. */
+  readonly floats?: FloatMembers;
+  /** Leads to the text, in the refusal of a number. */
+  readonly pointer?: string;
   /** Learns how much the text holds before the values of it take memory; may throw. */
-  readonly measured?: (counts: JsonCounts) => void;
+  readonly measured?: (counts: JsonMeasure) => void;
 }
 
 export interface JsonCounts {
   readonly members: number;
   readonly containers: number;
+}
+
+/** What `measured` learns. */
+export interface JsonMeasure extends JsonCounts {
+  /** Whether a number that is not spelled as an integer is so long, or has so large an exponent, that a double may change it. */
+  readonly hasLongNumber: boolean;
+  /** Whether a double changes an integer. */
+  readonly hasChangedInteger: boolean;
 }
 
 export const strictJsonLimits: StrictJsonLimits = {
@@ -42,6 +55,15 @@ export function parseStrictJson(bytes: Uint8Array, most: StrictJsonLimits = stri
   return parseStrictJsonText(textOf(bytes), most);
 }
 
+/** Judges the numbers of a text that the parser takes; `null` where none is in question. */
+export function judgeOf(
+  { hasLongNumber, hasChangedInteger }: JsonMeasure,
+  { floats, pointer }: StrictJsonLimits,
+): ExactNumbers | null {
+  if (hasChangedInteger) return new ExactNumbers({ floats: [], pointer, integersOnly: true });
+  return hasLongNumber ? new ExactNumbers({ floats, pointer }) : null;
+}
+
 export function textOf(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
@@ -57,6 +79,7 @@ export function parseStrictJsonText(text: string, most: StrictJsonLimits = stric
   most.measured?.(scan);
   const value = parsed(text);
   if (countMembers(value) !== scan.members) throw malformed('An object of the body names a member twice.');
+  judgeOf(scan, most)?.run(text);
   return value;
 }
 
@@ -88,7 +111,7 @@ export interface OuterArrays {
  * Counts the members and containers of a text, which comes in one part or in many. For text that is not JSON the counts mean
  * nothing, and the parser refuses it.
  */
-export class JsonScan implements JsonCounts {
+export class JsonScan implements JsonMeasure {
   readonly #most: StrictJsonLimits;
   readonly #outer: OuterArrays | null;
   /** Characters before the part. */
@@ -99,6 +122,8 @@ export class JsonScan implements JsonCounts {
   #isObject = false;
   members = 0;
   containers = 0;
+  hasLongNumber = false;
+  hasChangedInteger = false;
 
   constructor(most: StrictJsonLimits, outer: OuterArrays | null = null) {
     this.#most = most;
@@ -149,7 +174,7 @@ export class JsonScan implements JsonCounts {
         members += 1;
         if (members > membersMax) throw malformed(`The body holds more than ${membersMax} members.`);
       } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
-        const end = endOfNumber(text, position, isLast);
+        const end = this.#endOfNumber(text, position, isLast);
         if (end < 0) break;
         position = end;
         continue;
@@ -161,6 +186,33 @@ export class JsonScan implements JsonCounts {
     this.members = members;
     this.containers = containers;
     return quote + text.slice(position);
+  }
+
+  /**
+   * The position behind a number; negative where it may go on behind the text. Refuses a number that overflows to infinity. Of 15
+   * digits with an exponent of two a double loses none, so all longer ones are judged after the parser has read the text.
+   */
+  #endOfNumber(text: string, start: number, isLast: boolean): number {
+    let end = start + 1;
+    let isInteger = true;
+    let power = 0;
+    for (; end < text.length; end += 1) {
+      const code = text.charCodeAt(end);
+      if (code >= 0x30 && code <= 0x39) continue;
+      // A dot, an exponent or its sign.
+      if (code === 0x65 || code === 0x45) power = end + 1;
+      else if (code !== 0x2e && code !== 0x2b && code !== 0x2d) break;
+      else if (power === end) power += 1;
+      isInteger = false;
+    }
+    if (end === text.length && !isLast) return -1;
+    const isLargePower = power > 0 && end - power > 2;
+    if (end - start < (isInteger ? 16 : 17) && !isLargePower) return end;
+    if ((isLargePower || end - start > 308) && !Number.isFinite(Number(text.slice(start, end))))
+      throw malformed('A number of the body is too large.');
+    if (!isInteger) this.hasLongNumber = true;
+    else if (!isExact(text.slice(start, end))) this.hasChangedInteger = true;
+    return end;
   }
 
   #open(position: number, depth: number, counts: JsonCounts): void {
@@ -208,33 +260,6 @@ function endOfEscapedString(text: string, position: number, keepsHalves: boolean
     if (code === 0x22) return at;
     at += code === 0x5c ? 2 : 1;
   }
-}
-
-/**
- * The position behind a number. Refuses integers that a double would change, and numbers that overflow to infinity. Accepts
- * a large integer in the form of canonical JSON, which is exact: an export writes 1e20 as 100000000000000000000. Negative where
- * the number may go on behind the text.
- */
-function endOfNumber(text: string, start: number, isLast: boolean): number {
-  let end = start + 1;
-  let integer = true;
-  for (; end < text.length; end += 1) {
-    const code = text.charCodeAt(end);
-    if (code >= 0x30 && code <= 0x39) continue;
-    // A dot, an exponent or its sign.
-    if (code !== 0x2e && code !== 0x65 && code !== 0x45 && code !== 0x2b && code !== 0x2d) break;
-    integer = false;
-  }
-  if (end === text.length && !isLast) return -1;
-  if (integer && end - start < 16) return end;
-  if (!integer && end - start < 4) return end;
-  const literal = text.slice(start, end);
-  const value = Number(literal);
-  if (value === Infinity || value === -Infinity) throw malformed('A number of the body is too large.');
-  if (integer && !Number.isSafeInteger(value) && String(value) !== literal) {
-    throw malformed('An integer of the body is not one that a JSON number holds exactly.');
-  }
-  return end;
 }
 
 /** The members of a value, at every level. The recursion is as deep as the scan allowed. */

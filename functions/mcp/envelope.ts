@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { compactJson, membersOf } from '../kernel/json-slices.ts';
-import { parseStrictJson, type StrictJsonLimits, textOf } from '../kernel/strict-json.ts';
+import { type JsonMeasure, parseStrictJson, type StrictJsonLimits, textOf } from '../kernel/strict-json.ts';
 import { ErrorCode, invalidMeta, McpError } from './errors.ts';
 
 export type RequestId = string | number;
@@ -13,6 +13,8 @@ export interface McpCall {
   readonly params: JsonMembers;
   /** The arguments as the body spells them, as JSON without white space. Cut out where somebody asks. */
   readonly argumentsText: () => string;
+  /** Whether the message holds a number that a double may change; those of the arguments are not judged yet. */
+  readonly hasLongNumber: boolean;
 }
 
 /** One message of a body: a request, a notification, or the refusal with the id as far as it could be read. */
@@ -21,11 +23,19 @@ export type ReadMessage =
   | { readonly kind: 'notification' }
   | { readonly kind: 'refusal'; readonly id: RequestId | undefined; readonly error: McpError };
 
+/** The tool that is called says which of them hold floats. */
+const OF_ARGUMENTS = ['/params/arguments/**'];
+
 /** Reads the one JSON-RPC message of a body (JSON-RPC 2.0 section 4). A list of messages is none. */
 export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMessage {
   let value: unknown;
+  let hasLongNumber = false;
+  const measured = (counts: JsonMeasure): void => {
+    ({ hasLongNumber } = counts);
+    limits.measured?.(counts);
+  };
   try {
-    value = parseStrictJson(body, limits);
+    value = parseStrictJson(body, { ...limits, floats: OF_ARGUMENTS, measured });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return refusal(undefined, new McpError(ErrorCode.parse, `Parse error: ${error.message}`));
@@ -41,7 +51,7 @@ export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMes
   if (!isJsonObject(params)) return refusal(known, invalidRequest('the params are not an object'));
   if (known === undefined) return { kind: 'notification' };
   const argumentsText = (): string => argumentsOf(textOf(body));
-  return { kind: 'call', call: { id: known, method, params, argumentsText } };
+  return { kind: 'call', call: { id: known, method, params, argumentsText, hasLongNumber } };
 }
 
 function argumentsOf(message: string): string {

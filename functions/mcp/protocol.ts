@@ -63,6 +63,7 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
       correlationId: request.correlationId,
       signal: request.signal,
       argumentsText: call.argumentsText,
+      hasLongNumber: call.hasLongNumber,
       capabilities: meta.capabilities,
       notifyProgress: progressOf(meta, queue),
       matched: (operation) => {

@@ -198,7 +198,7 @@ test('a job that fails is a completed task with an error of the tool', async () 
 });
 
 test('what a task writes keeps the spelling of its numbers, wherever the message has white space', async () => {
-  const content = '{"tiny":0.1000000000000000055511151231257827,"money":1.50,"2":"b","1":"a"}';
+  const content = '{"tiny":0.10000000000000000000000,"money":1.50,"2":"b","1":"a"}';
   const written = `{"id":"spelled","partitionKey":"p","type":"article","metadata":{},"content":${content}}`;
   const params = { name: START, arguments: 'here', _meta: withCapabilities(TASKS) };
   const body = JSON.stringify(bodyOf('tools/call', params), null, 2);

@@ -62,6 +62,7 @@ export const operations: Readonly<Record<keyof ArtifactsOperationTypes, Operatio
       { name: 'artifact', kind: 'bytes', required: true },
     ],
     keepsText: true,
+    floats: ['/manifest/record/vectors/*/values/*'],
     responses: [
       {
         status: 202,

@@ -527,6 +527,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
     requestSchema: 'CanonicalOutboxLeaseRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
+    floats: ['/leaseSeconds', '/waitSeconds'],
     responses: [
       { status: 200, mediaType: 'application/json', schema: 'CanonicalOutboxLeaseList', headers: [] },
     ],
@@ -672,6 +673,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
     requestSchema: 'CanonicalOutboxLeaseRenewalRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
+    floats: ['/leaseSeconds'],
     responses: [
       { status: 200, mediaType: 'application/json', schema: 'CanonicalOutboxLeaseRenewal', headers: [] },
     ],
@@ -826,6 +828,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
     requestSchema: 'CanonicalOutboxNackRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
+    floats: ['/retryAfterSeconds'],
     responses: [{ status: 204, mediaType: null, schema: null, headers: [] }],
     problems: [
       'malformed_request',

@@ -444,6 +444,17 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
     requestSchema: 'CollectionExportRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1048576,
+    floats: [
+      '/query/vector/value/*',
+      '/query/vector/minScore',
+      '/query/lexical/minScore',
+      '/query/lexical/fieldBoosts/*',
+      '/query/lexical/bm25K1',
+      '/query/lexical/bm25B',
+      '/query/lexical/phraseBoost',
+      '/query/lexical/exactBoost',
+      '/query/lexical/metadataBoost',
+    ],
     responses: [
       { status: 200, mediaType: 'application/json', schema: 'CollectionExportEnvelope', headers: [] },
     ],
@@ -514,6 +525,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
     bodyLimitBytes: 33554432,
     keepsText: true,
     json: { depthMax: 72, membersMax: 4194304, containersMax: 2097152 },
+    floats: ['/snapshot/records/*/vectors/*/values/*'],
     responses: [
       {
         status: 202,
@@ -599,6 +611,7 @@ export const operations: Readonly<Record<keyof CollectionsOperationTypes, Operat
     bodyLimitBytes: 33554432,
     keepsText: true,
     json: { depthMax: 72, membersMax: 4194304, containersMax: 2097152 },
+    floats: ['/snapshot/records/*/vectors/*/values/*'],
     responses: [
       {
         status: 202,

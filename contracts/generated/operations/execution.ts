@@ -555,6 +555,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestSchema: 'ExecutionExternalWorkerLeaseRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
+    floats: ['/ttlSeconds', '/waitSeconds'],
     responses: [
       { status: 200, mediaType: 'application/json', schema: 'ExecutionExternalWorkerLease', headers: [] },
       { status: 204, mediaType: null, schema: null, headers: [] },
@@ -608,6 +609,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestSchema: 'ExecutionExternalWorkerHeartbeatRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
+    floats: ['/ttlSeconds'],
     responses: [
       { status: 200, mediaType: 'application/json', schema: 'ExecutionExternalWorkerLease', headers: [] },
     ],
@@ -662,6 +664,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestSchema: 'ExecutionExternalWorkerReportRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1310720,
+    floats: ['/update/progress'],
     responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRun', headers: [] }],
     problems: [
       'malformed_request',
@@ -1179,6 +1182,11 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestSchema: 'ExecutionRunRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1310720,
+    floats: [
+      '/retryPolicy/initialDelaySeconds',
+      '/retryPolicy/maxDelaySeconds',
+      '/retryPolicy/backoffMultiplier',
+    ],
     responses: [
       {
         status: 202,

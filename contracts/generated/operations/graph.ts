@@ -310,6 +310,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
     bodyLimitBytes: 33554432,
     keepsText: true,
     json: { depthMax: 72, membersMax: 4194304, containersMax: 2097152 },
+    floats: ['/envelope/assertions/*/confidence', '/envelope/projections/*/profile/minScore'],
     responses: [
       {
         status: 202,
@@ -446,6 +447,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
     requestSchema: 'SvcGraphTraversalRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1048576,
+    floats: ['/profile/minScore'],
     responses: [
       { status: 200, mediaType: 'application/json', schema: 'SvcGraphTraversalResult', headers: [] },
     ],
@@ -579,6 +581,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
     requestMediaType: 'application/json',
     bodyLimitBytes: 33554432,
     json: { depthMax: 72, membersMax: 4194304, containersMax: 2097152 },
+    floats: ['/envelope/assertions/*/confidence', '/envelope/projections/*/profile/minScore'],
     responses: [
       {
         status: 200,
@@ -718,6 +721,7 @@ export const operations: Readonly<Record<keyof GraphOperationTypes, OperationEnt
     bodyLimitBytes: 33554432,
     keepsText: true,
     json: { depthMax: 72, membersMax: 4194304, containersMax: 2097152 },
+    floats: ['/envelope/assertions/*/confidence', '/envelope/projections/*/profile/minScore'],
     responses: [
       {
         status: 202,

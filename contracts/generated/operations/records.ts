@@ -290,6 +290,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
     requestMediaType: 'application/json',
     bodyLimitBytes: 2097152,
     keepsText: true,
+    floats: ['/vectors/*/values/*'],
     responses: [
       { status: 201, mediaType: 'application/json', schema: 'SvcRecord', headers: ['Location', 'ETag'] },
     ],
@@ -366,6 +367,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
     bodyLimitBytes: 33554432,
     keepsText: true,
     json: { depthMax: 72, membersMax: 4194304, containersMax: 2097152 },
+    floats: ['/records/*/vectors/*/values/*'],
     responses: [
       {
         status: 202,
@@ -452,6 +454,7 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
     bodyLimitBytes: 33554432,
     keepsText: true,
     json: { depthMax: 72, membersMax: 4194304, containersMax: 2097152 },
+    floats: ['/records/*/vectors/*/values/*'],
     responses: [
       {
         status: 202,
@@ -521,6 +524,17 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
     requestSchema: 'QueryEnvelope',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1048576,
+    floats: [
+      '/vector/value/*',
+      '/vector/minScore',
+      '/lexical/minScore',
+      '/lexical/fieldBoosts/*',
+      '/lexical/bm25K1',
+      '/lexical/bm25B',
+      '/lexical/phraseBoost',
+      '/lexical/exactBoost',
+      '/lexical/metadataBoost',
+    ],
     responses: [{ status: 200, mediaType: 'application/json', schema: 'RecordQueryResult', headers: [] }],
     problems: [
       'malformed_request',
@@ -578,6 +592,17 @@ export const operations: Readonly<Record<keyof RecordsOperationTypes, OperationE
     requestSchema: 'QueryEnvelope',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1048576,
+    floats: [
+      '/vector/value/*',
+      '/vector/minScore',
+      '/lexical/minScore',
+      '/lexical/fieldBoosts/*',
+      '/lexical/bm25K1',
+      '/lexical/bm25B',
+      '/lexical/phraseBoost',
+      '/lexical/exactBoost',
+      '/lexical/metadataBoost',
+    ],
     responses: [{ status: 200, mediaType: 'application/json', schema: 'RecordSearchResult', headers: [] }],
     problems: [
       'malformed_request',

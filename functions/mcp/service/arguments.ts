@@ -3,8 +3,10 @@ import type { InProcessInput } from '../../http/in-process.ts';
 import type { ParameterValue } from '../../http/parameters.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import { ExactNumbers } from '../../kernel/exact-numbers.ts';
 import { membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
+import type { McpContext } from '../catalog.ts';
 
 /** Arguments of a tool as the input of its operation: parameters and members of the body stand side by side. */
 
@@ -21,16 +23,17 @@ export function offsetOf(given: JsonObject): number | null {
 }
 
 /**
- * `names` are the arguments that the tool has. Throws for others, and for parameters of a wrong type. `textOfAll` are the
- * arguments as the client spelled them.
+ * `names` are the arguments that the tool has. Throws for others, for parameters of a wrong type, and for numbers that a double
+ * changes.
  */
 export function inputOf(
   entry: OperationEntry,
   names: ReadonlySet<string>,
   given: JsonObject,
-  textOfAll: () => string,
+  { argumentsText, hasLongNumber }: Pick<McpContext, 'argumentsText' | 'hasLongNumber'>,
 ): InProcessInput {
   if (Object.keys(given).some((name) => !names.has(name))) throw unknownArgument();
+  if (hasLongNumber) new ExactNumbers(entry).run(argumentsText());
   const [route] = entry.routes;
   const { [OFFSET_ARGUMENT]: _offset, ...sent } = given;
   const params: Record<string, string> = {};
@@ -47,7 +50,7 @@ export function inputOf(
   }
   if (entry.bodyLimitBytes === null) return { params, query, headers };
   const isKept = entry.keepsText === true;
-  return { params, query, headers, body: isKept ? spelled(textOfAll(), body) : body };
+  return { params, query, headers, body: isKept ? spelled(argumentsText(), body) : body };
 }
 
 /** The members of the body in the spelling that the operation keeps. */

@@ -104,8 +104,7 @@ function toolOf(
   { entry, exposure, definition }: OfferedTool,
 ): McpTool {
   const names = new Set(Object.keys((definition.inputSchema['properties'] ?? {}) as object));
-  const inputFrom = (given: JsonObject, { argumentsText }: McpContext) =>
-    inputOf(entry, names, given, argumentsText);
+  const inputFrom = (given: JsonObject, context: McpContext) => inputOf(entry, names, given, context);
   if (exposure === 'task')
     return {
       operation: entry.id,

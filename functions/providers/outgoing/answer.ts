@@ -25,6 +25,8 @@ const ANSWER_LIMITS: PacedJsonLimits = {
   // Of one vector or one text. It is parsed in one go, in some 20 ms.
   itemLengthMax: 1024 * 1024,
   keepsHalfCharacters: true,
+  // Of its numbers vectors and scores are kept.
+  floats: ['**'],
 };
 
 /** The JSON of a whole answer 200 of at most `bytesMax` bytes. Throws a `ProviderFailure` for every other one. */

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
-import { parseStrictJsonText } from '../../kernel/strict-json.ts';
+import { parseStrictJsonText, strictJsonLimits } from '../../kernel/strict-json.ts';
 import { ProviderFailure } from '../failure.ts';
 import { cut } from './deterministic.ts';
 import { isInnerPath, type ReviewPayload, type ScaffoldPayload, type ToolPlanPayload } from './payloads.ts';
@@ -16,6 +16,8 @@ export interface Completion {
 
 /** Of outputs whose shape was checked and nothing more. */
 const SHAPE_CHECKED = 'shape_checked';
+/** Of a review no other number is read; data and arguments keep theirs as they are written. */
+const REVIEW_FLOATS = ['/findings/*/confidence'];
 const MESSAGE_LENGTH_MAX = 4_096;
 const severities: ReadonlySet<unknown> = new Set(['info', 'low', 'medium', 'high', 'critical']);
 
@@ -35,7 +37,8 @@ export function outputOf(
   }
   if (!isWhole) throw wrong('output_truncated', 'The provider ended its answer at a limit.');
   // Before a text is cut, which might leave a part of the key, and before contents are hashed.
-  const answer = valueWithoutSecret(objectIn(text), secret);
+  const floats = payload.capability === 'ai.review' ? REVIEW_FLOATS : [];
+  const answer = valueWithoutSecret(objectIn(text, floats), secret);
   switch (payload.capability) {
     case 'ai.extract':
       requireMembers(payload.schema, answer);
@@ -57,10 +60,10 @@ function unfenced(text: string): string {
   return isBlock ? block.slice(head.length, -3) : text;
 }
 
-function objectIn(text: string): JsonObject {
+function objectIn(text: string, floats: readonly string[]): JsonObject {
   let value: unknown;
   try {
-    value = parseStrictJsonText(unfenced(text));
+    value = parseStrictJsonText(unfenced(text), { ...strictJsonLimits, floats });
   } catch {
     throw wrong(
       'invalid_structured_output',

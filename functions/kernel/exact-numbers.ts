@@ -1,0 +1,203 @@
+import { pointerTo, ServiceError } from './errors.ts';
+
+/**
+ * A JSON text with a number that a double changes is refused: the number would be stored as another one. In members that hold floats
+ * (vectors, scores, weights) all but integers round. JSON Pointers name them, in which `*` stands for any name or position and a last
+ * `**` for all that lies below.
+ */
+export type FloatMembers = readonly string[];
+
+/** What is left of the pointers below a container. */
+type Patterns = readonly (readonly string[])[];
+
+interface Frame {
+  readonly floats: Patterns;
+  readonly isArray: boolean;
+  /** Of the member that is being read. */
+  name: string;
+  index: number;
+}
+
+/** A literal of this length without an exponent has at most 15 digits, which a double keeps. */
+const KEPT_LENGTH = 15;
+/** A pattern passes over the numbers of a vector many times as fast as a loop. */
+const bracketOrQuote = /["[\]{}]/g;
+const backslash = /\\/;
+const hasExponent = /[eE]/;
+const notInteger = /[.eE]/;
+
+export interface ExactOptions {
+  readonly floats?: FloatMembers | undefined;
+  /** Leads to the text, for a refusal. */
+  readonly pointer?: string | undefined;
+  /** Looks for an integer alone. */
+  readonly integersOnly?: boolean;
+}
+
+/** Reads a valid text, in one part or in many that are cut between tokens; throws at the first number that a double changes. */
+export class ExactNumbers {
+  /** The first stands around the text, whose name is the empty one before the first slash of a pointer. */
+  readonly #frames: [Frame, ...Frame[]];
+  readonly #pointer: string;
+  readonly #integersOnly: boolean;
+  #isName = false;
+
+  constructor({ floats = [], pointer = '', integersOnly = false }: ExactOptions = {}) {
+    this.#frames = [{ floats: floats.map((each) => each.split('/')), isArray: false, name: '', index: 0 }];
+    this.#pointer = pointer;
+    this.#integersOnly = integersOnly;
+  }
+
+  run(text: string): void {
+    const escapes = backslash.test(text);
+    for (let at = 0; at < text.length; ) {
+      const code = text.charCodeAt(at);
+      if (code === 0x22) {
+        const end = endOfString(text, at, escapes);
+        if (this.#isName) this.#last.name = nameIn(text.slice(at, end));
+        this.#isName = false;
+        at = end;
+        continue;
+      }
+      if (code === 0x7b || code === 0x5b) {
+        at = this.#open(text, at, code === 0x5b);
+        continue;
+      }
+      if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
+        const end = endOfLiteral(text, at);
+        if (end - at > 1) this.#judge(text.slice(at, end));
+        at = end;
+        continue;
+      }
+      if (code === 0x2c) this.#next();
+      // A bracket too many closes nothing: the parser refuses the text.
+      else if ((code === 0x7d || code === 0x5d) && this.#frames.length > 1) this.#frames.pop();
+      at += 1;
+    }
+  }
+
+  get #last(): Frame {
+    return this.#frames.at(-1) ?? this.#frames[0];
+  }
+
+  #next(): void {
+    const last = this.#last;
+    last.index += 1;
+    this.#isName = !last.isArray;
+  }
+
+  /** The position behind the bracket; before the next bracket where only floats may stand between. */
+  #open(text: string, at: number, isArray: boolean): number {
+    const floats = below(this.#last);
+    this.#frames.push({ floats, isArray, name: '', index: 0 });
+    this.#isName = !isArray;
+    if (!isArray || !floats.some(([name, ...more]) => name === '**' || (name === '*' && more.length === 0)))
+      return at + 1;
+    bracketOrQuote.lastIndex = at + 1;
+    return bracketOrQuote.test(text) ? bracketOrQuote.lastIndex - 1 : text.length;
+  }
+
+  #judge(literal: string): void {
+    if (literal.length <= KEPT_LENGTH && !hasExponent.test(literal)) return;
+    if ((this.#integersOnly && notInteger.test(literal)) || isExact(literal)) return;
+    if (below(this.#last).some((rest) => rest.length === 0 || rest[0] === '**')) return;
+    const pointer = this.#frames
+      .slice(1)
+      .reduce((path, frame) => pointerTo(path, keyOf(frame)), this.#pointer);
+    const detail = 'must be a number that a double holds as it is written: write fewer digits, or a text';
+    throw new ServiceError('malformed_request', `A number of the body cannot be kept: it ${detail}.`, {
+      errors: [{ pointer, detail }],
+    });
+  }
+}
+
+function keyOf({ isArray, index, name }: Frame): string {
+  return isArray ? String(index) : name;
+}
+
+/** What is left of the pointers at the member that is being read. */
+function below(frame: Frame): Patterns {
+  if (frame.floats.length === 0) return frame.floats;
+  const key = keyOf(frame);
+  return frame.floats.flatMap((rest) => {
+    const [name, ...more] = rest;
+    if (name === '**') return [rest];
+    return name === '*' || name === key ? [more] : [];
+  });
+}
+
+function nameIn(text: string): string {
+  if (!backslash.test(text)) return text.slice(1, -1);
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    return '';
+  }
+}
+
+function endOfString(text: string, start: number, escapes: boolean): number {
+  let end = text.indexOf('"', start + 1);
+  if (escapes) while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end < 0 ? text.length : end + 1;
+}
+
+/** Whether an odd number of backslashes stands before `at`. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text.charCodeAt(before - 1) === 0x5c) before -= 1;
+  return (at - before) % 2 === 1;
+}
+
+function endOfLiteral(text: string, start: number): number {
+  let end = start + 1;
+  while (end < text.length && isOfNumber(text.charCodeAt(end))) end += 1;
+  return end;
+}
+
+/** A digit, a dot, an exponent or a sign. */
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === 0x2e || isExponent(code) || code === 0x2b || code === 0x2d;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function isExponent(code: number): boolean {
+  return code === 0x65 || code === 0x45;
+}
+
+/**
+ * Whether the decimal value of a number is that of the shortest decimal of its double. A large integer is written as canonical
+ * JSON writes it, too.
+ */
+export function isExact(literal: string): boolean {
+  const value = Number(literal);
+  const shortest = String(value);
+  if (shortest === literal) return true;
+  if (!notInteger.test(literal)) return Number.isSafeInteger(value);
+  // Both lie within one rounding, so equal digits have equal exponents.
+  return digitsOf(literal) === digitsOf(shortest);
+}
+
+/** Without zeros at both ends; empty for zero. */
+function digitsOf(literal: string): string {
+  const [mantissa = ''] = literal.split(hasExponent);
+  const digits = mantissa.replace('-', '').replace('.', '');
+  let [start, end] = [0, digits.length];
+  while (digits.charCodeAt(start) === 0x30) start += 1;
+  while (end > start && digits.charCodeAt(end - 1) === 0x30) end -= 1;
+  return digits.slice(start, end);
+}
+
+/** What a number that a double changes must look like in a text. */
+const perhapsChanged = /[\d.]{17}|\d[eE][+-]?\d{3}/;
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+/** A valid text whose numbers are exact: releases up to 0.5 stored others in records, and read them as the doubles that this writes. */
+export function withExactNumbers(text: string): string {
+  if (!perhapsChanged.test(text)) return text;
+  return text.replaceAll(stringOrNumber, (token) =>
+    token.startsWith('"') || isExact(token) ? token : JSON.stringify(Number(token)),
+  );
+}
