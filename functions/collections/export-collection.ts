@@ -7,6 +7,7 @@ import type { RecordParts } from './parts.ts';
 import { readAtOneMoment, tokenOf } from './query-records.ts';
 import type { ReadCall } from './read-call.ts';
 import { SnapshotHash } from './rules/snapshot/snapshot-hash.ts';
+import { ValueHash } from './rules/snapshot/value-hash.ts';
 import type { StoredCollection } from './stored-collection.ts';
 
 export const EXPORT_RECORDS_MAX = 10_000;
@@ -25,6 +26,7 @@ export interface ExportedCollection {
   /** `null` unless the export is truncated. */
   readonly continuationToken: string | null;
   readonly contentHash: string;
+  readonly valueHash: string;
 }
 
 /** The policy and the records of a collection as of one moment, with the hash of both. Throws the refusal of the request. */
@@ -47,8 +49,8 @@ export async function exportCollection(
   if (isCut && (failOnLimitExceeded ?? true)) throw tooMany(page.cutByBytes, most);
   // So that an import takes every export.
   const records = page.records.map(withExactNumbers);
-  const contentHash = await hashOf(parts.world.turns.of(space), collection, records);
-  return { collection, records, maxRecords: most, continuationToken: tokenOf(page), contentHash };
+  const hashes = await hashesOf(parts.world.turns.of(space), collection, records);
+  return { collection, records, maxRecords: most, continuationToken: tokenOf(page), ...hashes };
 }
 
 function tooMany(cutByBytes: boolean, most: number) {
@@ -57,15 +59,17 @@ function tooMany(cutByBytes: boolean, most: number) {
   return invalidMember('/maxRecords', detail, 'limit_exceeded');
 }
 
-async function hashOf(
+async function hashesOf(
   turns: Turns,
   { name, policy }: StoredCollection,
   records: readonly string[],
-): Promise<string> {
+): Promise<Pick<ExportedCollection, 'contentHash' | 'valueHash'>> {
   const hash = new SnapshotHash(name, policy);
+  const values = new ValueHash(name, policy);
   for (const record of records) {
     hash.add(record);
+    values.add(record);
     if (turns.due()) await turns.next();
   }
-  return hash.digest();
+  return { contentHash: hash.digest(), valueHash: values.digest() };
 }

@@ -130,10 +130,9 @@ async function begin(
 ): Promise<LoadLedger> {
   const { runId, space, collection: name } = job;
   const known = job.contentHash;
+  const turns = parts.world.turns.of(space);
   const { contentHash, ...comparison } =
-    known === undefined
-      ? await hashImport(request, parts.world.turns.of(space))
-      : comparisonWith(request, known);
+    known === undefined ? await hashImport(request, turns) : await comparisonWith(request, known, turns);
   if (comparison.status === 'drifted') throw hashDrifted();
   await announceLedger(parts, space, runId);
   const common = {

@@ -10,6 +10,7 @@ import {
 } from './rules/policy.ts';
 import { splitItems } from './rules/request-items.ts';
 import { compareSnapshotHashes, type HashComparison, SnapshotHash } from './rules/snapshot/snapshot-hash.ts';
+import { ValueHash } from './rules/snapshot/value-hash.ts';
 
 export const IMPORT_RECORDS_MAX = 10_000;
 
@@ -21,13 +22,24 @@ export interface ImportRequest {
   /** The records as JSON texts. */
   readonly records: readonly string[];
   readonly expectedHash: string | null;
+  readonly values: ExpectedValues;
   readonly replaceExisting: boolean;
   readonly continueOnError: boolean;
+}
+
+/** What is judged where the content hash fails. */
+interface ExpectedValues {
+  /** `null`: nothing is. */
+  readonly hash: string | null;
+  /** As the request has them. */
+  readonly collection: string | null | undefined;
+  readonly policy: PolicyRequest | null | undefined;
 }
 
 interface ImportFrame {
   readonly snapshot?: SnapshotFrame | null;
   readonly expectedContentHash?: string | null;
+  readonly expectedValueHash?: string | null;
   readonly replaceExisting?: boolean | null;
   readonly continueOnError?: boolean | null;
   readonly allowCollectionRename?: boolean | null;
@@ -41,6 +53,7 @@ interface SnapshotFrame {
   readonly recordCount?: number | null;
   readonly truncated?: boolean | null;
   readonly contentHash?: string | null;
+  readonly valueHash?: string | null;
 }
 
 /**
@@ -69,9 +82,19 @@ export function readImport(text: string, target: string): ImportRequest {
     policy,
     records,
     expectedHash: frame.expectedContentHash ?? snapshot.contentHash ?? null,
+    values: { hash: valueHashIn(frame, snapshot), collection: snapshot.collection, policy: snapshot.policy },
     replaceExisting: frame.replaceExisting ?? false,
     continueOnError: frame.continueOnError ?? false,
   };
+}
+
+/** A hash that the caller kept apart binds: one beside changed records may have been changed with them. */
+function valueHashIn(
+  { expectedContentHash, expectedValueHash }: ImportFrame,
+  { valueHash }: SnapshotFrame,
+): string | null {
+  const own = (expectedContentHash ?? null) === null ? valueHash : null;
+  return expectedValueHash ?? own ?? null;
 }
 
 function checkSnapshot(
@@ -88,12 +111,21 @@ function checkSnapshot(
     throw invalidMember('/snapshot/truncated', 'must not be true unless allowPartialSnapshot is');
 }
 
-/** The same for content whose hash is known. */
-export function comparisonWith(
-  { expectedHash }: ImportRequest,
+/** The same for content whose hash is known. The values are read where it fails, and only there. */
+export async function comparisonWith(
+  { expectedHash, values, records }: ImportRequest,
   contentHash: string,
-): HashComparison & { readonly contentHash: string } {
-  return { ...compareSnapshotHashes(expectedHash, contentHash), contentHash };
+  turns: Turns,
+): Promise<HashComparison & { readonly contentHash: string }> {
+  const comparison = { ...compareSnapshotHashes(expectedHash, contentHash), contentHash };
+  if (comparison.status !== 'drifted' || values.hash === null) return comparison;
+  const hash = new ValueHash(values.collection, values.policy);
+  for (const record of records) {
+    hash.add(record);
+    if (turns.due()) await turns.next();
+  }
+  if (hash.digest() !== values.hash.toLowerCase()) return comparison;
+  return { ...comparison, matches: true, status: 'matched_by_value' };
 }
 
 /** The hash of the content and how it compares. Other calls of the process get their turn between the records. */
@@ -106,7 +138,7 @@ export async function hashImport(
     addTo(hash, record, index);
     if (turns.due()) await turns.next();
   }
-  return comparisonWith(request, hash.digest());
+  return comparisonWith(request, hash.digest(), turns);
 }
 
 /** A vector with a number beyond float32 has no hash: the request is at fault. */

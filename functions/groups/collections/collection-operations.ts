@@ -53,7 +53,7 @@ export function exportCollectionBounded({
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const exported = await exportCollection(records, space, params.collection, body, context);
-    const { collection, maxRecords, continuationToken, contentHash } = exported;
+    const { collection, maxRecords, continuationToken, contentHash, valueHash } = exported;
     const end = JSON.stringify({
       query: body.query ?? null,
       maxRecords,
@@ -62,6 +62,7 @@ export function exportCollectionBounded({
       continuationToken,
       exportedAt: formatUtc(context.now),
       contentHash,
+      valueHash,
     });
     const start = JSON.stringify({ collection: collection.name, policy: collection.policy });
     const text = `${start.slice(0, -1)},"records":[${exported.records.join(',')}],${end.slice(1)}`;

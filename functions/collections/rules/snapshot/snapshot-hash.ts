@@ -56,7 +56,7 @@ export interface HashComparison {
   readonly actualHash: string | null;
   readonly compared: boolean;
   readonly matches: boolean;
-  readonly status: 'not_provided' | 'actual_missing' | 'matched' | 'drifted';
+  readonly status: 'not_provided' | 'actual_missing' | 'matched' | 'matched_by_value' | 'drifted';
 }
 
 /** Compares the hash that an import expects with that of its content; the case of the digits does not matter. */

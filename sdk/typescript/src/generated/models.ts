@@ -880,6 +880,11 @@ export type CollectionExportEnvelope = {
   readonly exportedAt: string | null;
   /** SHA-256 of collection, policy and records. (at most 71 characters) */
   readonly contentHash: string | null;
+  /**
+   * SHA-256 of the RFC 8785 form of an object of the members collection, policy and records. Kept where a
+   * client parses the export and writes it again. (at most 71 characters)
+   */
+  readonly valueHash: string | null;
 };
 
 /** An export to import: as a server answered it, or made by the caller. */
@@ -907,6 +912,11 @@ export type CollectionExportEnvelopeInput = {
    * the same. Checked before the import is admitted and again before it writes. (at most 71 characters)
    */
   readonly contentHash?: string | null;
+  /**
+   * SHA-256 of the RFC 8785 form of the members collection, policy and records. Where `contentHash` fails and
+   * this holds, the import is accepted; not read with `expectedContentHash`. (at most 71 characters)
+   */
+  readonly valueHash?: string | null;
 };
 
 /** An export to write into a collection. */
@@ -915,6 +925,12 @@ export type CollectionImportRequest = {
   readonly snapshot: CollectionExportEnvelopeInput;
   /** The expected hash of the content; `snapshot.contentHash` if absent. (at most 71 characters) */
   readonly expectedContentHash?: string | null;
+  /**
+   * The expected value hash, for an export that a client parsed and wrote again: the import is accepted where
+   * it or the content hash holds. `snapshot.valueHash` if this and `expectedContentHash` are absent. (at most
+   * 71 characters)
+   */
+  readonly expectedValueHash?: string | null;
   /**
    * Whether the import replaces an existing collection, all at once at its end. Otherwise it adds to a
    * collection with an equivalent policy. (false when absent)
@@ -938,10 +954,10 @@ export type CollectionSnapshotHashComparison = {
   readonly actualHash: string | null;
   /** Whether there were two hashes. */
   readonly compared: boolean;
-  /** Whether they are equal. */
+  /** Whether they are equal, or the value hash holds. */
   readonly matches: boolean;
-  /** The outcome. */
-  readonly status: 'not_provided' | 'actual_missing' | 'matched' | 'drifted';
+  /** The outcome. `matched_by_value`: the content hash fails, and the value hash holds. */
+  readonly status: 'not_provided' | 'actual_missing' | 'matched' | 'matched_by_value' | 'drifted';
 };
 
 /** What an import wrote. */

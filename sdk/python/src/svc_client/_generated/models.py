@@ -1166,6 +1166,10 @@ class CollectionExportEnvelope(TypedDict):
     """When it was made. (at most 40 characters, RFC 3339)"""
     contentHash: str | None
     """SHA-256 of collection, policy and records. (at most 71 characters)"""
+    valueHash: str | None
+    """SHA-256 of the RFC 8785 form of an object of the members collection, policy and records. Kept where a
+    client parses the export and writes it again. (at most 71 characters)
+    """
 
 
 class CollectionExportEnvelopeInput(TypedDict):
@@ -1193,6 +1197,10 @@ class CollectionExportEnvelopeInput(TypedDict):
     """SHA-256 of collection, policy and records: `sha256:` and 64 hexadecimal digits; upper and lower case
     are the same. Checked before the import is admitted and again before it writes. (at most 71 characters)
     """
+    valueHash: NotRequired[str | None]
+    """SHA-256 of the RFC 8785 form of the members collection, policy and records. Where `contentHash` fails
+    and this holds, the import is accepted; not read with `expectedContentHash`. (at most 71 characters)
+    """
 
 
 class CollectionImportRequest(TypedDict):
@@ -1202,6 +1210,11 @@ class CollectionImportRequest(TypedDict):
     """The export."""
     expectedContentHash: NotRequired[str | None]
     """The expected hash of the content; `snapshot.contentHash` if absent. (at most 71 characters)"""
+    expectedValueHash: NotRequired[str | None]
+    """The expected value hash, for an export that a client parsed and wrote again: the import is accepted
+    where it or the content hash holds. `snapshot.valueHash` if this and `expectedContentHash` are absent.
+    (at most 71 characters)
+    """
     replaceExisting: NotRequired[bool | None]
     """Whether the import replaces an existing collection, all at once at its end. Otherwise it adds to a
     collection with an equivalent policy. (false when absent)
@@ -1226,9 +1239,9 @@ class CollectionSnapshotHashComparison(TypedDict):
     compared: bool
     """Whether there were two hashes."""
     matches: bool
-    """Whether they are equal."""
-    status: Literal["not_provided", "actual_missing", "matched", "drifted"]
-    """The outcome."""
+    """Whether they are equal, or the value hash holds."""
+    status: Literal["not_provided", "actual_missing", "matched", "matched_by_value", "drifted"]
+    """The outcome. `matched_by_value`: the content hash fails, and the value hash holds."""
 
 
 class CollectionImportResult(TypedDict):
