@@ -66,6 +66,15 @@ test.each(tools)(
   },
 );
 
+test('a parameter that is a float rounds, and another number beside it does not', async () => {
+  const get = 'svc_execution_get_run_v1';
+  for (const number of rounded) {
+    // The path is absent, so the call is refused for another reason.
+    expect(await refusalOf(get, ['waitSeconds'], number)).toBeNull();
+    expect(await refusalOf(get, ['runId'], number)).toBe('/runId');
+  }
+});
+
 test('a number beside the arguments is refused with the message', async () => {
   const params = { name: 'svc_collections_list_v1', arguments: {}, _meta: withCapabilities(TASKS) };
   const body = JSON.stringify(bodyOf('tools/call', params)).replace(

@@ -33,8 +33,8 @@ export function inputOf(
   { argumentsText, hasLongNumber }: Pick<McpContext, 'argumentsText' | 'hasLongNumber'>,
 ): InProcessInput {
   if (Object.keys(given).some((name) => !names.has(name))) throw unknownArgument();
-  if (hasLongNumber) new ExactNumbers(entry).run(argumentsText());
   const [route] = entry.routes;
+  if (hasLongNumber) new ExactNumbers({ floats: floatsOf(entry, route) }).run(argumentsText());
   const { [OFFSET_ARGUMENT]: _offset, ...sent } = given;
   const params: Record<string, string> = {};
   const query: Record<string, ParameterValue> = {};
@@ -51,6 +51,11 @@ export function inputOf(
   if (entry.bodyLimitBytes === null) return { params, query, headers };
   const isKept = entry.keepsText === true;
   return { params, query, headers, body: isKept ? spelled(argumentsText(), body) : body };
+}
+
+function floatsOf({ floats = [] }: OperationEntry, route: OperationRoute | undefined): readonly string[] {
+  const ofQuery = route?.query.filter(({ type }) => type === 'number') ?? [];
+  return [...floats, ...ofQuery.map(({ name }) => `/${name}`)];
 }
 
 /** The members of the body in the spelling that the operation keeps. */
