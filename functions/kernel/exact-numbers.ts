@@ -1,4 +1,5 @@
 import { pointerTo, ServiceError } from './errors.ts';
+import { finished } from './turns.ts';
 
 /**
  * A JSON text with a number that a double changes is refused: the number would be stored as another one. In members that hold floats
@@ -22,6 +23,7 @@ interface Frame {
 const KEPT_LENGTH = 15;
 /** A pattern passes over the numbers of a vector many times as fast as a loop. */
 const bracketOrQuote = /["[\]{}]/g;
+const STEP_LENGTH = 16 * 1024;
 const backslash = /\\/;
 const hasExponent = /[eE]/;
 const notInteger = /[.eE]/;
@@ -49,11 +51,20 @@ export class ExactNumbers {
   }
 
   run(text: string): void {
-    const escapes = backslash.test(text);
+    finished(this.runInSteps(text));
+  }
+
+  /** The same; a step is about a thousand numbers. */
+  *runInSteps(text: string): Generator<void, void> {
+    let step = STEP_LENGTH;
     for (let at = 0; at < text.length; ) {
+      if (at >= step) {
+        step = at + STEP_LENGTH;
+        yield;
+      }
       const code = text.charCodeAt(at);
       if (code === 0x22) {
-        const end = endOfString(text, at, escapes);
+        const end = endOfString(text, at);
         if (this.#isName) this.#last.name = nameIn(text.slice(at, end));
         this.#isName = false;
         at = end;
@@ -135,9 +146,9 @@ function nameIn(text: string): string {
   }
 }
 
-function endOfString(text: string, start: number, escapes: boolean): number {
+function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
-  if (escapes) while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end < 0 ? text.length : end + 1;
 }
 

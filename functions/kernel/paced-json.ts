@@ -12,7 +12,7 @@ import {
   strictJsonLimits,
 } from './strict-json.ts';
 import { textParts } from './text-parts.ts';
-import type { Turns } from './turns.ts';
+import { inTurns, type Turns } from './turns.ts';
 
 /**
  * Parses a large JSON body as `parseStrictJson` does, in parts: neither the scan nor the parser keeps other calls waiting
@@ -94,7 +94,7 @@ class TextInOrder {
     const text = this.#text.slice(0, Math.max(0, end - this.#before));
     this.#text = this.#text.slice(text.length);
     this.#before += text.length;
-    this.#numbers?.run(text);
+    if (this.#numbers !== null) await inTurns(this.#numbers.runInSteps(text), this.#turns);
     return text;
   }
 }
