@@ -65,7 +65,7 @@ export interface ProblemDefinition {
 export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   /**
    * The request is not well-formed: JSON that does not parse, a repeated or forbidden member name, nesting
-   * beyond the limit, or HTTP that breaks the rules.
+   * beyond the limit, a number that a double would change, or HTTP that breaks the rules.
    */
   malformed_request: { status: 400, title: 'Malformed request', retryable: false },
   /**
