@@ -153,6 +153,12 @@ test('every file that calls a provider has its row', () => {
 describe.each(Object.entries(adapters))('a hostile answer for %s', (_, adapter) => {
   const good = JSON.stringify(adapter.good(9));
 
+  test('is taken with floats that a double rounds', async () => {
+    const stage = stageOf(adapter, () => answerOf(`{"more":[0.1234567890123456789,1e-400],${good.slice(1)}`));
+    await stage.call();
+    expect(await stage.tokensOfAll()).toBe(reportedBy(good));
+  });
+
   test('is told from a good one', async () => {
     const stage = stageOf(adapter, () => answerOf(`{"more":[[[{"a":{"b":"\\ud800"}}]]],${good.slice(1)}`));
     await stage.call();

@@ -19,8 +19,17 @@ test.each([
   ['a member twice', '{"a":1,"a":2}'],
   ['the member __proto__', '{"__proto__":{"a":1}}'],
   ['a number beyond a double', '{"a":1e999}'],
+  ['data with a number that a double changes', '{"a":0.1234567890123456789}'],
 ])('JSON of a model that holds %s is refused', (_, text) => {
   const payload = readPayload('ai.extract', { text: 'x' }) as PromptedPayload;
   const read = () => outputOf(payload, { text, isWhole: true });
   expect(read).toThrow(expect.objectContaining({ providerStatus: 'invalid_structured_output' }));
+});
+
+test('the confidence of a finding rounds', () => {
+  const payload = readPayload('ai.review', { subject: 'x' }) as PromptedPayload;
+  const text = '{"findings":[{"message":"m","confidence":0.1234567890123456789}]}';
+  expect(outputOf(payload, { text, isWhole: true })).toMatchObject({
+    findings: [{ confidence: 0.12345678901234568 }],
+  });
 });
