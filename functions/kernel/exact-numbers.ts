@@ -200,15 +200,3 @@ function digitsOf(literal: string): string {
   while (end > start && digits.charCodeAt(end - 1) === 0x30) end -= 1;
   return digits.slice(start, end);
 }
-
-/** What a number that a double changes must look like in a text. */
-const perhapsChanged = /[\d.]{17}|\d[eE][+-]?\d{3}/;
-const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
-
-/** A valid text whose numbers are exact: releases up to 0.5 stored others in records, and read them as the doubles that this writes. */
-export function withExactNumbers(text: string): string {
-  if (!perhapsChanged.test(text)) return text;
-  return text.replaceAll(stringOrNumber, (token) =>
-    token.startsWith('"') || isExact(token) ? token : JSON.stringify(Number(token)),
-  );
-}

@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { CollectionExportEnvelope, RecordImportJob } from '../../contracts/generated/models.ts';
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
@@ -144,19 +142,6 @@ describe('an export of a collection', () => {
     const forgery = JSON.stringify({ ...forged, valueHash: ownHash });
     expect(await refusalOf(forgery, { expectedContentHash: contentHash })).toBe('content_hash_mismatch');
     expect(await refusalOf(forgery, { expectedValueHash: valueHash })).toBe('content_hash_mismatch');
-  });
-
-  test('with numbers that an earlier release took is written so that an import takes it', async () => {
-    await outcomeOf(
-      await start(`{"policy":{"name":"c"},"records":[{"id":"1","partitionKey":"p","n":987.654}]}`),
-    );
-    const database = new DatabaseSync(join(service.folder, 'svc.canonical.sqlite'));
-    const old = `UPDATE records SET body = replace(body, '987.654', '9007199254740993.0') WHERE body LIKE '%987.654%'`;
-    expect(database.prepare(old).run().changes).toBeGreaterThan(0);
-    database.close();
-    const snapshot = (await service.call({ method: 'GET', path: `/collections/d${names}/export` })).body;
-    expect(snapshot).toContain('"n":9007199254740992,');
-    expect(await statusOf(snapshot)).toEqual(['succeeded', true, 'matched']);
   });
 
   test('of a release without value hashes is imported as before', async () => {

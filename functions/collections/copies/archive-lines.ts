@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ArchiveLine, ArchiveTally } from '../../archives/chunk-writer.ts';
 import { canonicalJson } from '../../kernel/canonical-json.ts';
-import { withExactNumbers } from '../../kernel/exact-numbers.ts';
 import { carriedBy } from '../../store/ownership.ts';
 import type { Head, Listing, RecordData } from '../../store/port.ts';
 import { uncounted } from '../../store/stored-size.ts';
@@ -37,9 +36,7 @@ export function headLine(space: string): string {
 }
 
 export function entryLine(record: RecordData): ArchiveLine<SpaceEntry> {
-  const { key, head, listing = null } = record;
-  // So that every archive can be restored.
-  const body = typeof record.body === 'string' ? withExactNumbers(record.body) : null;
+  const { key, head, body = null, listing = null } = record;
   const own = Object.entries(uncounted(head)).filter(([name]) => !entryMembers.includes(name));
   const entry = { collection: key.collection, id: key.id, head: Object.fromEntries(own), body, listing };
   return { line: `${canonicalJson(entry)}\n`, entry };
