@@ -5,6 +5,7 @@ import { type EntryRange, onlyVersion } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
 import { readCollection } from './read-policy.ts';
 import { announceRetired } from './retire.ts';
+import { withCreation } from './rules/creation.ts';
 import { type Incarnation, incarnationOf } from './rules/incarnation.ts';
 import { type CollectionPolicy, samePolicy } from './rules/policy.ts';
 import { policyKey, spaceScope } from './store-collections.ts';
@@ -126,7 +127,8 @@ export async function replaceCollection(
       const record = found.get(key);
       const seen = record === undefined ? null : incarnationIn(record.head);
       if (seen !== old || !announced()) return { writes: [], result: 'again' };
-      const pointer = policyRecord(collection, entries?.(found) ?? onlyVersion(version));
+      const range = entries?.(found) ?? onlyVersion(version);
+      const pointer = withCreation(policyRecord(collection, range), record);
       const all = [{ put: pointer }, ...writes(found, collection, old === null)];
       return { writes: all, result: 'flipped' };
     });

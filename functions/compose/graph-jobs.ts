@@ -15,5 +15,6 @@ export function graphJobsPartsOf(parts: LayerParts): GraphJobsParts {
 export async function graphJobDependenciesOf(parts: GroupParts): Promise<GraphJobDependencies> {
   const own = graphJobsPartsOf(parts);
   const { jobs } = await parts.execution.get();
-  return { jobs, plugin: graphJobs(own), payloads: own.payloads, access: own.access };
+  const { records, payloads, access } = own;
+  return { records, jobs, plugin: graphJobs(own), payloads, access };
 }

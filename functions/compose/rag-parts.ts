@@ -34,6 +34,6 @@ export const ragJobsPartsOf = layer((parts): RagJobsParts => {
 export async function ragJobDependenciesOf(parts: GroupParts): Promise<RagJobDependencies> {
   const own = ragJobsPartsOf(parts);
   const { jobs } = await parts.execution.get();
-  const { payloads, access } = own;
-  return { jobs, plugin: ragJobs(own), payloads, access };
+  const { records, payloads, access } = own;
+  return { records, jobs, plugin: ragJobs(own), payloads, access };
 }

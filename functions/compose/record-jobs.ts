@@ -44,7 +44,7 @@ export function payloadLimitOf({ settings }: Pick<LayerParts, 'settings'>): Body
 export async function recordJobDependenciesOf(parts: GroupParts): Promise<RecordJobDependencies> {
   const own = recordJobsPartsOf(parts);
   const { jobs } = await parts.execution.get();
-  const { payloads, access } = own;
+  const { records, payloads, access } = own;
   const executionAccess = executionAccessOf(parts.settings);
-  return { jobs, plugin: recordJobs(own), payloads, access, executionAccess };
+  return { records, jobs, plugin: recordJobs(own), payloads, access, executionAccess };
 }

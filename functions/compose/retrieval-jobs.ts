@@ -18,6 +18,6 @@ export function retrievalJobsPartsOf(parts: LayerParts): RetrievalJobsParts {
 export async function retrievalJobDependenciesOf(parts: GroupParts): Promise<RetrievalJobDependencies> {
   const own = retrievalJobsPartsOf(parts);
   const { jobs } = await parts.execution.get();
-  const { payloads, access, rerankAccess } = own;
-  return { jobs, plugin: retrievalJobs(own), payloads, access, rerankAccess };
+  const { retrieval, payloads, access, rerankAccess } = own;
+  return { retrieval, jobs, plugin: retrievalJobs(own), payloads, access, rerankAccess };
 }

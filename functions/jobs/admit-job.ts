@@ -43,6 +43,8 @@ export interface JobRequest {
   /** The job removes data: it is admitted also where its space may store nothing more. */
   readonly frees?: boolean;
   readonly tags?: Readonly<Record<string, string>>;
+  /** What the job is bound to: it reads and writes nothing of a collection that is created later under the name of one of these. */
+  readonly bind?: () => Promise<NonNullable<RunJob['collections']>>;
 }
 
 export interface StagedPayload {
@@ -65,7 +67,7 @@ export interface AdmittedJob {
  */
 export async function admitJob(jobs: Jobs, plugin: JobPlugin, request: JobRequest): Promise<AdmittedJob> {
   await judge(plugin, request);
-  const start = startRequest(jobs.runtime, plugin, request);
+  const start = startRequest(jobs.runtime, plugin, request, await request.bind?.());
   return admittedJob(await admit(jobs, start, request.stage));
 }
 
@@ -138,7 +140,12 @@ function handlerOf({ pluginId, handlers }: JobPlugin, handlerId: string): JobHan
   return handler;
 }
 
-function startRequest({ options }: Runtime, plugin: JobPlugin, request: JobRequest): StartRequest {
+function startRequest(
+  { options }: Runtime,
+  plugin: JobPlugin,
+  request: JobRequest,
+  collections: RunJob['collections'] = {},
+): StartRequest {
   const text = canonicalJson(request.payload);
   const payloadBytes = Buffer.byteLength(text);
   const bytesMax = request.payloadBytesMax ?? options.payloadBytesMax;
@@ -158,14 +165,19 @@ function startRequest({ options }: Runtime, plugin: JobPlugin, request: JobReque
     retryPolicy: null,
     tags: { ...request.tags, 'svc.job': plugin.family, 'svc.admission.operation-id': request.operationId },
     operationId: request.operationId,
-    job: jobOf(plugin, request),
+    job: jobOf(plugin, request, collections),
     frees: request.frees === true,
   };
 }
 
-function jobOf(plugin: JobPlugin, request: JobRequest): RunJob {
+function jobOf(
+  plugin: JobPlugin,
+  request: JobRequest,
+  collections: NonNullable<RunJob['collections']>,
+): RunJob {
   const { family } = plugin;
   const { space, subject = null, requested = null, statusPath = plugin.statusPath } = request;
   const { kind, principal } = request.caller;
-  return { family, statusPath, space, subject, caller: { kind, principal }, requested };
+  const bound = Object.keys(collections).length === 0 ? {} : { collections };
+  return { family, statusPath, space, subject, caller: { kind, principal }, requested, ...bound };
 }

@@ -15,6 +15,8 @@ export interface RunJob {
   readonly caller: JobCaller;
   /** How many items the request asks for; `null` where it has no items. */
   readonly requested: number | null;
+  /** The collections that it names, as its admission saw them: where one is another by now, the job ends as without it. */
+  readonly collections?: Readonly<Record<string, string>>;
 }
 
 export interface JobCaller {

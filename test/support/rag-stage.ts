@@ -75,8 +75,9 @@ export class RagStage extends Stage {
       ownerOf: (caller) => now().ownerOf(caller),
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
+    const records = this.partsOver(own);
     const plugin = ragJobs({
-      records: this.partsOver(own),
+      records,
       embeddings: createEmbeddingParts({ store, embedder }),
       traces: tracesOver(own, world),
       payloads,
@@ -88,7 +89,7 @@ export class RagStage extends Stage {
       over === undefined
         ? this.instance({ ...options, jobs })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs });
-    return new RagInstance(this, engine, { jobs: engine.jobs, plugin, payloads, access });
+    return new RagInstance(this, engine, { records, jobs: engine.jobs, plugin, payloads, access });
   }
 
   /** The records of the collection without their times, in the order of their keys. */

@@ -92,7 +92,7 @@ export class RecordsStage extends Stage {
     const executionAccess =
       given.executionGrants === undefined ? null : createExecutionAccess(given.executionGrants);
     const pageTokens = new PageTokens(() => Promise.resolve(Buffer.from(this.space)));
-    const job = { jobs: instance.jobs, plugin, payloads, access, executionAccess };
+    const job = { records, jobs: instance.jobs, plugin, payloads, access, executionAccess };
     const own = { store: open, world, records, access, recordJobs: job };
     const handlers = {
       ...recordsHandlers(own),

@@ -86,6 +86,7 @@ export class RetrievalJobsStage extends Stage {
         ? this.instance({ ...options, jobs: [plugin] })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs: [plugin] });
     return new RetrievalJobsInstance(this, engine, {
+      retrieval,
       jobs: engine.jobs,
       plugin,
       payloads,

@@ -1,3 +1,4 @@
+import { boundParts } from '../../collections/bound-collections.ts';
 import type { RecordAccess } from '../../identity/record-access.ts';
 import type { JobPlugin } from '../../jobs/job-plugin.ts';
 import type { ObjectParts } from '../../objects/parts.ts';
@@ -28,7 +29,8 @@ export function artifactJobs({ objects, access }: ArtifactJobsParts): JobPlugin 
         judge: ({ caller, space }) => access.judgeRecordJob({ caller, space, operation: 'write' }),
         async run(context) {
           const { ingestByJob } = await import('./run-artifact-job.ts');
-          return ingestByJob(objects, context);
+          const records = boundParts(objects.records, context.job);
+          return ingestByJob({ ...objects, records }, context);
         },
       },
     ],

@@ -1,3 +1,4 @@
+import { boundTo } from '../../collections/bound-collections.ts';
 import { collectionMissing, readCollection } from '../../collections/read-policy.ts';
 import { readRecord } from '../../collections/rules/record-text.ts';
 import type { ByteBody } from '../../http/byte-body.ts';
@@ -163,6 +164,7 @@ async function admit(
   const { payload, payloadHash } = asked(request);
   return admitJob(jobs, plugin, {
     ...job,
+    bind: () => boundTo(objects.records, job.space, [request.collection]),
     payload: inPayload?.payload ?? payload,
     payloadHash,
     ...(inPayload === null ? { stage } : { tags: inPayload.tags }),

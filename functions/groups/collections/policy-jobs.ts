@@ -1,3 +1,4 @@
+import { boundTo } from '../../collections/bound-collections.ts';
 import { checkCollectionName } from '../../collections/rules/policy.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import type { RecordAccessOperation } from '../../identity/record-access.ts';
@@ -37,6 +38,7 @@ export function deleteCollection(dependencies: CollectionsDependencies): Handler
       query,
       collection,
       payload: { collection },
+      isBound: true,
       frees: true,
       idempotencyKey,
     });
@@ -48,6 +50,7 @@ interface CollectionJobRequest {
   readonly operationId: string;
   readonly handlerId: string;
   readonly frees?: boolean;
+  readonly isBound?: boolean;
   readonly right: RecordAccessOperation;
   readonly query: ProductTenant;
   readonly collection: string;
@@ -56,15 +59,17 @@ interface CollectionJobRequest {
 }
 
 function admitCollectionJob(
-  { recordJobs: { jobs, access }, collectionJobs }: CollectionsDependencies,
+  { records, recordJobs: { jobs, access }, collectionJobs }: CollectionsDependencies,
   { caller, correlationId }: CallContext,
-  { right, query, collection, ...request }: CollectionJobRequest,
+  { right, query, collection, isBound = false, ...request }: CollectionJobRequest,
 ): Promise<AdmittedJob> {
+  const space = access.spaceOf(caller, right, query.tenantId);
   return admitJob(jobs, collectionJobs, {
     ...request,
     caller,
     scope: jobScope(query, access.ownerOf(caller), caller.principal),
-    space: access.spaceOf(caller, right, query.tenantId),
+    space,
+    ...(isBound ? { bind: () => boundTo(records, space, [collection]) } : {}),
     subject: collection,
     correlationId,
   });

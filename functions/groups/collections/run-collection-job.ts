@@ -1,3 +1,4 @@
+import { boundTo } from '../../collections/bound-collections.ts';
 import type { RecordParts } from '../../collections/parts.ts';
 import { createCollection, removeCollection } from '../../collections/pointers.ts';
 import { readCollection } from '../../collections/read-policy.ts';
@@ -15,7 +16,7 @@ export async function createByJob(records: RecordParts, context: JobContext): Pr
   return collection.policy as unknown as Json;
 }
 
-/** Another execution removes what the first one found: a collection that was created since under the same name stays. */
+/** Removes what the admission found, or the first execution: a collection that was created since under the same name stays. */
 export async function deleteByJob(records: RecordParts, context: JobContext): Promise<undefined> {
   const { collection } = context.payload as unknown as { readonly collection: string };
   const { space } = context.job;
@@ -32,8 +33,12 @@ async function targetOf(
 ): Promise<Incarnation | null> {
   const earlier = context.attempt === 1 ? null : await context.readCheckpoint(TARGET);
   if (earlier !== null) return (earlier.content as unknown as Target).incarnation;
-  const current = await readCollection(records, context.job.space, collection);
-  const target: Target = { incarnation: current?.incarnation ?? null };
+  const { space, collections: bound = {} } = context.job;
+  const current = await readCollection(records, space, collection);
+  const isOther =
+    Object.hasOwn(bound, collection) &&
+    (await boundTo(records, space, [collection]))[collection] !== bound[collection];
+  const target: Target = { incarnation: isOther ? null : (current?.incarnation ?? null) };
   await context.writeCheckpoint(TARGET, { ...target });
   return target.incarnation;
 }

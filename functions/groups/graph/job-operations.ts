@@ -100,9 +100,9 @@ export function startGraphDoctorJob({ graphJobs }: GraphDependencies): Handlers[
   };
 }
 
-function doctorFacts(body: SvcGraphDoctorRequest) {
-  readExamination(body);
-  return choiceFacts(body);
+function doctorFacts(body: SvcGraphDoctorRequest): CheckedJob {
+  const { target } = readExamination(body);
+  return { ...choiceFacts(body), ...(target === null ? {} : { target: target.name }) };
 }
 
 function choiceFacts({ graphId = null, partitionKey = null }: GraphChoice) {

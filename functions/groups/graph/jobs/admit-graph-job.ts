@@ -1,3 +1,5 @@
+import { boundTo } from '../../../collections/bound-collections.ts';
+import type { RecordParts } from '../../../collections/parts.ts';
 import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import type { RecordAccess } from '../../../identity/record-access.ts';
@@ -12,6 +14,7 @@ import { GRAPH_HANDLERS, type GraphJobKind } from './job-parts.ts';
 
 /** What the operations that admit and show graph jobs work with. */
 export interface GraphJobDependencies {
+  readonly records: RecordParts;
   readonly jobs: Jobs;
   readonly plugin: JobPlugin;
   readonly payloads: StagedPayloads;
@@ -21,6 +24,8 @@ export interface GraphJobDependencies {
 export interface CheckedJob {
   readonly requested: number;
   readonly facts: Partial<GraphJobFacts>;
+  /** The collection that the job reads beside its own. */
+  readonly target?: string;
 }
 
 export interface GraphJobRequest {
@@ -39,12 +44,12 @@ export interface GraphJobRequest {
 
 /** Admits a job. A request that is too large for a run is staged. Throws `permission_denied` before it judges the request. */
 export async function admitGraphJob(
-  { jobs, plugin, payloads, access }: GraphJobDependencies,
+  { records, jobs, plugin, payloads, access }: GraphJobDependencies,
   request: GraphJobRequest,
 ): Promise<AdmittedJob> {
   const { kind, caller, query, collection } = request;
   const space = access.spaceOf(caller, 'write', query.tenantId);
-  const { requested, facts } = await request.check();
+  const { requested, facts, target } = await request.check();
   const text = requestText(payloads, request.text, 'graph');
   const known = { collection };
   const isLarge = Buffer.byteLength(text) > INLINE_BYTES_MAX;
@@ -55,6 +60,7 @@ export async function admitGraphJob(
     scope: jobScope(query, access.ownerOf(caller), caller.principal),
     space,
     subject: collection,
+    bind: () => boundTo(records, space, target === undefined ? [collection] : [collection, target]),
     payload: isLarge ? known : { ...known, request: text },
     payloadHash: sha256(`{"collection":${JSON.stringify(collection)},"request":${text}}`),
     ...(isLarge ? { stage: () => stageText(payloads, space, known, text) } : {}),

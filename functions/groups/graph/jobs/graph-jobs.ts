@@ -1,3 +1,4 @@
+import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
 import { GRAPH_HANDLERS, type GraphJobsParts } from './job-parts.ts';
 
@@ -9,7 +10,7 @@ export function graphJobs(parts: GraphJobsParts): JobPlugin {
     judge: ({ caller, space }) => parts.access.judgeRecordJob({ caller, space, operation: 'write' }),
     async run(context) {
       const { runGraphJob } = await import('./run-graph-job.ts');
-      return runGraphJob(parts, context);
+      return runGraphJob({ ...parts, records: boundParts(parts.records, context.job) }, context);
     },
   });
   return {

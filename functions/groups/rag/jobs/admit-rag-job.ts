@@ -1,3 +1,5 @@
+import { boundTo } from '../../../collections/bound-collections.ts';
+import type { RecordParts } from '../../../collections/parts.ts';
 import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import type { RecordAccess } from '../../../identity/record-access.ts';
@@ -13,6 +15,7 @@ import { BATCH_HANDLER, TEXT_HANDLER } from './job-parts.ts';
 
 /** What the operations that admit and show ingestion jobs work with. */
 export interface RagJobDependencies {
+  readonly records: RecordParts;
   readonly jobs: Jobs;
   readonly plugin: JobPlugin;
   readonly payloads: StagedPayloads;
@@ -40,7 +43,7 @@ export type RagJobBody =
  * the request, `validation_failed` or `limit_exceeded` for what no collection could take, and what `admitJob` throws.
  */
 export function admitRagJob(
-  { jobs, plugin, payloads, access }: RagJobDependencies,
+  { records, jobs, plugin, payloads, access }: RagJobDependencies,
   request: RagJobRequest,
   body: RagJobBody,
 ): Promise<AdmittedJob> {
@@ -61,6 +64,7 @@ export function admitRagJob(
     scope: jobScope(query, access.ownerOf(caller), caller.principal),
     space,
     subject: collection,
+    bind: () => boundTo(records, space, [collection]),
     payload: isLarge ? known : { ...known, request: text },
     payloadHash: sha256(`{"collection":${JSON.stringify(collection)},"request":${text}}`),
     ...(isLarge ? { stage: () => stageText(payloads, space, known, text) } : {}),

@@ -1,3 +1,4 @@
+import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobFacts, JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
 import { BATCH_HANDLER, type RagJobsParts, TEXT_HANDLER } from './job-parts.ts';
 
@@ -13,7 +14,7 @@ export function ragJobs(parts: RagJobsParts): JobPlugin {
     judge,
     async run(context) {
       const { runRagJob } = await import('./run-rag-job.ts');
-      return runRagJob(parts, context);
+      return runRagJob({ ...parts, records: boundParts(parts.records, context.job) }, context);
     },
   });
   return {

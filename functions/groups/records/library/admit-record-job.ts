@@ -1,3 +1,5 @@
+import { boundTo } from '../../../collections/bound-collections.ts';
+import type { RecordParts } from '../../../collections/parts.ts';
 import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import type { ExecutionAccess } from '../../../identity/execution-access.ts';
@@ -14,6 +16,7 @@ import { stageText } from './staged-payload.ts';
 
 /** What the operations that admit and show jobs of records work with. */
 export interface RecordJobDependencies {
+  readonly records: RecordParts;
   readonly jobs: Jobs;
   readonly plugin: JobPlugin;
   readonly payloads: StagedPayloads;
@@ -74,7 +77,7 @@ export async function admitRecordJob(
   dependencies: RecordJobDependencies,
   request: RecordJobRequest,
 ): Promise<AdmittedJob> {
-  const { jobs, plugin, payloads } = dependencies;
+  const { records, jobs, plugin, payloads } = dependencies;
   const { caller, collection, text, sourceCollection, contentHash } = request;
   const known = { collection, ...(contentHash === undefined ? {} : { contentHash }) };
   const { space, scope, handlerId } = authorizeRecordJob(dependencies, request);
@@ -86,6 +89,7 @@ export async function admitRecordJob(
     scope,
     space,
     subject: collection,
+    bind: () => boundTo(records, space, [collection]),
     payload: isLarge ? known : { ...known, request: text },
     payloadHash: sha256(`{"collection":${JSON.stringify(collection)},"request":${text}}`),
     ...(isLarge ? { stage: () => stageText(payloads, space, known, text) } : {}),

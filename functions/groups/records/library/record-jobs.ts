@@ -1,3 +1,4 @@
+import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobFacts, JobHandler, JobPlugin, Maintenance } from '../../../jobs/job-plugin.ts';
 import { RUN_GROUP, RUNS, readRun, runKey, tagIndex } from '../../../runs/records.ts';
 import { isTerminal } from '../../../runs/run.ts';
@@ -15,7 +16,7 @@ export function recordJobs(parts: RecordJobsParts): JobPlugin {
     judge,
     async run(context) {
       const { runRecordJob } = await import('./run-record-job.ts');
-      return runRecordJob(parts, context);
+      return runRecordJob({ ...parts, records: boundParts(parts.records, context.job) }, context);
     },
   });
   return {

@@ -1,3 +1,4 @@
+import { boundTo } from '../../../collections/bound-collections.ts';
 import type { Caller } from '../../../identity/caller.ts';
 import { type AdmittedJob, admitJob, type Jobs } from '../../../jobs/admit-job.ts';
 import type { JobPlugin } from '../../../jobs/job-plugin.ts';
@@ -15,7 +16,7 @@ import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalJobsParts } from 
 
 /** What the operations that admit and show these jobs work with. */
 export interface RetrievalJobDependencies
-  extends Pick<RetrievalJobsParts, 'payloads' | 'access' | 'rerankAccess'> {
+  extends Pick<RetrievalJobsParts, 'retrieval' | 'payloads' | 'access' | 'rerankAccess'> {
   readonly jobs: Jobs;
   readonly plugin: JobPlugin;
 }
@@ -55,7 +56,7 @@ export function admitComparison(
 }
 
 async function admit(
-  { jobs, plugin, payloads, access, rerankAccess }: RetrievalJobDependencies,
+  { retrieval: { records }, jobs, plugin, payloads, access, rerankAccess }: RetrievalJobDependencies,
   { caller, query, idempotencyKey, correlationId }: RetrievalJobRequest,
   body: EvaluationRequest | ComparisonRequest,
   read: () => RetrievalJobFacts,
@@ -71,6 +72,12 @@ async function admit(
     scope: jobScope(query, access.ownerOf(caller), caller.principal),
     space,
     ...requestPayload(payloads, space, body, 'Durable evaluation payload'),
+    bind: () =>
+      boundTo(
+        records,
+        space,
+        retrievalsOf(body).flatMap(({ collections }) => collections ?? []),
+      ),
     requested: isComparison ? facts.variants : facts.cases,
     idempotencyKey,
     correlationId,

@@ -1,3 +1,4 @@
+import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobContext, JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
 import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalJobsParts } from './job-parts.ts';
 
@@ -10,7 +11,8 @@ export function retrievalJobs(parts: RetrievalJobsParts): JobPlugin {
   };
   const run = async (context: JobContext) => {
     const { runRetrievalJob } = await import('./run-retrieval-job.ts');
-    return runRetrievalJob(parts, context);
+    const records = boundParts(parts.retrieval.records, context.job);
+    return runRetrievalJob({ ...parts, retrieval: { ...parts.retrieval, records } }, context);
   };
   return {
     pluginId: 'svc.retrieval.evaluation',

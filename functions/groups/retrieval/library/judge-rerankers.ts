@@ -7,7 +7,7 @@ import type { ComparisonRequest, EvaluationRequest } from '../../../retrieval/ru
 /** Who may run providers, which ranking texts with one is. */
 export type RerankAccess = Pick<ProviderAccess, 'judgeRecordJob'>;
 
-type Asking = Pick<RetrievalRequest, 'rerank'>;
+type Asking = Pick<RetrievalRequest, 'rerank'> & { readonly collections?: readonly string[] | null };
 
 /**
  * Throws `permission_denied` where a retrieval has a provider rank and the caller may not run providers in the space. The

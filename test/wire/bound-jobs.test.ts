@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createRecordParts, type RecordParts } from '../../functions/collections/parts.ts';
+import {
+  createCollection,
+  newIncarnation,
+  removeCollection,
+  replaceCollection,
+} from '../../functions/collections/pointers.ts';
+import { readPolicy } from '../../functions/collections/rules/policy.ts';
+import { machine } from '../../functions/compose/machine.ts';
+import { INGEST_HANDLER } from '../../functions/groups/artifacts/artifact-jobs.ts';
+import { DELETE_HANDLER } from '../../functions/groups/collections/collection-jobs.ts';
+import { GRAPH_HANDLERS } from '../../functions/groups/graph/jobs/job-parts.ts';
+import * as rag from '../../functions/groups/rag/jobs/job-parts.ts';
+import * as records from '../../functions/groups/records/library/record-job-parts.ts';
+import * as retrieval from '../../functions/groups/retrieval/jobs/job-parts.ts';
+import type { InjectedRequest } from '../../functions/http/host-inject.ts';
+import { DEFAULT_SPACE } from '../../functions/identity/record-access.ts';
+import type { executableJobs } from '../../functions/jobs/built-in.ts';
+import { formatUtc } from '../../functions/kernel/timestamp.ts';
+import { RecordSpace } from '../security/record-space.ts';
+import { artifactForm } from '../support/forms.ts';
+import { hurried, type RunningService, startService } from '../support/service.ts';
+
+/** What becomes of a job whose collection another call changes between its admission and its first execution. */
+
+const at = vi.hoisted(() => ({ execution: null as (() => Promise<void>) | null }));
+const executable = vi.hoisted(() => new Set<string>());
+vi.mock('../../functions/jobs/built-in.ts', async (original) => {
+  const module = await original<{ executableJobs: typeof executableJobs }>();
+  const watched: typeof executableJobs = (plugins, clock) => {
+    for (const { handlers } of plugins) for (const { handlerId } of handlers) executable.add(handlerId);
+    return module.executableJobs(plugins, clock).map((handler) => ({
+      ...handler,
+      async run(context) {
+        const act = at.execution;
+        at.execution = null;
+        await act?.();
+        return handler.run(context);
+      },
+    }));
+  };
+  return { ...module, executableJobs: watched };
+});
+
+let service: RunningService;
+let space: RecordSpace;
+let parts: RecordParts;
+beforeAll(async () => {
+  const limits = { readsPerCallMax: 1_000, pageRecordsMax: 1_000, answerBytesMax: 1_000_000 };
+  service = await startService({
+    world: hurried,
+    watchStore(store) {
+      parts = createRecordParts({ store: () => Promise.resolve(store), world: machine, limits });
+      return store;
+    },
+  });
+  await service.start();
+  space = new RecordSpace(service.call);
+});
+afterAll(() => service.close());
+
+const vectorPolicies = [
+  { name: 'contentEmbedding', path: '/vectors/contentEmbedding/values', dimensions: 384 },
+];
+const recordOf = (id: string, text: string) => ({ id, partitionKey: 'p', content: { text } });
+const document = (documentId: string) => ({ documentId, partitionKey: 'p', text: 'A river in spring.' });
+const post = (path: string, body: object): InjectedRequest => ({ method: 'POST', path, body });
+const snapshot = (name: string) => ({
+  collection: name,
+  policy: { name, vectorPolicies },
+  records: [recordOf('a', 'admitted')],
+});
+const cases = (name: string) => [
+  {
+    request: { query: 'river', collections: [name], searchMode: 'lexical' },
+    expected: [{ id: 'a' }],
+  },
+];
+
+interface Job {
+  readonly handler: string;
+  readonly ask: (name: string) => InjectedRequest;
+  /** How it ends where its collection was deleted. */
+  readonly ends: { readonly status: string; readonly failureClass: string | null };
+}
+
+const absent = { status: 'failed', failureClass: 'collection_not_found' };
+const done = { status: 'succeeded', failureClass: null };
+const jobs: Readonly<Record<string, Job>> = {
+  'deletes a collection': {
+    handler: DELETE_HANDLER,
+    ask: (name) => ({ method: 'DELETE', path: `/collections/${name}` }),
+    ends: done,
+  },
+  'writes a batch': {
+    handler: records.BATCH_HANDLER,
+    ask: (name) => post(`/collections/${name}/records/batch/jobs`, { records: [recordOf('a', 'admitted')] }),
+    ends: absent,
+  },
+  'imports records': {
+    handler: records.IMPORT_HANDLER,
+    ask: (name) => post(`/collections/${name}/import/jobs`, { snapshot: snapshot(name) }),
+    ends: absent,
+  },
+  'replaces a collection': {
+    handler: records.IMPORT_HANDLER,
+    ask: (name) =>
+      post(`/collections/${name}/import/jobs`, { snapshot: snapshot(name), replaceExisting: true }),
+    ends: absent,
+  },
+  'ingests a text': {
+    handler: rag.TEXT_HANDLER,
+    ask: (name) => post(`/collections/${name}/rag/ingest-text`, document('d')),
+    ends: absent,
+  },
+  'ingests texts': {
+    handler: rag.BATCH_HANDLER,
+    ask: (name) => post(`/collections/${name}/rag/ingest-text/batch`, { items: [document('d')] }),
+    ends: absent,
+  },
+  'plans texts': {
+    handler: rag.BATCH_HANDLER,
+    ask: (name) =>
+      post(`/collections/${name}/rag/ingest-text/batch`, {
+        items: [{ ...document('d'), options: { dryRun: true } }],
+      }),
+    ends: absent,
+  },
+  'imports a graph': {
+    handler: GRAPH_HANDLERS.import,
+    ask: (name) =>
+      post(`/collections/${name}/graph/import`, {
+        envelope: { schema: 'svc.graph.v1', scope: {}, nodes: [{ id: 'n', type: 'x' }] },
+        allowNonGraphPolicy: true,
+      }),
+    ends: absent,
+  },
+  'inspects a graph': {
+    handler: GRAPH_HANDLERS.inspect,
+    ask: (name) => post(`/collections/${name}/graph/inspect/jobs`, { allowPartialGraph: true }),
+    ends: absent,
+  },
+  'examines a graph': {
+    handler: GRAPH_HANDLERS.doctor,
+    ask: (name) => post(`/collections/${name}/graph/doctor/jobs`, { allowPartialGraph: true }),
+    ends: absent,
+  },
+  'ingests an artifact': {
+    handler: INGEST_HANDLER,
+    ask: (name) => {
+      const { headers, body } = artifactForm(
+        JSON.stringify({
+          collection: name,
+          record: recordOf('a', 'admitted'),
+          artifact: { container: 'files', key: name },
+        }),
+        Buffer.from('bytes'),
+        'text/plain',
+      );
+      return { method: 'POST', path: '/ingest/record-artifact', headers, body };
+    },
+    ends: { status: 'failed', failureClass: 'validation' },
+  },
+  // The case fails, and a report of failed cases is the success of its job.
+  'evaluates retrievals': {
+    handler: retrieval.EVALUATION_HANDLER,
+    ask: (name) => post('/retrieval/evaluate/jobs', { cases: cases(name) }),
+    ends: done,
+  },
+  'compares retrievals': {
+    handler: retrieval.COMPARISON_HANDLER,
+    ask: (name) =>
+      post('/retrieval/evaluate/compare/jobs', { cases: cases(name), variants: [{ id: 'v', limit: 5 }] }),
+    ends: done,
+  },
+};
+
+/** Admits the job, and has `meanwhile` done before its handler begins. */
+async function ended(job: Job, name: string, meanwhile: () => Promise<void>) {
+  await space.create({ name, vectorPolicies });
+  at.execution = meanwhile;
+  const admitted = await service.call(job.ask(name));
+  expect(admitted.status, admitted.body).toBe(202);
+  const { id } = admitted.json<{ id: string }>();
+  const run = await service.ended({ method: 'GET', path: `/execution/runs/${id}` });
+  expect(at.execution).toBeNull();
+  expect(run.json()).toMatchObject({ handlerId: job.handler });
+  return run;
+}
+
+async function recordsIn(name: string): Promise<string> {
+  const { status, body } = await service.call(post(`/collections/${name}/query`, {}));
+  return `${status} ${body}`;
+}
+
+describe.each(Object.entries(jobs))('a job that %s', (_, job) => {
+  test('leaves a collection alone that was created under its name since', async () => {
+    const name = `c-${randomUUID()}`;
+    let made = '';
+    const run = await ended(job, name, async () => {
+      await removeCollection(parts, DEFAULT_SPACE, name);
+      await createCollection(parts, DEFAULT_SPACE, readPolicy({ name, vectorPolicies }));
+      const written = await service.call(
+        post(`/collections/${name}/records`, recordOf('made-since', 'river')),
+      );
+      expect(written.status, written.body).toBe(201);
+      made = await recordsIn(name);
+    });
+    expect(run.json(), run.body).toMatchObject(job.ends);
+    expect(await recordsIn(name)).toBe(made);
+    // Nothing of what it has found comes from the new one.
+    expect(run.body).not.toContain('made-since');
+    if (job.handler !== DELETE_HANDLER) expect(run.body).toContain(`Collection '${name}' does not exist.`);
+  });
+
+  test('works on what the collection holds after an exchange', async () => {
+    const name = `c-${randomUUID()}`;
+    const run = await ended(job, name, async () => {
+      const incarnation = newIncarnation(parts);
+      const policy = readPolicy({ name, vectorPolicies });
+      const createdAt = formatUtc(machine.clock.now());
+      for (const each of [newIncarnation(parts), incarnation])
+        await replaceCollection(parts, DEFAULT_SPACE, { name, incarnation: each, policy, createdAt });
+    });
+    expect(run.json(), run.body).toMatchObject(done);
+    expect(run.body).not.toContain('does not exist');
+    const status = job.handler === DELETE_HANDLER ? 404 : 200;
+    expect((await service.call({ method: 'GET', path: `/collections/${name}` })).status).toBe(status);
+  });
+});
+
+test('no job of the service is left out', () => {
+  const bound = Object.values(jobs).map(({ handler }) => handler);
+  // The first keeps what stands under its name; the others work on no collection.
+  const free = ['svc.collections.create', 'svc.embedding.batch', 'svc.provider.run'];
+  expect(executable).toEqual(new Set([...bound, ...free]));
+});
