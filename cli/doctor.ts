@@ -23,6 +23,7 @@ interface DoctorOptions extends CloudOptions {
   readonly for: Host;
   readonly output: OutputForm;
   readonly json?: true;
+  readonly deep?: true;
 }
 
 /** `svc doctor`: finds problems of this machine, its settings or a service, and names the remedies. */
@@ -36,6 +37,10 @@ export function doctorCommand(): Command {
     .addOption(timeoutOption(10))
     .addOption(
       new Option('--for <host>', 'whose defaults').choices(['embedded', 'functions']).default('embedded'),
+    )
+    .option(
+      '--deep',
+      'reads every stored body that has a hash, which can take hours, and names each damaged one',
     )
     .addOption(outputOption())
     .option('--json', 'the same as --output json')
@@ -65,11 +70,13 @@ function localParts(options: DoctorOptions, args: readonly string[]): Promise<Ch
   const misplaced = (['deployment', 'project'] as const).find((name) => options[name] !== undefined);
   if (misplaced !== undefined) throw new ToolError(`--${misplaced} goes with --cloud`, exitCodes.usage);
   const input = inputOf(options.for, args);
-  return [localChecks(input), emulatorCheck(input.env).then((check) => [check])];
+  return [localChecks(input, options), emulatorCheck(input.env).then((check) => [check])];
 }
 
 /** In the cloud the functions have the settings, so that those of this machine say nothing. */
 async function cloudPart(options: DoctorOptions, args: readonly string[]): Promise<Check[]> {
+  if (options.deep === true)
+    throw new ToolError('--deep takes the settings of the service, and not --cloud', exitCodes.usage);
   const [first] = args;
   if (first !== undefined)
     throw new ToolError(`--cloud takes no settings, such as ${first}`, exitCodes.usage);
@@ -78,7 +85,7 @@ async function cloudPart(options: DoctorOptions, args: readonly string[]): Promi
 }
 
 /** The checks that depend on the settings. Faulty settings skip them, so that no wrong database is checked. */
-async function localChecks(input: ConfigurationInput): Promise<Check[]> {
+async function localChecks(input: ConfigurationInput, { deep, verbose }: DoctorOptions): Promise<Check[]> {
   const { settings, faults } = readSettings(input);
   if (faults.length > 0) {
     const remedy =
@@ -86,7 +93,11 @@ async function localChecks(input: ConfigurationInput): Promise<Check[]> {
     return [failed('settings', faultsText(faults), remedy)];
   }
   const { host, port } = settings.server;
-  const found = [storageChecks(settings)];
+  const bodies = async () => {
+    const { bodyChecks } = await import('./doctor/bodies.ts');
+    return bodyChecks(settings, verbose === true);
+  };
+  const found = [storageChecks(settings, deep === true ? bodies : undefined)];
   if (input.host === 'embedded') found.push(portCheck(host, port).then((check) => [check]));
   const sound = ok('settings', [soundText(settings), ...attemptsText(settings)].join('\n'));
   return [sound, ...runsChecks(settings), ...(await Promise.all(found)).flat()];

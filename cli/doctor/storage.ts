@@ -17,18 +17,25 @@ import { spaceCheck } from './machine.ts';
 const answerMaxMs = 15_000;
 const closeMaxMs = 2_000;
 
-/** Checks the configured database, and its folder if it is a local file. */
-export async function storageChecks(settings: Settings): Promise<Check[]> {
+/** Checks the configured database, and its folder if it is a local file. `deep` looks further where the database answers. */
+export async function storageChecks(
+  settings: Settings,
+  deep: () => Promise<Check[]> = () => Promise.resolve([]),
+): Promise<Check[]> {
   const { enabled, provider } = settings.canonicalStore;
   if (!enabled) return [ok('database', 'The canonical store is disabled.')];
-  if (provider !== 'sqlite') return [await openCheck(settings)];
+  const openChecks = async () => {
+    const check = await openCheck(settings);
+    return check.status === 'failed' ? [check] : [check, ...(await deep())];
+  };
+  if (provider !== 'sqlite') return openChecks();
   const path = databasePath(settings);
   const folder = await folderCheck(dirname(path));
   if (folder.check.status === 'failed') return [folder.check];
   const file = await fileCheck(path);
   // Opening the store would create a missing database or migrate an old one; a check must do neither.
-  const database = file.check.status === 'ok' && file.openable ? await openCheck(settings) : file.check;
-  return [folder.check, await spaceCheck(folder.nearest), database];
+  const database = file.check.status === 'ok' && file.openable ? await openChecks() : [file.check];
+  return [folder.check, await spaceCheck(folder.nearest), ...database];
 }
 
 /** Whether the folder is writable or can be created; and its nearest existing parent. */

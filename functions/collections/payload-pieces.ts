@@ -1,5 +1,5 @@
 import { sha256 } from '../kernel/canonical-json.ts';
-import { type RecordStore, StoreError } from '../store/port.ts';
+import { type RecordData, type RecordStore, StoreError } from '../store/port.ts';
 import type { PayloadPlace } from './payload-place.ts';
 import { pieceKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
 
@@ -43,8 +43,7 @@ export class PayloadPieces implements PayloadPlace {
       size += bytes.write(JSON.parse(record.body ?? '""') as string, size, 'base64');
       const { hash } = record.head;
       // Pieces of releases before 0.6.0 have no hash.
-      if (typeof hash === 'string' && sha256(bytes.subarray(from, size)) !== hash)
-        throw new StoreError('corrupt', 'a piece of a staged payload is not the one that was put');
+      if (typeof hash === 'string' && sha256(bytes.subarray(from, size)) !== hash) throw notAsPut();
     }
     return bytes?.subarray(0, size) ?? Buffer.alloc(0);
   }
@@ -67,6 +66,17 @@ export class PayloadPieces implements PayloadPlace {
     const keys = [{ key: pieceKey(reference, index), view: 'body' as const }];
     return (await (await this.#store()).query(UPKEEP_SCOPE, { by: 'keys', keys })).records[0];
   }
+}
+
+/** The bytes of the piece. Throws `corrupt` for another piece than was put. */
+export function verifyPiece({ head: { hash }, body }: RecordData): number {
+  const piece = Buffer.from(JSON.parse(body ?? '""') as string, 'base64');
+  if (typeof hash === 'string' && sha256(piece) !== hash) throw notAsPut();
+  return piece.byteLength;
+}
+
+function notAsPut(): StoreError {
+  return new StoreError('corrupt', 'a piece of a staged payload is not the one that was put');
 }
 
 const PIECES_A_PAGE = 10;

@@ -88,6 +88,9 @@ export class StagedPayloads {
   }
 }
 
+/** Prefix of all staged payloads in the blob store. */
+export const STAGED_PREFIX = 'staged-payloads/';
+
 class PayloadBlobs implements PayloadPlace {
   readonly #open: () => Promise<BlobStore>;
 
@@ -110,7 +113,7 @@ class PayloadBlobs implements PayloadPlace {
 }
 
 function blobKey(reference: string): string {
-  return `staged-payloads/${reference}.json`;
+  return `${STAGED_PREFIX}${reference}.json`;
 }
 
 const FAILURES: Readonly<Record<string, StoreFailure>> = {

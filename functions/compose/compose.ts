@@ -8,7 +8,9 @@ import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import { DamageLog } from '../store/damage.ts';
+import type { HashedBodies } from '../store/hashed-bodies.ts';
 import type { RecordStore } from '../store/port.ts';
+import { bodyCheck } from './body-check.ts';
 import { catalogGroups, collectionsOf, jobsOf, upkeepOf } from './catalog-groups.ts';
 import { chainOptions, groupsOptions } from './chain.ts';
 import type { ExecutionRole } from './execution.ts';
@@ -37,6 +39,8 @@ export interface Service {
   /** The functions beside the groups; a process serves one of them and nothing else. */
   readonly functions: readonly FunctionName[];
   functionChain(name: FunctionName): Promise<Chain>;
+  /** The stored bodies that have a hash, of the groups that the settings turn off too. */
+  bodies(): Promise<readonly HashedBodies[]>;
   close(): Promise<void>;
 }
 
@@ -72,7 +76,7 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       const { composeExecution } = await import('./execution.ts');
       const jobs = await jobsOf(parts, enabled);
       if (jobs.length > 0 && !settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
-      const upkeep = await upkeepOf(parts, enabled);
+      const upkeep = [...(await upkeepOf(parts, enabled)), bodyCheck(parts)];
       return composeExecution({ ...layered, announce, role, jobs, upkeep });
     },
     (made) => made.stop(),
@@ -114,6 +118,10 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       const { identity } = loaded;
       const options = chainOptions(parts, { operations: [], served: [loaded], validators: {}, identity });
       return createChain(options);
+    },
+    async bodies() {
+      const { hashedBodies } = await import('./hashed-bodies.ts');
+      return hashedBodies(layered);
     },
     async close() {
       await execution.close();

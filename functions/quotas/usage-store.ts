@@ -63,6 +63,28 @@ export async function listUse(store: RecordStore): Promise<readonly OwnersUse[]>
   return [...all.values()].sort((a, b) => sumOf(b.use) - sumOf(a.use));
 }
 
+/**
+ * The owners of one kind, one after the other, in an order that stays: the first, or the next one behind a position. Their list is
+ * never held, however long it is.
+ */
+export async function nextOwner(
+  store: RecordStore,
+  kind: ByteOwner['kind'],
+  after: string | null,
+): Promise<{ readonly name: string; readonly next: string | null } | null> {
+  const selection = { collection: USAGE, group: USAGE_GROUP, limit: 1, view: 'head' } as const;
+  for await (const { records, next } of listPages(store, USAGE_SCOPE, selection, { from: after })) {
+    const [record] = records;
+    if (record?.head['kind'] !== kind) continue;
+    const name = String(record.head['name']);
+    // An owner has several records, and is met once.
+    const keys = Array.from({ length: SHARDS }, (_, shard) => ({ key: usageKey({ kind, name }, shard) }));
+    const own = (await store.query(USAGE_SCOPE, { by: 'keys', keys })).records.map(({ key }) => key.id);
+    if (own.every((id) => id >= record.key.id)) return { name, next };
+  }
+  return null;
+}
+
 /** What is counted can only be less than nothing where a killed process had not added what another removed. */
 export function sumOf({ data, runs }: Use): number {
   return Math.max(0, data + runs);

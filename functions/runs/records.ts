@@ -53,6 +53,9 @@ export const executionCollections: readonly OwnedCollection[] = [
 /** One scope for the deployment: lists and workers span products and tenants. */
 export const EXECUTION_SCOPE: Scope = { kind: 'system', name: 'execution' };
 
+/** How far the service has read its stored bodies again. */
+export const BODY_CHECK: RecordKey = { collection: COUNTERS.name, id: recordId('body-check') };
+
 export const RUN_GROUP = 'run';
 
 /**

@@ -1,6 +1,7 @@
 import { legible } from '../kernel/legible.ts';
 import type { Log } from '../kernel/log.ts';
-import { type RecordStore, StoreError } from './port.ts';
+import { isDamage } from './hashed-bodies.ts';
+import type { RecordStore, StoreError } from './port.ts';
 
 /** Whether this process has met stored data that is not what was written. It stays so until an operator has looked and started anew. */
 export class DamageLog {
@@ -47,10 +48,6 @@ export class DamageLog {
     store.query = (...given: readonly unknown[]) => seen(query(...given));
     return store;
   }
-}
-
-function isDamage(error: unknown): boolean {
-  return error instanceof StoreError && error.failure === 'corrupt';
 }
 
 async function* seenAll<T>(pages: AsyncIterable<T>, saw: (error: unknown) => void): AsyncGenerator<T> {

@@ -1,0 +1,106 @@
+import { objectBytesMax } from '../blobs/rules.ts';
+import { verifyPiece } from '../collections/payload-pieces.ts';
+import { STAGED_PREFIX } from '../collections/staged-payloads.ts';
+import { OBJECTS, spaceScope } from '../collections/store-collections.ts';
+import { STAGED_PIECES, UPKEEP_SCOPE } from '../collections/upkeep-collections.ts';
+import { verifyObject } from '../objects/read-object.ts';
+import { nextOwner } from '../quotas/usage-store.ts';
+import { asStoreError } from '../runs/artifact.ts';
+import { readCheckpointRecord } from '../runs/checkpoint.ts';
+import { verifyArtifact } from '../runs/read-artifacts.ts';
+import { ARTIFACTS, CHECKPOINTS, EXECUTION_SCOPE } from '../runs/records.ts';
+import { type HashedBodies, type NextScope, recordBodies, verified } from '../store/hashed-bodies.ts';
+import type { Scope } from '../store/port.ts';
+import { processBlobsOf } from './blobs.ts';
+import type { LayerParts } from './layer.ts';
+import { objectPartsOf } from './object-parts.ts';
+
+const BLOBS_A_PAGE = 100;
+const FROM_BACKUP = 'Restore it from a backup';
+
+/** The catalogue of the stored bodies that have a hash: each kind has its verifier, for `svc doctor --deep` and for upkeep. */
+export function hashedBodies(parts: LayerParts): readonly HashedBodies[] {
+  const store = parts.store.get;
+  const blobs = processBlobsOf(parts);
+  const objects = objectPartsOf(parts);
+  const spaces: NextScope = async (after) => {
+    const owner = await nextOwner(await store(), 'spaces', after);
+    return owner === null ? null : { scope: spaceScope(owner.name), next: owner.next };
+  };
+  const of = { store };
+  const runs = { ...of, scopes: only(EXECUTION_SCOPE) };
+  const again = `${FROM_BACKUP}, or start its run again.`;
+  return [
+    recordBodies({
+      ...of,
+      kind: 'object',
+      remedy: `${FROM_BACKUP}, or put the object again.`,
+      collection: OBJECTS,
+      scopes: spaces,
+      nameOf: ({ head }, { name }) =>
+        `${String(head['container'])}/${String(head['key'])} of the space ${name}`,
+      verify: (record, { name }) => verifyObject(objects, name, record),
+    }),
+    recordBodies({
+      ...runs,
+      kind: 'artifact',
+      remedy: again,
+      collection: ARTIFACTS,
+      nameOf: ({ head }) =>
+        `${String(head['name'])} (${String(head['id'])}) of the run ${String(head['runId'])}`,
+      verify: (record) => verifyArtifact({ store, scope: EXECUTION_SCOPE, blobs }, record),
+    }),
+    recordBodies({
+      ...runs,
+      kind: 'checkpoint',
+      remedy: again,
+      collection: CHECKPOINTS,
+      nameOf: ({ head }) => `${String(head['key'])} of the run ${String(head['runId'])}`,
+      verify(record) {
+        readCheckpointRecord(record);
+        return Buffer.byteLength(record.body ?? '');
+      },
+    }),
+    recordBodies({
+      ...of,
+      kind: 'staged piece',
+      remedy: `${FROM_BACKUP}, or start the job again that it belongs to.`,
+      collection: STAGED_PIECES,
+      scopes: only(UPKEEP_SCOPE),
+      nameOf: ({ key }) => key.id,
+      verify: verifyPiece,
+    }),
+    stagedFiles(blobs),
+  ];
+}
+
+/** Objects and artifacts name their bytes in the blob store, and are verified with them; staged payloads lie there alone. */
+function stagedFiles(blobs: ReturnType<typeof processBlobsOf>): HashedBodies {
+  return {
+    kind: 'staged payload',
+    remedy: `${FROM_BACKUP}, or start the job again that it belongs to.`,
+    async page(after) {
+      if (blobs === null) return { bodies: [], next: null };
+      const opened = await blobs();
+      const request = { limit: BLOBS_A_PAGE, ...(after === null ? {} : { after }) };
+      const { keys, next } = await opened.list(STAGED_PREFIX, request);
+      const bodies = keys.map((key) => ({
+        place: key,
+        name: key,
+        verify: () =>
+          verified(async () => {
+            try {
+              return (await opened.get(key, objectBytesMax))?.bytes.byteLength ?? 0;
+            } catch (error) {
+              throw asStoreError(error);
+            }
+          }),
+      }));
+      return { bodies, next };
+    },
+  };
+}
+
+function only(scope: Scope): NextScope {
+  return () => Promise.resolve({ scope, next: null });
+}

@@ -1,0 +1,142 @@
+import type { Log } from '../kernel/log.ts';
+import type { World } from '../kernel/world.ts';
+import { type BodyPage, type HashedBodies, type HashedBody, isDamage } from './hashed-bodies.ts';
+import { type RecordKey, type RecordStore, type Scope, StoreError } from './port.ts';
+
+/** What a minute may read. A page without bodies counts as one, because databases bill it so. */
+export const BODIES_A_SHARE = 500;
+export const BYTES_A_SHARE = 32 * 1024 * 1024;
+const SHARE_MS = 60_000;
+/** All bodies are read again so long after the last time has begun. */
+export const PERIOD_MS = 30 * 24 * 3_600_000;
+
+export interface BodyCheckParts {
+  readonly store: () => Promise<RecordStore>;
+  readonly world: Pick<World, 'clock' | 'turns'>;
+  readonly log: Log;
+  /** Looks at the failure of a read. */
+  readonly saw: (error: unknown) => void;
+  readonly bodies: () => readonly HashedBodies[];
+  /** Where the position is kept between shares, for all processes. */
+  readonly at: { readonly scope: Scope; readonly key: RecordKey };
+}
+
+interface Position {
+  /** When the first body was read, of this time. */
+  readonly begunAt: number;
+  readonly kind: string | null;
+  readonly after: string | null;
+}
+
+interface Taken {
+  readonly due: number;
+  readonly position: Position | null;
+}
+
+/** Reads all bodies that have a hash, a share a minute, in one process of the deployment. A damaged one is logged and seen. */
+export class BodyCheck {
+  readonly #parts: BodyCheckParts;
+  #nextAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: BodyCheckParts) {
+    this.#parts = parts;
+  }
+
+  async share(isOver: () => boolean): Promise<void> {
+    const { clock } = this.#parts.world;
+    // Other processes may have taken shares since, so this one looks again when the time has come.
+    if (clock.now() < this.#nextAt) return;
+    const position = await this.#take();
+    if (position === null) return;
+    const reached = await this.#walk(position, isOver);
+    await this.#move(reached);
+  }
+
+  /** The next share, where none is taken in this minute. */
+  async #take(): Promise<Position | null> {
+    const { store, at, world } = this.#parts;
+    const now = world.clock.now();
+    const request = { keys: [{ key: at.key, view: 'body' as const }] };
+    const taken = await (await store()).transact<Taken>(at.scope, request, (found) => {
+      const record = found.get(at.key);
+      const due = Number(record?.head['nextAt'] ?? now);
+      // A clock that was ahead must not put the next share off.
+      if (due > now && due <= now + PERIOD_MS) return { writes: [], result: { due, position: null } };
+      const position = record?.body ? (JSON.parse(record.body) as Position) : beginAt(now);
+      const put = { key: at.key, head: { nextAt: now + SHARE_MS }, body: JSON.stringify(position) };
+      return { writes: [{ put }], result: { due: now + SHARE_MS, position } };
+    });
+    this.#nextAt = taken.due;
+    return taken.position;
+  }
+
+  async #move(position: Position): Promise<void> {
+    const { store, at, world } = this.#parts;
+    const now = world.clock.now();
+    const isAtEnd = position.kind === null;
+    const nextAt = isAtEnd ? Math.max(now + SHARE_MS, position.begunAt + PERIOD_MS) : this.#nextAt;
+    const body = JSON.stringify(isAtEnd ? beginAt(nextAt) : position);
+    await (await store()).transact(at.scope, { keys: [{ key: at.key }], frees: true }, () => ({
+      writes: [{ put: { key: at.key, head: { nextAt }, body } }],
+      result: null,
+    }));
+    this.#nextAt = nextAt;
+  }
+
+  async #walk(from: Position, isOver: () => boolean): Promise<Position> {
+    const kinds = this.#parts.bodies();
+    const turns = this.#parts.world.turns.of('bodies');
+    let { kind, after } = from;
+    for (let reads = 0, bytes = 0; reads < BODIES_A_SHARE && bytes < BYTES_A_SHARE && !isOver(); ) {
+      const at = Math.max(
+        0,
+        kinds.findIndex((each) => each.kind === kind),
+      );
+      const bodies = kinds[at];
+      if (bodies === undefined) break;
+      const page = await this.#page(bodies, after);
+      for (const body of page.bodies) {
+        bytes += await this.#verify(bodies, body);
+        if (turns.due()) await turns.next();
+      }
+      reads += Math.max(1, page.bodies.length);
+      after = page.next;
+      kind = after === null ? (kinds[at + 1]?.kind ?? null) : bodies.kind;
+      if (kind === null) break;
+    }
+    return { ...from, kind, after };
+  }
+
+  /** A page that is damaged itself ends its kind for this time: what lies behind it cannot be found. */
+  async #page(bodies: HashedBodies, after: string | null): Promise<BodyPage> {
+    try {
+      return await bodies.page(after);
+    } catch (error) {
+      // A position that a database no longer takes begins its kind anew.
+      if (!(error instanceof StoreError) && after !== null) return bodies.page(null);
+      if (!isDamage(error)) throw error;
+      this.#report(bodies, 'a list', error);
+      return { bodies: [], next: null };
+    }
+  }
+
+  async #verify(bodies: HashedBodies, { place, verify }: HashedBody): Promise<number> {
+    try {
+      return await verify();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#report(bodies, place, error);
+      return 0;
+    }
+  }
+
+  #report({ kind, remedy }: HashedBodies, place: string, error: unknown): void {
+    this.#parts.saw(error);
+    const failure = `${kind} ${place}: ${(error as Error).message}`;
+    this.#parts.log({ severity: 'ERROR', message: `A stored body is damaged. ${remedy}`, failure });
+  }
+}
+
+function beginAt(now: number): Position {
+  return { begunAt: now, kind: null, after: null };
+}
