@@ -45,6 +45,7 @@ async function main(): Promise<void> {
     );
     for (const off of groupsOff(settings)) say(offLine(off));
     await stop;
+    service.drain();
     await host.stop();
   }
   await service.close();

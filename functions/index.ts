@@ -50,6 +50,7 @@ async function main(): Promise<string | undefined> {
   registerFunction(target, chain, {
     world: machine,
     log: service.log,
+    drain: () => service.drain(),
     close: () => service.close(),
     drainMs: settings.server.drainSeconds * 1000,
     takeRejection,

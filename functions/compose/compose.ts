@@ -13,7 +13,7 @@ import type { RecordStore } from '../store/port.ts';
 import { bodyCheck } from './body-check.ts';
 import { catalogGroups, collectionsOf, jobsOf, upkeepOf } from './catalog-groups.ts';
 import { chainOptions, groupsOptions } from './chain.ts';
-import type { ExecutionRole } from './execution.ts';
+import type { Execution, ExecutionRole } from './execution.ts';
 import { type FunctionName, loadFunction, servedFunctions } from './functions.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
 import type { LayerParts } from './layer.ts';
@@ -41,6 +41,8 @@ export interface Service {
   functionChain(name: FunctionName): Promise<Chain>;
   /** The stored bodies that have a hash, of the groups that the settings turn off too. */
   bodies(): Promise<readonly HashedBodies[]>;
+  /** The process will stop once its callers are answered. */
+  drain(): void;
   close(): Promise<void>;
 }
 
@@ -71,14 +73,9 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
   const unserved = unservedRuns(settings);
   const layered: LayerParts = { ...base, store };
+  let composed: Execution | null = null;
   const execution = lazy(
-    async () => {
-      const { composeExecution } = await import('./execution.ts');
-      const jobs = await jobsOf(parts, enabled);
-      if (jobs.length > 0 && !settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
-      const upkeep = [...(await upkeepOf(parts, enabled)), bodyCheck(parts)];
-      return composeExecution({ ...layered, announce, role, jobs, upkeep });
-    },
+    async () => (composed = await composeRuns(parts, enabled, { announce, role })),
     (made) => made.stop(),
   );
   const parts: GroupParts = { ...layered, execution };
@@ -123,11 +120,24 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       const { hashedBodies } = await import('./hashed-bodies.ts');
       return hashedBodies(layered);
     },
+    drain: () => composed?.drain(),
     async close() {
       await execution.close();
       await store.close();
     },
   };
+}
+
+async function composeRuns(
+  parts: GroupParts,
+  enabled: readonly ComposedGroup[],
+  own: { readonly announce: Log; readonly role: ExecutionRole },
+): Promise<Execution> {
+  const { composeExecution } = await import('./execution.ts');
+  const jobs = await jobsOf(parts, enabled);
+  if (jobs.length > 0 && !parts.settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
+  const upkeep = [...(await upkeepOf(parts, enabled)), bodyCheck(parts)];
+  return composeExecution({ ...parts, ...own, jobs, upkeep });
 }
 
 function needsRuntime(jobs: readonly JobPlugin[]): string {

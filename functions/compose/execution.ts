@@ -46,6 +46,8 @@ export interface Execution {
   readonly worker: HostedWorker;
   /** Recovers runs of earlier processes and starts to settle due runs. */
   start(): Promise<void>;
+  /** Takes no more runs, and jobs begin no further call of a provider. Handlers go on. */
+  drain(): void;
   /** Takes no more runs and waits for executing handlers, up to the drain time of the settings. */
   stop(): Promise<void>;
 }
@@ -147,6 +149,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       engine.wake();
       for (const each of automatic) each.start();
     },
+    drain: () => engine.drain(),
     async stop() {
       for (const each of automatic) await each.stop();
       await local.stop();

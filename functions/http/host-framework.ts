@@ -11,6 +11,8 @@ export interface FrameworkHostOptions {
   readonly world: Pick<World, 'clock' | 'timers' | 'random'>;
   readonly log: Log;
   /** Closes stores and clients, after the last request and before the process ends. */
+  /** Called first: the process will stop once its callers are answered. */
+  readonly drain?: () => void;
   readonly close: () => Promise<void>;
   /** The platform kills the instance 10 s after SIGTERM. */
   readonly drainMs?: number;
@@ -47,7 +49,7 @@ function takeOver(
   server: Server,
   exchange: Exchange,
   before: ReadonlySet<unknown>,
-  { world, log, close, drainMs = 8_000, takeRejection }: FrameworkHostOptions,
+  { world, log, drain, close, drainMs = 8_000, takeRejection }: FrameworkHostOptions,
 ): void {
   for (const event of [...stopSignals, ...faults]) {
     for (const listener of process.rawListeners(event)) {
@@ -58,6 +60,7 @@ function takeOver(
   const stop = async (waitMs: number, exitCode: number): Promise<void> => {
     if (stopping) return;
     stopping = true;
+    drain?.();
     server.close();
     exchange.closeConnections();
     server.closeIdleConnections();

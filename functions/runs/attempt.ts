@@ -1,5 +1,7 @@
 import { describeFailure } from '../kernel/log.ts';
+import { asking, isDraining } from '../kernel/paid-calls.ts';
 import type { RunOwner } from '../queue/port.ts';
+import { giveBack } from './give-back.ts';
 import { HandlerScope, isUnhandledRejection } from './handler-scope.ts';
 import type { Held } from './held.ts';
 import {
@@ -43,6 +45,8 @@ export interface AttemptParts {
   readonly graceMs: number;
   /** Called when a call of the handler shows that the lease is lost. */
   readonly leaseLost: () => void;
+  /** Whether the process drains: a job begins no further call of a provider. */
+  readonly drains: () => boolean;
 }
 
 /** Executes the handler and completes the run. Returns whether the run was completed or parked. */
@@ -51,6 +55,10 @@ export async function attemptRun(parts: AttemptParts, run: Run, execution: Execu
   try {
     const outcome = await execute(parts, run, execution);
     if (outcome === null || outcome === 'parked') return outcome !== null;
+    if (outcome === 'drained') {
+      await giveBack(runtime, execution.held);
+      return false;
+    }
     await pauseJob(runtime, run);
     await completeAttempt(runtime, execution, outcome);
     return true;
@@ -81,10 +89,10 @@ function boundsOf(execution: Execution): RepeatBounds {
 
 /** Returns `null` if the handler was interrupted and another attempt continues. */
 async function execute(
-  { runtime, handler, graceMs, leaseLost }: AttemptParts,
+  { runtime, handler, graceMs, leaseLost, drains }: AttemptParts,
   run: Run,
   execution: Execution,
-): Promise<Outcome | 'parked' | null> {
+): Promise<Outcome | 'parked' | 'drained' | null> {
   const { held, abort } = execution;
   if (handler === undefined) return failed('handler_missing', 'No handler is registered under this id');
   try {
@@ -104,7 +112,8 @@ async function execute(
     const { world, log } = runtime;
     const { id: runId, handlerId } = run;
     const scope = new HandlerScope({ runId, handlerId, abort, graceMs, timers: world.timers, log });
-    const result = (await scope.call(() => handler.run(context))) ?? null;
+    const work = () => handler.run(context);
+    const result = (await scope.call(run.job === undefined ? work : () => asking(drains, work))) ?? null;
     await pauseJob(runtime, run);
     return execution.isOver ? null : succeeded(result, runtime.options.resultBytesMax);
   } catch (error) {
@@ -121,10 +130,11 @@ function outcomeOfError(
   runtime: Runtime,
   { held, isOver, cancelledAt, abort }: Execution,
   error: unknown,
-): Outcome | 'parked' | null {
+): Outcome | 'parked' | 'drained' | null {
   runtime.saw?.(error);
   if (isSuspension(error)) return 'parked';
   if (isOver) return null;
+  if (isDraining(error)) return 'drained';
   if (isUnhandledRejection(error) && cancelledAt === null)
     return unhandled(error.reason, runtime.options.showsHandlerErrors);
   // The store failed for a moment, not the run: it is executed again when its lease is over.

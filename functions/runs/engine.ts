@@ -169,11 +169,19 @@ export class Engine {
   }
 
   /**
+   * Takes no more runs. Those under way go on, but jobs begin no call of a provider: one that needs another gives its run back, with
+   * what it has kept.
+   */
+  drain(): void {
+    this.#stopping.abort();
+  }
+
+  /**
    * Takes no more runs and waits up to `waitMs` for the executions and searches under way. Then it interrupts the handlers and
    * gives their runs back, so that another process continues them at once. Returns whether everything ended.
    */
   async stop(waitMs: number): Promise<boolean> {
-    this.#stopping.abort();
+    this.drain();
     await this.#idleWithin(waitMs);
     this.#stopped = true;
     this.#renewal.stop();
@@ -275,7 +283,8 @@ export class Engine {
     this.#renewal.arm();
     const handler = this.#handlers.get(run.handlerId);
     const leaseLost = () => this.#abandon(execution, LEASE_LOST);
-    const parts = { runtime: this.#runtime, handler, graceMs: this.#options.leaseMs, leaseLost };
+    const drains = () => this.#stopping.signal.aborted;
+    const parts = { runtime: this.#runtime, handler, graceMs: this.#options.leaseMs, leaseLost, drains };
     const attempt = attemptRun(parts, run, execution);
     void attempt.then((done) => this.#end(execution, done));
     return promise;

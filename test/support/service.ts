@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { catalogGroups, jobsOf } from '../../functions/compose/catalog-groups.ts';
 import { compose } from '../../functions/compose/compose.ts';
+import type { ExecutionRole } from '../../functions/compose/execution.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
@@ -9,6 +11,7 @@ import type { Settings } from '../../functions/config/table.ts';
 import { type InjectedRequest, type InjectedResponse, inject } from '../../functions/http/host-inject.ts';
 import type { Chain } from '../../functions/http/message.ts';
 import type { World } from '../../functions/kernel/world.ts';
+import { DamageLog } from '../../functions/store/damage.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { WriteSignal } from './write-signal.ts';
 
@@ -21,6 +24,8 @@ export interface ServiceOptions {
   /** The database of another service, which stays when this one is closed. */
   readonly folder?: string;
   readonly watchStore?: (store: RecordStore) => RecordStore;
+  /** The part of the process in the execution of runs; by default it executes them. */
+  readonly role?: ExecutionRole;
 }
 
 /** The real service over a database of its own, called in process. */
@@ -37,7 +42,9 @@ export interface RunningService {
   readonly ended: (request: InjectedRequest) => Promise<InjectedResponse>;
   /** Starts the work beside requests: runs are executed from then on. */
   start(): Promise<void>;
-  /** Removes the folder too. */
+  /** What a host does first when it is told to stop. */
+  drain(): void;
+  /** Removes the folder too, unless it is that of another service. */
   close(): Promise<void>;
 }
 
@@ -90,6 +97,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const writes = new WriteSignal();
   const service = compose(settings, {
     world: options.world ?? machine,
+    ...(options.role === undefined ? {} : { role: options.role }),
     writeLog: (line) => void lines.push(line),
     watchStore(opened) {
       return writes.watch(options.watchStore?.(opened) ?? opened);
@@ -114,9 +122,22 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
       }
     },
     start: () => service.start(),
+    drain: () => service.drain(),
     async close() {
       await service.close();
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The handlers of all jobs of the catalogue. Nothing is opened. */
+export async function builtInHandlers({ settings }: Pick<RunningService, 'settings'>): Promise<Set<string>> {
+  const closed = {
+    get: () => Promise.reject(new Error('nothing is opened')),
+    close: () => Promise.resolve(),
+  };
+  const log = () => undefined;
+  const own = { settings, world: machine, log, damage: new DamageLog(log), layers: new Map() };
+  const plugins = await jobsOf({ ...own, store: closed, execution: closed }, catalogGroups);
+  return new Set(plugins.flatMap(({ handlers }) => handlers.map(({ handlerId }) => handlerId)));
 }

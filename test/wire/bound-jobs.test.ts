@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRecordParts, type RecordParts } from '../../functions/collections/parts.ts';
 import {
   createCollection,
@@ -17,49 +20,33 @@ import * as records from '../../functions/groups/records/library/record-job-part
 import * as retrieval from '../../functions/groups/retrieval/jobs/job-parts.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
 import { DEFAULT_SPACE } from '../../functions/identity/record-access.ts';
-import type { executableJobs } from '../../functions/jobs/built-in.ts';
 import { formatUtc } from '../../functions/kernel/timestamp.ts';
-import { RecordSpace } from '../security/record-space.ts';
 import { artifactForm } from '../support/forms.ts';
-import { hurried, type RunningService, startService } from '../support/service.ts';
+import { builtInHandlers, hurried, type RunningService, startService } from '../support/service.ts';
 
 /** What becomes of a job whose collection another call changes between its admission and its first execution. */
 
-const at = vi.hoisted(() => ({ execution: null as (() => Promise<void>) | null }));
-const executable = vi.hoisted(() => new Set<string>());
-vi.mock('../../functions/jobs/built-in.ts', async (original) => {
-  const module = await original<{ executableJobs: typeof executableJobs }>();
-  const watched: typeof executableJobs = (plugins, clock) => {
-    for (const { handlers } of plugins) for (const { handlerId } of handlers) executable.add(handlerId);
-    return module.executableJobs(plugins, clock).map((handler) => ({
-      ...handler,
-      async run(context) {
-        const act = at.execution;
-        at.execution = null;
-        await act?.();
-        return handler.run(context);
-      },
-    }));
-  };
-  return { ...module, executableJobs: watched };
-});
-
+let folder: string;
+/** Admits jobs and executes none. */
 let service: RunningService;
-let space: RecordSpace;
 let parts: RecordParts;
 beforeAll(async () => {
   const limits = { readsPerCallMax: 1_000, pageRecordsMax: 1_000, answerBytesMax: 1_000_000 };
+  folder = mkdtempSync(join(tmpdir(), 'svc-bound-'));
   service = await startService({
-    world: hurried,
+    folder,
+    role: 'maintenance',
     watchStore(store) {
       parts = createRecordParts({ store: () => Promise.resolve(store), world: machine, limits });
       return store;
     },
   });
-  await service.start();
-  space = new RecordSpace(service.call);
+  await service.call({ method: 'GET', path: '/collections' });
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const vectorPolicies = [
   { name: 'contentEmbedding', path: '/vectors/contentEmbedding/values', dimensions: 384 },
@@ -177,15 +164,17 @@ const jobs: Readonly<Record<string, Job>> = {
   },
 };
 
-/** Admits the job, and has `meanwhile` done before its handler begins. */
+/** Admits the job, and has `meanwhile` done before a process executes it. */
 async function ended(job: Job, name: string, meanwhile: () => Promise<void>) {
-  await space.create({ name, vectorPolicies });
-  at.execution = meanwhile;
+  await createCollection(parts, DEFAULT_SPACE, readPolicy({ name, vectorPolicies }));
   const admitted = await service.call(job.ask(name));
   expect(admitted.status, admitted.body).toBe(202);
-  const { id } = admitted.json<{ id: string }>();
-  const run = await service.ended({ method: 'GET', path: `/execution/runs/${id}` });
-  expect(at.execution).toBeNull();
+  await meanwhile();
+  const executing = await startService({ folder, world: hurried });
+  await executing.start();
+  const path = `/execution/runs/${admitted.json<{ id: string }>().id}`;
+  const run = await executing.ended({ method: 'GET', path });
+  await executing.close();
   expect(run.json()).toMatchObject({ handlerId: job.handler });
   return run;
 }
@@ -231,9 +220,9 @@ describe.each(Object.entries(jobs))('a job that %s', (_, job) => {
   });
 });
 
-test('no job of the service is left out', () => {
+test('no job of the service is left out', async () => {
   const bound = Object.values(jobs).map(({ handler }) => handler);
   // The first keeps what stands under its name; the others work on no collection.
   const free = ['svc.collections.create', 'svc.embedding.batch', 'svc.provider.run'];
-  expect(executable).toEqual(new Set([...bound, ...free]));
+  expect(await builtInHandlers(service)).toEqual(new Set([...bound, ...free]));
 });

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { beforePaidCall } from '../../kernel/paid-calls.ts';
 import { delay, type RandomSource, type World } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 import { RefusedAddress } from './addresses.ts';
@@ -26,10 +27,11 @@ export interface CallBounds {
 
 /**
  * Posts JSON to a provider and answers the JSON of its answer. Failures that may pass are tried again, three times in all, never
- * beyond the time, and only while tries are admitted. Throws a `ProviderFailure`, or what `admit` throws for the first try.
+ * beyond the time, and only while tries are admitted. Throws a `ProviderFailure`, what `admit` throws for the first try, or `Draining`.
  */
 export async function callProvider(world: World, call: ProviderCall, bounds: CallBounds): Promise<unknown> {
   const end = world.clock.now() + bounds.timeoutMs;
+  beforePaidCall();
   await bounds.admit?.();
   for (let tries = 1; ; tries += 1) {
     try {
@@ -39,6 +41,7 @@ export async function callProvider(world: World, call: ProviderCall, bounds: Cal
       const wait = waitOf(world.random, tries, error.retryAfterMs);
       if (wait >= end - world.clock.now()) throw error;
       await untilAborted(delay(world.timers, wait), bounds.signal);
+      beforePaidCall();
       if (!(await isAdmitted(bounds))) throw error;
     }
   }

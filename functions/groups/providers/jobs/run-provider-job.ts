@@ -1,6 +1,7 @@
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { type Json, sha256 } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
+import { isDraining } from '../../../kernel/paid-calls.ts';
 import { PROVIDER_GONE, type RunOutcome, UNHANDLED } from '../../../providers/rules/outcome.ts';
 import type { RunRequest } from '../../../providers/rules/run-request.ts';
 import { type EndedRun, endOf, resultOf, runTraceOf } from '../../../providers/rules/run-result.ts';
@@ -70,9 +71,9 @@ async function endedRun(parts: ProviderJobsParts, context: JobContext): Promise<
   }
 }
 
-/** Another worker goes on, or the run was cancelled, or the store is away: none of this is a result. */
+/** Another worker goes on, the run was cancelled, the store is away or the process drains: none of this is a result. */
 function isInterruption({ signal }: JobContext, error: unknown): boolean {
-  return signal.aborted || error instanceof ServiceError || error instanceof StoreError;
+  return signal.aborted || error instanceof ServiceError || error instanceof StoreError || isDraining(error);
 }
 
 /** The fault that ends a run may be one of the traces: it must not cost the result. */
