@@ -214,6 +214,11 @@ describe('an archive of a space', () => {
     ['an unknown member', edited(isRecord, (entry) => ({ ...entry, more: 1 })), 'invalid'],
     ['a policy under another name', edited(isPolicy, (entry) => listing(entry, { id: 'else' })), 'invalid'],
     ['a policy in another group', edited(isPolicy, (entry) => listing(entry, { group: 'else' })), 'invalid'],
+    [
+      'a policy of a creation that is none',
+      edited(isPolicy, (entry) => ({ ...entry, head: { incarnation: notes, creation: 'x' } })),
+      'invalid',
+    ],
     ['a policy without incarnation', edited(isPolicy, (entry) => ({ ...entry, head: {} })), 'invalid'],
     [
       'two policies of one incarnation',

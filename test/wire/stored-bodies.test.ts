@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyChecks } from '../../cli/doctor/bodies.ts';
+import { exitCodeOfChecks } from '../../cli/doctor/server.ts';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import { PayloadPieces } from '../../functions/collections/payload-pieces.ts';
 import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
@@ -243,6 +244,7 @@ describe.each(Object.entries(kinds))('%s with a flipped bit', (_, { kind, flip }
       const [found, ...rest] = await doctor();
       expect(found).toMatchObject({ status: 'failed', message: expect.stringContaining(`${kind} `) });
       expect(found?.remedy).toContain('Restore it from a backup');
+      expect(exitCodeOfChecks([...rest])).toBe(1);
       expect(rest).toMatchObject([{ status: 'failed', message: expect.stringContaining(', 1 are damaged') }]);
       const { lines, saw } = await swept(await beside.bodies());
       expect(lines).toEqual([expect.stringMatching(new RegExp(`^${kind} [a-z-]+/`))]);
@@ -279,6 +281,34 @@ test('a share is bounded, and the next one goes on behind it', async () => {
   const { shares } = await swept([pages]);
   expect(read).toBe(1_200);
   expect(shares).toBe(Math.ceil(1_200 / BODIES_A_SHARE));
+});
+
+test('two processes take one share a minute together, and all are read again after the period', async () => {
+  const at = { scope: EXECUTION_SCOPE, key: { collection: 'counters', id: `${'0'.repeat(31)}2` } };
+  let now = 0;
+  let read = 0;
+  const body = { place: 'x/y', name: 'y', verify: () => Promise.resolve((read += 1)) };
+  const bodies = { kind: 'test', remedy: '', page: () => Promise.resolve({ bodies: [body], next: null }) };
+  const process = () =>
+    new BodyCheck({
+      store: () => Promise.resolve(store),
+      world: { clock: { now: () => now }, turns: machine.turns },
+      log: () => undefined,
+      saw: () => undefined,
+      bodies: () => [bodies],
+      at,
+    });
+  const both = [process(), process()];
+  const share = async () => {
+    for (const each of both) await each.share(() => false);
+    return read;
+  };
+  expect(await share()).toBe(1);
+  now = PERIOD_MS - 1;
+  expect(await share()).toBe(1);
+  now = PERIOD_MS;
+  expect(await share()).toBe(2);
+  expect(await share()).toBe(2);
 });
 
 test('a service that finds one in its upkeep is not ready', async () => {

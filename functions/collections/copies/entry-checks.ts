@@ -4,6 +4,7 @@ import { bodyValue } from '../../archives/stored-record.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { Listing } from '../../store/port.ts';
+import { creationIn } from '../rules/creation.ts';
 import { type Incarnation, isIncarnation } from '../rules/incarnation.ts';
 import { type CollectionPolicy, type PolicyRequest, readPolicy } from '../rules/policy.ts';
 import { orderKey } from '../rules/record-key.ts';
@@ -56,6 +57,7 @@ export class EntryChecks {
     same(policy.name, listing.id, 'a policy of the name that it lists', '/body');
     const incarnation = text(head['incarnation'], '/head/incarnation');
     if (!isIncarnation(incarnation)) throw invalidMember('/head/incarnation', 'must be an incarnation');
+    if (!isIncarnation(creationIn(head))) throw invalidMember('/head/creation', 'must be an incarnation');
     if (this.#policies.has(incarnation))
       throw invalidMember('/head/incarnation', 'is that of another collection');
     this.#policies.set(incarnation, policy);
