@@ -1,7 +1,8 @@
 import { compose } from '../../functions/compose/compose.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import type { Settings } from '../../functions/config/table.ts';
-import { type BodyPage, type HashedBodies, isDamage } from '../../functions/store/hashed-bodies.ts';
+import { isDamage } from '../../functions/store/damage.ts';
+import type { BodyPage, HashedBodies } from '../../functions/store/hashed-bodies.ts';
 import { ProgressLine } from '../progress.ts';
 import { type Check, failed, messageOf, ok } from './check.ts';
 

@@ -10,7 +10,6 @@ import type { World } from '../kernel/world.ts';
 import { DamageLog } from '../store/damage.ts';
 import type { HashedBodies } from '../store/hashed-bodies.ts';
 import type { RecordStore } from '../store/port.ts';
-import { bodyCheck } from './body-check.ts';
 import { catalogGroups, collectionsOf, jobsOf, upkeepOf } from './catalog-groups.ts';
 import { chainOptions, groupsOptions } from './chain.ts';
 import type { Execution, ExecutionRole } from './execution.ts';
@@ -133,7 +132,10 @@ async function composeRuns(
   enabled: readonly ComposedGroup[],
   own: { readonly announce: Log; readonly role: ExecutionRole },
 ): Promise<Execution> {
-  const { composeExecution } = await import('./execution.ts');
+  const [{ composeExecution }, { bodyCheck }] = await Promise.all([
+    import('./execution.ts'),
+    import('./body-check.ts'),
+  ]);
   const jobs = await jobsOf(parts, enabled);
   if (jobs.length > 0 && !parts.settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
   const upkeep = [...(await upkeepOf(parts, enabled)), bodyCheck(parts)];

@@ -1,6 +1,7 @@
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
-import { type BodyPage, type HashedBodies, type HashedBody, isDamage } from './hashed-bodies.ts';
+import { isDamage } from './damage.ts';
+import type { BodyPage, HashedBodies, HashedBody } from './hashed-bodies.ts';
 import { type RecordKey, type RecordStore, type Scope, StoreError } from './port.ts';
 
 /** What a minute may read. A page without bodies counts as one, because databases bill it so. */

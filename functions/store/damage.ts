@@ -1,7 +1,6 @@
 import { legible } from '../kernel/legible.ts';
 import type { Log } from '../kernel/log.ts';
-import { isDamage } from './hashed-bodies.ts';
-import type { RecordStore, StoreError } from './port.ts';
+import { type RecordStore, StoreError } from './port.ts';
 
 /** Whether this process has met stored data that is not what was written. It stays so until an operator has looked and started anew. */
 export class DamageLog {
@@ -48,6 +47,11 @@ export class DamageLog {
     store.query = (...given: readonly unknown[]) => seen(query(...given));
     return store;
   }
+}
+
+/** Whether the failure says that stored data is not what was written. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof StoreError && error.failure === 'corrupt';
 }
 
 async function* seenAll<T>(pages: AsyncIterable<T>, saw: (error: unknown) => void): AsyncGenerator<T> {

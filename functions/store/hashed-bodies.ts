@@ -89,7 +89,3 @@ export async function verified(verify: () => Promise<number> | number): Promise<
     throw new StoreError('corrupt', `a stored body cannot be read: ${String(error)}`, { cause: error });
   }
 }
-
-export function isDamage(error: unknown): boolean {
-  return error instanceof StoreError && error.failure === 'corrupt';
-}
