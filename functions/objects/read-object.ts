@@ -1,12 +1,11 @@
 import { spaceScope } from '../collections/store-collections.ts';
 import { sha256 } from '../kernel/canonical-json.ts';
-import { sha256InTurns } from '../kernel/turns.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
 import type { ByteLease } from './bytes-in-flight.ts';
 import type { ObjectParts } from './parts.ts';
 import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
-import { contentIn, infoIn, objectKey, referenceIn } from './stored-object.ts';
+import { contentIn, infoIn, objectKey } from './stored-object.ts';
 
 /** An object may be replaced while its bytes are fetched; so many times it is read again. */
 const TRIES_MAX = 8;
@@ -59,28 +58,12 @@ export async function readObject(
 }
 
 /** Bytes outside of the record are checked where they are fetched. Throws `corrupt`. */
-function checked(bytes: Uint8Array, { contentHash, contentLength }: ObjectInfo): Uint8Array {
+export function checked(bytes: Uint8Array, { contentHash, contentLength }: ObjectInfo): Uint8Array {
   if (bytes.byteLength === contentLength && sha256(bytes) === contentHash) return bytes;
   throw new StoreError('corrupt', 'the bytes of an object are not those that were put');
 }
 
-/** The bytes of an object whose record was read, as they lie now. Throws `corrupt` for others than those that were put. */
-export async function verifyObject(parts: ObjectParts, space: string, record: RecordData): Promise<number> {
-  const info = infoIn(record.head);
-  const content = contentIn(record);
-  if ('inline' in content) return checked(content.inline, info).byteLength;
-  const bytes = await parts.place.get(content.reference, info.contentLength);
-  if (bytes !== null && (await sha256InTurns(bytes)) === info.contentHash) return bytes.byteLength;
-  const now = await findObject(parts, space, info, 'head');
-  // It was replaced or removed meanwhile.
-  if (now === undefined || referenceIn(now.head) !== content.reference) return 0;
-  throw new StoreError(
-    'corrupt',
-    bytes === null ? 'the bytes of an object are gone' : 'the bytes of an object are not those that were put',
-  );
-}
-
-async function findObject(
+export async function findObject(
   { records: { store } }: ObjectParts,
   space: string,
   place: ObjectPlace,

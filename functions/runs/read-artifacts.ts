@@ -1,9 +1,9 @@
 import { limits } from '../../contracts/generated/limits.ts';
-import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
+import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
-import { type RecordData, StoreError } from '../store/port.ts';
+import type { RecordData } from '../store/port.ts';
 import { artifactBlobKey, asStoreError, readArtifact, type StoredArtifact } from './artifact.ts';
 import { ARTIFACTS, artifactKey } from './records.ts';
 import type { Runtime } from './runtime.ts';
@@ -60,29 +60,6 @@ export async function findArtifact(
   return artifact === null ? null : withBytes(runtime, artifact, hold);
 }
 
-/** The bytes of an artifact whose record was read, also those outside of it. Throws `corrupt` for others than those that were written. */
-export async function verifyArtifact(
-  runtime: Pick<Runtime, 'store' | 'scope' | 'blobs'>,
-  record: RecordData,
-): Promise<number> {
-  const artifact = readArtifact(record);
-  const isGone = async () => {
-    const keys = [{ key: record.key }];
-    const store = await runtime.store();
-    return (await store.query(runtime.scope, { by: 'keys', keys })).records.length === 0;
-  };
-  const whole = await withBytes(runtime, artifact, () => {}).catch(async (error: unknown) => {
-    if (!(error instanceof ServiceError)) throw error;
-    // Its run was removed meanwhile.
-    if (await isGone()) return null;
-    throw new StoreError('corrupt', 'the bytes of an artifact are gone');
-  });
-  if (whole === null || whole === artifact) return artifact.sizeBytes;
-  const material = whole.text ?? canonicalJson(whole.content);
-  if (sha256(material) === artifact.contentHash) return artifact.sizeBytes;
-  throw new StoreError('corrupt', 'an artifact is not the one that was written');
-}
-
 async function newestNamed(runtime: Runtime, runId: string, name: string): Promise<StoredArtifact | null> {
   const store = await runtime.store();
   const { records } = await store.query(runtime.scope, {
@@ -96,7 +73,8 @@ async function newestNamed(runtime: Runtime, runId: string, name: string): Promi
   return records[0] === undefined ? null : readArtifact(records[0]);
 }
 
-async function withBytes(
+/** The artifact with the bytes that lie outside of its record. `hold` learns the size before they are read, and may throw. */
+export async function withBytes(
   { blobs: open }: Pick<Runtime, 'blobs'>,
   artifact: StoredArtifact,
   hold: (bytes: number) => void,
