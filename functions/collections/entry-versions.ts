@@ -67,8 +67,7 @@ export class EntryVersions {
     const key = entryMarksKey();
     const store = await this.#parts.store();
     await store.transact(UPKEEP_SCOPE, { gate: key, keys: [{ key }] }, (found) => {
-      const marks = new Map(marksIn(found.get(key)?.head ?? {})).set(this.newest, now);
-      const head = Object.fromEntries([...marks].map(([version, at]) => [`v${version}`, at]));
+      const head = { ...found.get(key)?.head, [`v${this.newest}`]: now };
       return { writes: [{ put: { key, head, body: null, listing: upkeepListing(key) } }], result: null };
     });
   }
@@ -76,7 +75,8 @@ export class EntryVersions {
   /** Whether this process may announce the incarnation to upkeep: once a minute it does. */
   mayAnnounce(incarnation: string): boolean {
     const now = this.#parts.clock.now();
-    if (now - (this.#announced.get(incarnation) ?? -Infinity) < FRESH_MS) return false;
+    // Also after a clock was set back.
+    if (Math.abs(now - (this.#announced.get(incarnation) ?? -Infinity)) < FRESH_MS) return false;
     if (this.#announced.size >= ANNOUNCED_MAX) this.#announced.clear();
     this.#announced.set(incarnation, now);
     return true;

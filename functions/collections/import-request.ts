@@ -31,6 +31,8 @@ export interface ImportRequest {
 interface ExpectedValues {
   /** `null`: nothing is. */
   readonly hash: string | null;
+  /** Whether the hash is judged where no content hash is expected, too. */
+  readonly isRequired: boolean;
   /** As the request has them. */
   readonly collection: string | null | undefined;
   readonly policy: PolicyRequest | null | undefined;
@@ -81,20 +83,27 @@ export function readImport(text: string, target: string): ImportRequest {
     sourceCollection,
     policy,
     records,
-    expectedHash: frame.expectedContentHash ?? snapshot.contentHash ?? null,
-    values: { hash: valueHashIn(frame, snapshot), collection: snapshot.collection, policy: snapshot.policy },
+    ...expectedHashes(frame, snapshot),
     replaceExisting: frame.replaceExisting ?? false,
     continueOnError: frame.continueOnError ?? false,
   };
 }
 
-/** A hash that the caller kept apart binds: one beside changed records may have been changed with them. */
-function valueHashIn(
-  { expectedContentHash, expectedValueHash }: ImportFrame,
-  { valueHash }: SnapshotFrame,
-): string | null {
-  const own = (expectedContentHash ?? null) === null ? valueHash : null;
-  return expectedValueHash ?? own ?? null;
+/** Hashes that the caller kept apart bind: those beside changed records may have been changed with them. */
+function expectedHashes(
+  { expectedContentHash = null, expectedValueHash = null }: ImportFrame,
+  { contentHash = null, valueHash = null, collection, policy }: SnapshotFrame,
+): Pick<ImportRequest, 'expectedHash' | 'values'> {
+  const isKept = expectedContentHash !== null || expectedValueHash !== null;
+  return {
+    expectedHash: isKept ? expectedContentHash : contentHash,
+    values: {
+      hash: isKept ? expectedValueHash : valueHash,
+      isRequired: expectedValueHash !== null,
+      collection,
+      policy,
+    },
+  };
 }
 
 function checkSnapshot(
@@ -111,21 +120,23 @@ function checkSnapshot(
     throw invalidMember('/snapshot/truncated', 'must not be true unless allowPartialSnapshot is');
 }
 
-/** The same for content whose hash is known. The values are read where it fails, and only there. */
+/** The same for content whose hash is known. The values are read where it fails or none is expected, and only there. */
 export async function comparisonWith(
   { expectedHash, values, records }: ImportRequest,
   contentHash: string,
   turns: Turns,
 ): Promise<HashComparison & { readonly contentHash: string }> {
   const comparison = { ...compareSnapshotHashes(expectedHash, contentHash), contentHash };
-  if (comparison.status !== 'drifted' || values.hash === null) return comparison;
+  const isAsked =
+    comparison.status === 'drifted' || (comparison.status === 'not_provided' && values.isRequired);
+  if (!isAsked || values.hash === null) return comparison;
   const hash = new ValueHash(values.collection, values.policy);
   for (const record of records) {
     hash.add(record);
     if (turns.due()) await turns.next();
   }
-  if (hash.digest() !== values.hash.toLowerCase()) return comparison;
-  return { ...comparison, matches: true, status: 'matched_by_value' };
+  const matches = hash.digest() === values.hash.toLowerCase();
+  return { ...comparison, compared: true, matches, status: matches ? 'matched_by_value' : 'drifted' };
 }
 
 /** The hash of the content and how it compares. Other calls of the process get their turn between the records. */

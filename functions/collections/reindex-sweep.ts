@@ -15,7 +15,7 @@ import { type NamedSweep, reindexPage } from './reindex-page.ts';
 import { RETIRED_REST_MS } from './retire.ts';
 import type { EntryFormat } from './search/formats.ts';
 import { policyKey, spaceScope } from './store-collections.ts';
-import { collectionOf, incarnationIn } from './stored-collection.ts';
+import { collectionOf, incarnationIn, type StoredCollection } from './stored-collection.ts';
 import { sweepInTurns } from './sweep-turns.ts';
 import { REINDEXED_COLLECTIONS, reindexKey, UPKEEP_SCOPE } from './upkeep-collections.ts';
 
@@ -105,6 +105,13 @@ async function sweeperOf({ entries }: RecordParts): Promise<Sweeper> {
   return { format: await entries.written(), newest };
 }
 
+/** The sweep that the policy record names, and whether it rests first. */
+interface Named {
+  readonly collection: StoredCollection;
+  readonly run: string;
+  readonly rests: boolean;
+}
+
 interface Begun extends NamedSweep {
   readonly after: string | null;
 }
@@ -124,13 +131,13 @@ async function begin(
   const run = Buffer.from(parts.world.random.bytes(RUN_BYTES)).toString('hex');
   const request = { gate: key, keys: [{ key, view: 'body' as const }] };
   const store = await parts.store();
-  const found = await store.transact(spaceScope(space), request, (seen) => {
+  const found = await store.transact<Named | 'over' | 'left'>(spaceScope(space), request, (seen) => {
     const policy = seen.get(key);
     if (policy === undefined || incarnationIn(policy.head) !== incarnation)
-      return { writes: [], result: null };
+      return { writes: [], result: 'over' };
     const { head } = policy;
-    const isLeft = newest !== null && isOfNewerRelease(head, newest);
-    if (isOnly(rangeIn(head), version) || isLeft) return { writes: [], result: null };
+    if (isOnly(rangeIn(head), version)) return { writes: [], result: 'over' };
+    if (newest !== null && isOfNewerRelease(head, newest)) return { writes: [], result: 'left' };
     const collection = collectionOf(policy);
     const known = sweepIn(head, version);
     const result = { collection, run: known ?? run, rests: mayHaveOtherWriters(head, version) };
@@ -138,8 +145,14 @@ async function begin(
     if (known !== null) return { writes: [], result };
     return { writes: [{ put: { key, head: withSweep(head, version, run) } }], result };
   });
-  if (found === null) {
+  if (found === 'over') {
     await settle(parts, claimed, null);
+    return null;
+  }
+  if (found === 'left') {
+    // The release that goes on with it finds it as it was.
+    const due = parts.world.clock.now();
+    await settle(parts, claimed, { progress: claimed, due });
     return null;
   }
   const { collection } = found;

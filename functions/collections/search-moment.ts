@@ -41,7 +41,7 @@ export async function inSearchMoment<Answer>(
       const policy = await policyAt(moment, name);
       const collection = collectionOf(policy);
       const formats = parts.entries.formatsIn(rangeIn(policy.head));
-      if (formats === null) throw new StaleEntries(collection, policy.head);
+      if (formats === null) throw new StaleEntries(collection);
       const at = searchMoment(parts, space, collection, { moment, lane, bytes: attempt(), formats });
       return { answered: await answer(at), collection, head: policy.head };
     });
@@ -80,7 +80,8 @@ function searchMoment(
         moment,
         find: moment.find,
         incarnation: collection.incarnation,
-        budget: new ReadBudget(readsMax, advice, lane, 'search_budget_exceeded'),
+        // The entries of each version are walked.
+        budget: new ReadBudget(readsMax * formats.length, advice, lane, 'search_budget_exceeded'),
         turns: {
           due: turns.due,
           next: async () => {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Head } from '../store/port.ts';
-import { isOfNewerRelease, isOnly, rangeIn } from './entry-range.ts';
+import { isOnly, rangeIn } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
 import { announceReindex } from './reindex.ts';
 import type { StoredCollection } from './stored-collection.ts';
@@ -10,23 +10,19 @@ const RETRY_AFTER_SECONDS = 10;
 /** The refusal of a search of a collection of which this release does not read all search entries. */
 export class StaleEntries extends ServiceError {
   readonly #collection: StoredCollection;
-  readonly #head: Head;
 
-  constructor(collection: StoredCollection, head: Head) {
+  constructor(collection: StoredCollection) {
     super(
       'search_index_building',
       'The records of the collection are being prepared for searches; nothing was searched.',
       { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
     this.#collection = collection;
-    this.#head = head;
   }
 
-  /** Makes upkeep prepare the records. A collection of a newer release is left to it as long as it runs. */
-  async announce(parts: RecordParts, space: string): Promise<void> {
-    const { entries } = parts;
-    if (isOfNewerRelease(this.#head, entries.newest) && (await entries.isNewerRunning())) return;
-    await announceReindex(parts, { space, ...this.#collection });
+  /** Makes upkeep prepare the records: that of a newer release, where one runs. */
+  announce(parts: RecordParts, space: string): Promise<void> {
+    return announceReindex(parts, { space, ...this.#collection });
   }
 }
 

@@ -111,7 +111,13 @@ describe('a number is exact where its decimal is that of the shortest text of it
   });
 
   test('a number that overflows is refused among floats too', () => {
-    for (const literal of ['1e999', '-1e400', '9'.repeat(400), `${'9'.repeat(400)}.0`])
+    for (const literal of [
+      '1e999',
+      '-1e400',
+      '9'.repeat(400),
+      `${'9'.repeat(400)}.0`,
+      `1${'0'.repeat(250)}e99`,
+    ])
       expect(() => parseStrictJsonText(`[${literal}]`, { ...strictJsonLimits, floats: ['/*'] })).toThrow(
         'too large',
       );

@@ -208,7 +208,10 @@ export class JsonScan implements JsonMeasure {
     if (end === text.length && !isLast) return -1;
     const isLargePower = power > 0 && end - power > 2;
     if (end - start < (isInteger ? 16 : 17) && !isLargePower) return end;
-    if ((isLargePower || end - start > 308) && !Number.isFinite(Number(text.slice(start, end))))
+    if (
+      (isLargePower || end - start > OVERFLOWING_LENGTH) &&
+      !Number.isFinite(Number(text.slice(start, end)))
+    )
       throw malformed('A number of the body is too large.');
     if (!isInteger) this.hasLongNumber = true;
     else if (!isExact(text.slice(start, end))) this.hasChangedInteger = true;
@@ -233,6 +236,8 @@ export class JsonScan implements JsonMeasure {
   }
 }
 
+/** A shorter literal with an exponent of two digits stays below 1e309. */
+const OVERFLOWING_LENGTH = 200;
 /** Characters of the longest escape: that of a character in two halves. */
 const ESCAPE_LENGTH = 12;
 

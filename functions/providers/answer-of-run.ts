@@ -1,5 +1,6 @@
 import { canonicalJson, type Json, type JsonObject } from '../kernel/canonical-json.ts';
 import { isWithinDepth } from '../kernel/json-kinds.ts';
+import { isDraining } from '../kernel/paid-calls.ts';
 import type { World } from '../kernel/world.ts';
 import { ProviderFailure } from './failure.ts';
 import { type CapabilityAnswer, callModel, tokensOf } from './live/call-model.ts';
@@ -68,7 +69,13 @@ export async function answerOf(
   const calls = await callsBefore(memory);
   if (calls >= CALLS_MAX) return { outcome: outcomeOfFailure(lostTwice()), usage: null };
   const count = once(async () => memory?.write(CALLS, calls + 1));
-  const answer = await asOutcome(run, (took) => callWithin(world, live, { ...run, took, count }));
+  const answer = await asOutcome(run, (took) => callWithin(world, live, { ...run, took, count })).catch(
+    async (error: unknown) => {
+      // The failure of each request is known: no answer was lost.
+      if (isDraining(error)) await memory?.write(CALLS, calls);
+      throw error;
+    },
+  );
   await memory?.write(RESPONSE, answer as unknown as Json);
   return answer;
 }

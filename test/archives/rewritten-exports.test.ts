@@ -137,11 +137,19 @@ describe('an export of a collection', () => {
     );
     // A hash that was kept apart binds: the one beside the records may have been changed with them.
     const forged = { ...value, records: [], recordCount: 0 };
-    const { collection, policy: own } = envelope;
-    const ownHash = sha256(canonicalJson({ collection, policy: own, records: [] }));
+    const { collection, policy: ofExport } = envelope;
+    const ownHash = sha256(canonicalJson({ collection, policy: ofExport, records: [] }));
     const forgery = JSON.stringify({ ...forged, valueHash: ownHash });
     expect(await refusalOf(forgery, { expectedContentHash: contentHash })).toBe('content_hash_mismatch');
     expect(await refusalOf(forgery, { expectedValueHash: valueHash })).toBe('content_hash_mismatch');
+    const without = JSON.stringify({ ...forged, contentHash: null });
+    expect(await refusalOf(without, { expectedValueHash: valueHash })).toBe('content_hash_mismatch');
+    // The hash of the content that was forged: as the service itself hashes it.
+    const { importResult } = await outcomeOf(await start(without));
+    const own = importResult?.contentHashComparison.actualHash ?? null;
+    const matching = JSON.stringify({ ...forged, contentHash: own });
+    expect(await refusalOf(matching, { expectedValueHash: valueHash })).toBe('content_hash_mismatch');
+    expect(await refusalOf(matching)).toBe('accepted');
   });
 
   test('of a release without value hashes is imported as before', async () => {

@@ -67,6 +67,34 @@ export async function olderAloneAgain(releases: TwoReleases, effort: ReleasesEff
   }
 }
 
+/** The older release runs again beside the newer one, which alone knows the entries and is not searched. */
+export async function olderBesideNewerAgain(releases: TwoReleases, effort: ReleasesEffort): Promise<Fault> {
+  const life = new Life(releases, effort);
+  const { newer, older, world } = releases;
+  try {
+    await releases.begin(newer);
+    await releases.write(
+      newer,
+      life.numbers(() => true),
+    );
+    demand(await life.hasRange(nextFormat.version, nextFormat.version), 'newer writes the older version');
+    for (let minute = 0; !(await life.hasRange(thisFormat.version, thisFormat.version)); minute += 1) {
+      demand(minute < STOPS_MAX, 'newer sweeps back for the older one');
+      const verdict = await releases.verdict(older, minute, effort.every);
+      demand(verdict !== 'wrong', 'older answers wrong');
+      const both = minute % 3 === 0 ? [newer, older] : [older, newer];
+      for (const each of both) await releases.upkeep(each, 1);
+      world.advance(MINUTE_MS);
+    }
+    await life.answered(older, 'older again');
+    await life.answered(newer, 'newer beside the older one again');
+    return null;
+  } catch (error) {
+    if (error instanceof Seen) return error.message;
+    throw error;
+  }
+}
+
 class Life {
   readonly #releases: TwoReleases;
   readonly #effort: ReleasesEffort;

@@ -4,7 +4,7 @@ import { retrievalCollections } from './retrieval-stage.ts';
 import { stores } from './stores/lane.ts';
 import { openStore } from './stores/tested-store.ts';
 import { TwoReleases } from './two-releases.ts';
-import { olderAloneAgain, upgradeAndBack } from './two-releases-scenario.ts';
+import { olderAloneAgain, olderBesideNewerAgain, upgradeAndBack } from './two-releases-scenario.ts';
 
 const efforts = {
   memory: { records: 220, pages: 2, every: 2 },
@@ -25,6 +25,10 @@ for (const tested of stores)
 
     test('answer every search right, on the way to the next version of the entries and back', async () => {
       expect(await upgradeAndBack(new TwoReleases(store, effort.records), effort)).toBeNull();
+    }, 600_000);
+
+    test('find every record again after the older one comes back beside the newer one', async () => {
+      expect(await olderBesideNewerAgain(new TwoReleases(store, effort.records), effort)).toBeNull();
     }, 600_000);
 
     test('find every record again after a roll back that was not announced', async () => {

@@ -3,7 +3,7 @@ import { recordAccessOf } from '../identity.ts';
 import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
-  bytesMax: 650_000,
+  bytesMax: 655_000,
   async jobs(parts) {
     const [{ graphJobs }, { graphJobsPartsOf }] = await Promise.all([
       import('../../groups/graph/jobs/graph-jobs.ts'),

@@ -914,7 +914,8 @@ export type CollectionExportEnvelopeInput = {
   readonly contentHash?: string | null;
   /**
    * SHA-256 of the RFC 8785 form of the members collection, policy and records. Where `contentHash` fails and
-   * this holds, the import is accepted; not read with `expectedContentHash`. (at most 71 characters)
+   * this holds, the import is accepted; not read with `expectedContentHash` or `expectedValueHash`. (at most
+   * 71 characters)
    */
   readonly valueHash?: string | null;
 };
@@ -923,12 +924,15 @@ export type CollectionExportEnvelopeInput = {
 export type CollectionImportRequest = {
   /** The export. */
   readonly snapshot: CollectionExportEnvelopeInput;
-  /** The expected hash of the content; `snapshot.contentHash` if absent. (at most 71 characters) */
+  /**
+   * The expected hash of the content; `snapshot.contentHash` if this and `expectedValueHash` are absent. (at
+   * most 71 characters)
+   */
   readonly expectedContentHash?: string | null;
   /**
    * The expected value hash, for an export that a client parsed and wrote again: the import is accepted where
-   * it or the content hash holds. `snapshot.valueHash` if this and `expectedContentHash` are absent. (at most
-   * 71 characters)
+   * it or `expectedContentHash` holds. Where one of the two is given, the hashes in `snapshot` do not count.
+   * (at most 71 characters)
    */
   readonly expectedValueHash?: string | null;
   /**

@@ -1199,7 +1199,8 @@ class CollectionExportEnvelopeInput(TypedDict):
     """
     valueHash: NotRequired[str | None]
     """SHA-256 of the RFC 8785 form of the members collection, policy and records. Where `contentHash` fails
-    and this holds, the import is accepted; not read with `expectedContentHash`. (at most 71 characters)
+    and this holds, the import is accepted; not read with `expectedContentHash` or `expectedValueHash`. (at
+    most 71 characters)
     """
 
 
@@ -1209,11 +1210,13 @@ class CollectionImportRequest(TypedDict):
     snapshot: CollectionExportEnvelopeInput
     """The export."""
     expectedContentHash: NotRequired[str | None]
-    """The expected hash of the content; `snapshot.contentHash` if absent. (at most 71 characters)"""
+    """The expected hash of the content; `snapshot.contentHash` if this and `expectedValueHash` are absent.
+    (at most 71 characters)
+    """
     expectedValueHash: NotRequired[str | None]
     """The expected value hash, for an export that a client parsed and wrote again: the import is accepted
-    where it or the content hash holds. `snapshot.valueHash` if this and `expectedContentHash` are absent.
-    (at most 71 characters)
+    where it or `expectedContentHash` holds. Where one of the two is given, the hashes in `snapshot` do not
+    count. (at most 71 characters)
     """
     replaceExisting: NotRequired[bool | None]
     """Whether the import replaces an existing collection, all at once at its end. Otherwise it adds to a
