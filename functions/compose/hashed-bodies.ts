@@ -4,12 +4,12 @@ import { STAGED_PREFIX } from '../collections/staged-payloads.ts';
 import { OBJECTS, spaceScope } from '../collections/store-collections.ts';
 import { STAGED_PIECES, UPKEEP_SCOPE } from '../collections/upkeep-collections.ts';
 import { verifyObject } from '../objects/verify-object.ts';
-import { nextOwner } from '../quotas/usage-store.ts';
+import { ownersPage } from '../quotas/usage-store.ts';
 import { asStoreError } from '../runs/artifact.ts';
 import { readCheckpointRecord } from '../runs/checkpoint.ts';
 import { ARTIFACTS, CHECKPOINTS, EXECUTION_SCOPE } from '../runs/records.ts';
 import { verifyArtifact } from '../runs/verify-artifact.ts';
-import { type HashedBodies, type NextScope, recordBodies, verified } from '../store/hashed-bodies.ts';
+import { type HashedBodies, recordBodies, type ScopesPage, verified } from '../store/hashed-bodies.ts';
 import type { Scope } from '../store/port.ts';
 import { processBlobsOf } from './blobs.ts';
 import type { LayerParts } from './layer.ts';
@@ -23,9 +23,9 @@ export function hashedBodies(parts: LayerParts): readonly HashedBodies[] {
   const store = parts.store.get;
   const blobs = processBlobsOf(parts);
   const objects = objectPartsOf(parts);
-  const spaces: NextScope = async (after) => {
-    const owner = await nextOwner(await store(), 'spaces', after);
-    return owner === null ? null : { scope: spaceScope(owner.name), next: owner.next };
+  const spaces: ScopesPage = async (after) => {
+    const { names, next } = await ownersPage(await store(), 'spaces', after);
+    return { scopes: names.map(spaceScope), next };
   };
   const of = { store };
   const runs = { ...of, scopes: only(EXECUTION_SCOPE) };
@@ -101,6 +101,6 @@ function stagedFiles(blobs: ReturnType<typeof processBlobsOf>): HashedBodies {
   };
 }
 
-function only(scope: Scope): NextScope {
-  return () => Promise.resolve({ scope, next: null });
+function only(scope: Scope): ScopesPage {
+  return () => Promise.resolve({ scopes: [scope], next: null });
 }

@@ -14,6 +14,7 @@ export const USAGE_SCOPE: Scope = { kind: 'system', name: 'usage' };
 export const SHARDS = 4;
 const USAGE_GROUP = 'usage';
 const PAGE = 500;
+const OWNERS_PAGE = 100;
 
 /** What lies in the scope of the owner itself, and what its runs have stored. */
 export const kindsOfUse = ['data', 'runs'] as const;
@@ -64,25 +65,35 @@ export async function listUse(store: RecordStore): Promise<readonly OwnersUse[]>
 }
 
 /**
- * The owners of one kind, one after the other, in an order that stays: the first, or the next one behind a position. Their list is
- * never held, however long it is.
+ * Owners of one kind, in an order that stays: those of the first page of all owners, or of the next one behind a position. A page
+ * may hold none.
  */
-export async function nextOwner(
+export async function ownersPage(
   store: RecordStore,
   kind: ByteOwner['kind'],
   after: string | null,
-): Promise<{ readonly name: string; readonly next: string | null } | null> {
-  const selection = { collection: USAGE, group: USAGE_GROUP, limit: 1, view: 'head' } as const;
-  for await (const { records, next } of listPages(store, USAGE_SCOPE, selection, { from: after })) {
-    const [record] = records;
-    if (record?.head['kind'] !== kind) continue;
-    const name = String(record.head['name']);
-    // An owner has several records, and is met once.
-    const keys = Array.from({ length: SHARDS }, (_, shard) => ({ key: usageKey({ kind, name }, shard) }));
-    const own = (await store.query(USAGE_SCOPE, { by: 'keys', keys })).records.map(({ key }) => key.id);
-    if (own.every((id) => id >= record.key.id)) return { name, next };
-  }
-  return null;
+): Promise<{ readonly names: readonly string[]; readonly next: string | null }> {
+  const list = {
+    by: 'list',
+    collection: USAGE,
+    group: USAGE_GROUP,
+    limit: OWNERS_PAGE,
+    view: 'head',
+  } as const;
+  const { records, next } = await store.query(USAGE_SCOPE, after === null ? list : { ...list, after });
+  const names = new Set(
+    records.filter(({ head }) => head['kind'] === kind).map(({ head }) => String(head['name'])),
+  );
+  const [first] = records;
+  if (after === null || first === undefined) return { names: [...names], next };
+  // An owner has several records, and is met once: a page before has met those with a record that lies before this page.
+  const keys = [...names]
+    .flatMap((name) => Array.from({ length: SHARDS }, (_, shard) => usageKey({ kind, name }, shard)))
+    .flatMap((key) => (key.id < first.key.id ? [{ key, view: 'head' as const }] : []));
+  if (keys.length === 0) return { names: [...names], next };
+  const met = (await store.query(USAGE_SCOPE, { by: 'keys', keys })).records;
+  for (const { head } of met) names.delete(String(head['name']));
+  return { names: [...names], next };
 }
 
 /** What is counted can only be less than nothing where a killed process had not added what another removed. */

@@ -28,54 +28,57 @@ export interface HashedBodies {
   readonly page: (after: string | null) => Promise<BodyPage>;
 }
 
-/** Scopes in an order that stays: the first, or the next one after a position. */
-export type NextScope = (
+/** Scopes in an order that stays: the first ones, or the next ones after a position. A page may hold none. */
+export type ScopesPage = (
   after: string | null,
-) => Promise<{ readonly scope: Scope; readonly next: string | null } | null>;
+) => Promise<{ readonly scopes: readonly Scope[]; readonly next: string | null }>;
 
 export interface RecordBodiesParts {
   readonly kind: string;
   readonly remedy: string;
   readonly collection: Collection;
   readonly store: () => Promise<RecordStore>;
-  readonly scopes: NextScope;
+  readonly scopes: ScopesPage;
   readonly nameOf: (record: RecordData, scope: Scope) => string;
   /** Throws any error for a body that is not what was written; `StoreError` where that is not known. */
   readonly verify: (record: RecordData, scope: Scope) => Promise<number> | number;
 }
 
 interface Position {
-  readonly scope: Scope;
-  /** In the list of the scope. */
+  /** Those whose bodies are not all read, of one page of scopes. */
+  readonly scopes: readonly Scope[];
+  /** In the list of the first of them. */
   readonly after: string | null;
-  /** The position of the scope behind. */
+  /** The position of the page of scopes behind. */
   readonly next: string | null;
 }
 
 /** The bodies that records of a collection hold or name, scope after scope. */
 export function recordBodies(parts: RecordBodiesParts): HashedBodies {
   const { kind, remedy, collection, nameOf, verify } = parts;
-  const enter = async (after: string | null): Promise<Position | null> => {
-    const found = await parts.scopes(after);
-    return found === null ? null : { ...found, after: null };
-  };
+  const enter = async (after: string | null): Promise<Position> => ({
+    ...(await parts.scopes(after)),
+    after: null,
+  });
   return {
     kind,
     remedy,
     async page(position) {
-      const at = position === null ? await enter(null) : (JSON.parse(position) as Position);
-      if (at === null) return { bodies: [], next: null };
+      let at = position === null ? await enter(null) : (JSON.parse(position) as Position);
+      if (at.scopes.length === 0 && at.next !== null) at = await enter(at.next);
+      const [scope, ...rest] = at.scopes;
+      if (scope === undefined) return { bodies: [], next: at.next === null ? null : JSON.stringify(at) };
       const from = at.after === null ? {} : { after: at.after };
       const list = { by: 'list', collection, limit: PAGE, includeHidden: true, ...from } as const;
-      const { records, next } = await (await parts.store()).query(at.scope, list);
+      const { records, next } = await (await parts.store()).query(scope, list);
       const bodies = records.map((record) => ({
         place: `${record.key.collection}/${record.key.id}`,
-        name: nameOf(record, at.scope),
-        verify: () => verified(() => verify(record, at.scope)),
+        name: nameOf(record, scope),
+        verify: () => verified(() => verify(record, scope)),
       }));
-      const following =
-        next === null ? await (at.next === null ? null : enter(at.next)) : { ...at, after: next };
-      return { bodies, next: following === null ? null : JSON.stringify(following) };
+      const following = next === null ? { ...at, scopes: rest, after: null } : { ...at, after: next };
+      const isAtEnd = following.scopes.length === 0 && following.next === null;
+      return { bodies, next: isAtEnd ? null : JSON.stringify(following) };
     },
   };
 }
