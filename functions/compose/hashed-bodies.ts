@@ -48,7 +48,7 @@ export function hashedBodies(parts: LayerParts): readonly HashedBodies[] {
       collection: ARTIFACTS,
       nameOf: ({ head }) =>
         `${String(head['name'])} (${String(head['id'])}) of the run ${String(head['runId'])}`,
-      verify: (record) => verifyArtifact({ store, scope: EXECUTION_SCOPE, blobs }, record),
+      verify: (record) => asStore(() => verifyArtifact({ store, scope: EXECUTION_SCOPE, blobs }, record)),
     }),
     recordBodies({
       ...runs,
@@ -75,30 +75,36 @@ export function hashedBodies(parts: LayerParts): readonly HashedBodies[] {
 }
 
 /** Objects and artifacts name their bytes in the blob store, and are verified with them; staged payloads lie there alone. */
-function stagedFiles(blobs: ReturnType<typeof processBlobsOf>): HashedBodies {
+export function stagedFiles(blobs: ReturnType<typeof processBlobsOf>): HashedBodies {
   return {
     kind: 'staged payload',
     remedy: `${FROM_BACKUP}, or start the job again that it belongs to.`,
     async page(after) {
       if (blobs === null) return { bodies: [], next: null };
-      const opened = await blobs();
       const request = { limit: BLOBS_A_PAGE, ...(after === null ? {} : { after }) };
-      const { keys, next } = await opened.list(STAGED_PREFIX, request);
+      const opened = await asStore(blobs);
+      const { keys, next } = await asStore(() => opened.list(STAGED_PREFIX, request));
       const bodies = keys.map((key) => ({
         place: key,
         name: key,
         verify: () =>
           verified(async () => {
-            try {
-              return (await opened.get(key, objectBytesMax))?.bytes.byteLength ?? 0;
-            } catch (error) {
-              throw asStoreError(error);
-            }
+            const found = await asStore(() => opened.get(key, objectBytesMax));
+            return found?.bytes.byteLength ?? 0;
           }),
       }));
       return { bodies, next };
     },
   };
+}
+
+/** A place of bytes that is away is no damage, and takes no position away. */
+async function asStore<R>(work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asStoreError(error);
+  }
 }
 
 function only(scope: Scope): ScopesPage {
