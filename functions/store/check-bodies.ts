@@ -27,6 +27,8 @@ interface Position {
   readonly begunAt: number;
   readonly kind: string | null;
   readonly after: string | null;
+  /** The place of the last body that was read of the page there; `null` for none. */
+  readonly read: string | null;
 }
 
 interface Taken {
@@ -49,8 +51,12 @@ export class BodyCheck {
     if (clock.now() < this.#nextAt) return;
     const position = await this.#take();
     if (position === null) return;
-    const reached = await this.#walk(position, isOver);
-    await this.#move(reached);
+    const walk = new ShareWalk(this.#parts, position);
+    try {
+      await walk.go(isOver);
+    } finally {
+      await this.#move(walk.reached);
+    }
   }
 
   /** The next share, where none is taken in this minute. */
@@ -83,29 +89,54 @@ export class BodyCheck {
     }));
     this.#nextAt = nextAt;
   }
+}
 
-  async #walk(from: Position, isOver: () => boolean): Promise<Position> {
+class ShareWalk {
+  readonly #parts: BodyCheckParts;
+  #reached: Position;
+  #bytes = 0;
+
+  constructor(parts: BodyCheckParts, from: Position) {
+    this.#parts = parts;
+    this.#reached = from;
+  }
+
+  get reached(): Position {
+    return this.#reached;
+  }
+
+  async go(isOver: () => boolean): Promise<void> {
     const kinds = this.#parts.bodies();
-    const turns = this.#parts.world.turns.of('bodies');
-    let { kind, after } = from;
-    for (let reads = 0, bytes = 0; reads < BODIES_A_SHARE && bytes < BYTES_A_SHARE && !isOver(); ) {
-      const at = Math.max(
-        0,
-        kinds.findIndex((each) => each.kind === kind),
-      );
+    // A body may have 64 MiB, so this is asked before each one.
+    const ends = () => this.#bytes >= BYTES_A_SHARE || isOver();
+    if (!kinds.some(({ kind }) => kind === this.#reached.kind)) this.#enter(kinds[0]);
+    for (let reads = 0; reads < BODIES_A_SHARE && !ends(); ) {
+      const at = kinds.findIndex(({ kind }) => kind === this.#reached.kind);
       const bodies = kinds[at];
-      if (bodies === undefined) break;
-      const page = await this.#page(bodies, after);
-      for (const body of page.bodies) {
-        bytes += await this.#verify(bodies, body);
-        if (turns.due()) await turns.next();
-      }
+      if (bodies === undefined) return;
+      const page = await this.#page(bodies, this.#reached.after);
       reads += Math.max(1, page.bodies.length);
-      after = page.next;
-      kind = after === null ? (kinds[at + 1]?.kind ?? null) : bodies.kind;
-      if (kind === null) break;
+      if (!(await this.#bodies(bodies, page, ends))) return;
+      if (page.next === null) this.#enter(kinds[at + 1]);
+      else this.#reached = { ...this.#reached, after: page.next, read: null };
     }
-    return { ...from, kind, after };
+  }
+
+  #enter(bodies: HashedBodies | undefined): void {
+    this.#reached = { ...this.#reached, kind: bodies?.kind ?? null, after: null, read: null };
+  }
+
+  /** Whether the page was read to its end. */
+  async #bodies(bodies: HashedBodies, page: BodyPage, ends: () => boolean): Promise<boolean> {
+    const turns = this.#parts.world.turns.of('bodies');
+    const last = page.bodies.findIndex(({ place }) => place === this.#reached.read);
+    for (const body of page.bodies.slice(last + 1)) {
+      if (ends()) return false;
+      this.#bytes += await this.#verify(bodies, body);
+      this.#reached = { ...this.#reached, read: body.place };
+      if (turns.due()) await turns.next();
+    }
+    return true;
   }
 
   /** A page that is damaged itself ends its kind for this time: what lies behind it cannot be found. */
@@ -139,5 +170,5 @@ export class BodyCheck {
 }
 
 function beginAt(now: number): Position {
-  return { begunAt: now, kind: null, after: null };
+  return { begunAt: now, kind: null, after: null, read: null };
 }

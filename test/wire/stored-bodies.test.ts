@@ -300,7 +300,7 @@ test('two processes take one share a minute together, and all are read again aft
     });
   const both = [process(), process()];
   const share = async () => {
-    for (const each of both) await each.share(() => false);
+    await Promise.all(both.map((each) => each.share(() => false)));
     return read;
   };
   expect(await share()).toBe(1);

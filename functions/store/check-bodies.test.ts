@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
+import { MemoryStore } from '../../test/simulation/memory-store.ts';
+import { machine } from '../compose/machine.ts';
+import { BodyCheck, BYTES_A_SHARE, PERIOD_MS } from './check-bodies.ts';
+import type { HashedBodies } from './hashed-bodies.ts';
+import { StoreError } from './port.ts';
+import { recordId } from './record-id.ts';
+
+type Verify = (place: string) => Promise<number>;
+
+const SMALL = 1;
+const sound: Verify = () => Promise.resolve(SMALL);
+
+/** Pages of bodies; the position of a page is its number. */
+function kindOf(kind: string, pages: readonly (readonly string[])[], verify: Verify): HashedBodies {
+  return {
+    kind,
+    remedy: 'Mend it.',
+    page(after) {
+      const at = Number(after ?? 0);
+      const bodies = (pages[at] ?? []).map((place) => ({ place, name: place, verify: () => verify(place) }));
+      return Promise.resolve({ bodies, next: at + 1 < pages.length ? String(at + 1) : null });
+    },
+  };
+}
+
+/** Upkeep over these bodies; each share is one of another process, as after a new start. */
+function upkeepOf(bodies: readonly HashedBodies[]) {
+  const store = new MemoryStore(new MemoryDatabase());
+  const scope = { kind: 'system', name: 'execution' } as const;
+  const key = { collection: 'counters', id: recordId('check') };
+  const lines: { readonly severity: string; readonly message: string; readonly failure: string }[] = [];
+  const seen: unknown[] = [];
+  let now = 0;
+  const share = async (isOver = () => false): Promise<void> => {
+    const check = new BodyCheck({
+      store: () => Promise.resolve(store),
+      world: { clock: { now: () => now }, turns: machine.turns },
+      log: (line) => void lines.push(line as never),
+      saw: (error) => void seen.push(error),
+      bodies: () => bodies,
+      at: { scope, key },
+    });
+    await check.share(isOver).finally(async () => {
+      const { records } = await store.query(scope, { by: 'keys', keys: [{ key }] });
+      now = Number(records[0]?.head['nextAt']);
+    });
+  };
+  /** Whether all bodies were read. */
+  const isDone = () => now >= PERIOD_MS;
+  return { share, isDone, lines, seen };
+}
+
+/** Shares until all bodies were read: how many. */
+async function all({ share, isDone }: ReturnType<typeof upkeepOf>): Promise<number> {
+  for (let shares = 1; shares < 100; shares += 1) {
+    await share();
+    if (isDone()) return shares;
+  }
+  throw new Error('the check has no end');
+}
+
+const PAGES = [['a', 'b', 'c'], ['d'], [], ['e', 'f']];
+const PLACES = PAGES.flat();
+
+test('the bytes of a share are asked for before each body, and each body is read once', async () => {
+  const read: string[] = [];
+  const large: Verify = (place) => Promise.resolve((read.push(place), BYTES_A_SHARE));
+  const upkeep = upkeepOf([kindOf('one', PAGES, large), kindOf('other', [['g', 'h']], large)]);
+  await upkeep.share();
+  expect(read).toEqual(['a']);
+  await upkeep.share();
+  expect(read).toEqual(['a', 'b']);
+  await all(upkeep);
+  expect(read).toEqual([...PLACES, 'g', 'h']);
+});
+
+test('a service that stops waits for one body, and the next share goes on behind it', async () => {
+  const read: string[] = [];
+  const upkeep = upkeepOf([kindOf('one', PAGES, (place) => Promise.resolve((read.push(place), SMALL)))]);
+  await upkeep.share(() => read.length === 2);
+  expect(read).toEqual(['a', 'b']);
+  await all(upkeep);
+  expect(read).toEqual(PLACES);
+});
+
+test('a share that is over before it begins puts nothing off', async () => {
+  const upkeep = upkeepOf([kindOf('one', PAGES, sound)]);
+  await upkeep.share(() => true);
+  expect(upkeep.isDone()).toBe(false);
+});
+
+test('a body that the page no longer has makes the page begin anew', async () => {
+  const read: string[] = [];
+  const page = ['a', 'b', 'c'];
+  const upkeep = upkeepOf([kindOf('one', [page], (place) => Promise.resolve((read.push(place), SMALL)))]);
+  await upkeep.share(() => read.length === 1);
+  page.shift();
+  await all(upkeep);
+  expect(read).toEqual(['a', 'b', 'c']);
+});
+
+test('a list that fails keeps what was read before it', async () => {
+  const read: string[] = [];
+  const kind = kindOf('one', PAGES, (place) => Promise.resolve((read.push(place), SMALL)));
+  let isAway = true;
+  const page = (after: string | null) =>
+    isAway && after === '1' ? Promise.reject(new StoreError('unavailable', 'away')) : kind.page(after);
+  const upkeep = upkeepOf([{ ...kind, page }]);
+  await expect(upkeep.share()).rejects.toMatchObject({ failure: 'unavailable' });
+  isAway = false;
+  await all(upkeep);
+  expect(read).toEqual(PLACES);
+});
