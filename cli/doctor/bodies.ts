@@ -8,7 +8,10 @@ import { type Check, failed, messageOf, ok } from './check.ts';
 
 /** So many damaged bodies are named; the rest are counted. */
 const NAMED_MAX = 1_000;
+/** So many in a row that cannot be read: the place of their bytes is away, and the rest is not tried. */
+const UNREADABLE_MAX = 20;
 const ID = 'stored-bodies';
+const READABLE = 'Check that the database and the files beside it can be read, and look again.';
 
 /** Reads every stored body that has a hash. One check for each that is not what was written. */
 export async function bodyChecks(settings: Settings, verbose: boolean): Promise<Check[]> {
@@ -19,10 +22,9 @@ export async function bodyChecks(settings: Settings, verbose: boolean): Promise<
     for (const bodies of await service.bodies()) await walk.all(bodies);
     return walk.checks();
   } catch (error) {
-    const remedy = 'Check that the database and the files beside it can be read, and look again.';
     return [
       ...walk.found,
-      failed(ID, `The stored bodies could not all be read: ${messageOf(error)}.`, remedy),
+      failed(ID, `The stored bodies could not all be read: ${messageOf(error)}.`, READABLE),
     ];
   } finally {
     progress.end();
@@ -31,10 +33,12 @@ export async function bodyChecks(settings: Settings, verbose: boolean): Promise<
 }
 
 /** Holds one page at a time. */
-class BodyWalk {
+export class BodyWalk {
   readonly found: Check[] = [];
   readonly #progress: ProgressLine;
   #damaged = 0;
+  #unreadable = 0;
+  #unreadableInARow = 0;
   #read = 0;
   #bytes = 0;
 
@@ -51,9 +55,7 @@ class BodyWalk {
         return { bodies: [], next: null };
       });
       for (const { name, verify } of page.bodies) {
-        const size = await verify().catch((error: unknown) => this.#damage(bodies, name, error));
-        this.#bytes += size;
-        this.#read += 1;
+        await this.#body(bodies, name, verify);
         records += 1;
         this.#progress.show({ step: `reading each ${bodies.kind}`, records, recordsTotal: null });
         if (turns.due()) await turns.next();
@@ -65,18 +67,39 @@ class BodyWalk {
 
   checks(): Check[] {
     const read = `${this.#read} stored bodies of ${this.#bytes} bytes`;
-    if (this.#damaged === 0) return [ok(ID, `${read} are what was written.`)];
-    const rest = this.#damaged - this.found.length;
-    const message = `Of ${read}, ${this.#damaged} are damaged${rest > 0 ? `; ${rest} are not named` : ''}.`;
+    const bad = this.#damaged + this.#unreadable;
+    if (bad === 0) return [ok(ID, `${read} are what was written.`)];
+    const rest = bad - this.found.length;
+    const unreadable = this.#unreadable > 0 ? ` and ${this.#unreadable} could not be read` : '';
+    const message = `Of ${read}, ${this.#damaged} are damaged${unreadable}${rest > 0 ? `; ${rest} are not named` : ''}.`;
     const remedy = 'Look at the disk and the memory of the machine too: svc backup-verify checks a copy.';
     return [...this.found, failed(ID, message, remedy)];
   }
 
-  #damage({ kind, remedy }: HashedBodies, name: string, error: unknown): number {
+  async #body(bodies: HashedBodies, name: string, verify: () => Promise<number>): Promise<void> {
+    this.#read += 1;
+    try {
+      this.#bytes += await verify();
+    } catch (error) {
+      if (!isDamage(error)) {
+        this.#unreadable += 1;
+        this.#unreadableInARow += 1;
+        this.#name(`${bodies.kind} ${name} could not be read: ${messageOf(error)}.`, READABLE);
+        if (this.#unreadableInARow === UNREADABLE_MAX) throw error;
+        return;
+      }
+      this.#damage(bodies, name, error);
+    }
+    this.#unreadableInARow = 0;
+  }
+
+  #damage({ kind, remedy }: HashedBodies, name: string, error: unknown): void {
     if (!isDamage(error)) throw error;
     this.#damaged += 1;
-    if (this.found.length < NAMED_MAX)
-      this.found.push(failed(ID, `${kind} ${name}: ${messageOf(error)}.`, remedy));
-    return 0;
+    this.#name(`${kind} ${name}: ${messageOf(error)}.`, remedy);
+  }
+
+  #name(message: string, remedy: string): void {
+    if (this.found.length < NAMED_MAX) this.found.push(failed(ID, message, remedy));
   }
 }

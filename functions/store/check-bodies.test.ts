@@ -42,10 +42,12 @@ function upkeepOf(bodies: readonly HashedBodies[]) {
       bodies: () => bodies,
       at: { scope, key },
     });
-    await check.share(isOver).finally(async () => {
+    try {
+      await check.share(isOver);
+    } finally {
       const { records } = await store.query(scope, { by: 'keys', keys: [{ key }] });
       now = Number(records[0]?.head['nextAt']);
-    });
+    }
   };
   /** Whether all bodies were read. */
   const isDone = () => now >= PERIOD_MS;
@@ -112,4 +114,52 @@ test('a list that fails keeps what was read before it', async () => {
   isAway = false;
   await all(upkeep);
   expect(read).toEqual(PLACES);
+});
+
+/** Reads that fail at these places, and a list of all places that were asked for. */
+function failing(places: readonly string[], asked: string[] = []): Verify {
+  return (place) => {
+    asked.push(place);
+    const failure = new StoreError('unavailable', 'EIO');
+    return places.includes(place) ? Promise.reject(failure) : Promise.resolve(SMALL);
+  };
+}
+
+test('a body that cannot be read is named, is no damage, and the ones behind it are read', async () => {
+  const asked: string[] = [];
+  const upkeep = upkeepOf([kindOf('one', PAGES, failing(['b', 'd'], asked))]);
+  expect(await all(upkeep)).toBe(1);
+  expect(asked).toEqual(PLACES);
+  expect(upkeep.lines).toMatchObject([
+    { severity: 'WARNING', failure: 'one b: EIO' },
+    { severity: 'WARNING', failure: 'one d: EIO' },
+  ]);
+  expect(upkeep.lines[0]?.message).toContain('A stored body could not be read.');
+  expect(upkeep.seen).toEqual([]);
+});
+
+test('where several in a row fail the share ends, and the next one begins with the first of them', async () => {
+  const asked: string[] = [];
+  const away = ['b', 'c', 'd', 'e', 'f'];
+  const upkeep = upkeepOf([kindOf('one', PAGES, failing(away, asked))]);
+  await upkeep.share();
+  expect(asked).toEqual(['a', 'b', 'c', 'd']);
+  await upkeep.share();
+  expect(asked.splice(0).slice(4)).toEqual(['b', 'c', 'd']);
+  away.length = 0;
+  await upkeep.share();
+  expect(asked).toEqual(['b', 'c', 'd', 'e', 'f']);
+  expect(upkeep.isDone()).toBe(true);
+});
+
+test('many in a row that can never be read keep nothing behind them from being read', async () => {
+  const asked: string[] = [];
+  const upkeep = upkeepOf([kindOf('one', PAGES, failing(['a', 'b', 'c', 'd', 'e'], asked))]);
+  await all(upkeep);
+  expect(asked.at(-1)).toBe('f');
+});
+
+test('a last one that can never be read does not keep the check from its end', async () => {
+  const upkeep = upkeepOf([kindOf('one', PAGES, failing(['f']))]);
+  expect(await all(upkeep)).toBeGreaterThan(1);
 });

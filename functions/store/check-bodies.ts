@@ -8,6 +8,10 @@ import { type RecordKey, type RecordStore, type Scope, StoreError } from './port
 export const BODIES_A_SHARE = 500;
 export const BYTES_A_SHARE = 32 * 1024 * 1024;
 const SHARE_MS = 60_000;
+/** So many in a row that cannot be read: the place of their bytes is away. */
+const FAILED_MAX = 3;
+/** So many shares in a row begin with the same ones that could not be read. Then these are passed over. */
+const AWAY_MAX = 10;
 /** All bodies are read again so long after the last time has begun. */
 export const PERIOD_MS = 30 * 24 * 3_600_000;
 
@@ -29,6 +33,8 @@ interface Position {
   readonly after: string | null;
   /** The place of the last body that was read of the page there; `null` for none. */
   readonly read: string | null;
+  /** Shares in a row that ended with bodies that could not be read. */
+  readonly away: number;
 }
 
 interface Taken {
@@ -95,20 +101,25 @@ class ShareWalk {
   readonly #parts: BodyCheckParts;
   #reached: Position;
   #bytes = 0;
+  /** The last bodies that could not be read, and the position before them. */
+  #failed: { readonly from: Position; readonly count: number } | null = null;
 
   constructor(parts: BodyCheckParts, from: Position) {
     this.#parts = parts;
     this.#reached = from;
   }
 
+  /** Before the last bodies where these could not be read: they are tried again. */
   get reached(): Position {
-    return this.#reached;
+    const from = this.#failed?.from;
+    if (from === undefined || from.away >= AWAY_MAX) return this.#reached;
+    return { ...from, away: from.away + 1 };
   }
 
   async go(isOver: () => boolean): Promise<void> {
     const kinds = this.#parts.bodies();
     // A body may have 64 MiB, so this is asked before each one.
-    const ends = () => this.#bytes >= BYTES_A_SHARE || isOver();
+    const ends = () => this.#bytes >= BYTES_A_SHARE || this.#failed?.count === FAILED_MAX || isOver();
     if (!kinds.some(({ kind }) => kind === this.#reached.kind)) this.#enter(kinds[0]);
     for (let reads = 0; reads < BODIES_A_SHARE && !ends(); ) {
       const at = kinds.findIndex(({ kind }) => kind === this.#reached.kind);
@@ -132,8 +143,7 @@ class ShareWalk {
     const last = page.bodies.findIndex(({ place }) => place === this.#reached.read);
     for (const body of page.bodies.slice(last + 1)) {
       if (ends()) return false;
-      this.#bytes += await this.#verify(bodies, body);
-      this.#reached = { ...this.#reached, read: body.place };
+      await this.#body(bodies, body);
       if (turns.due()) await turns.next();
     }
     return true;
@@ -152,14 +162,22 @@ class ShareWalk {
     }
   }
 
-  async #verify(bodies: HashedBodies, { place, verify }: HashedBody): Promise<number> {
+  async #body(bodies: HashedBodies, { place, verify }: HashedBody): Promise<void> {
+    const before = this.#reached;
+    this.#reached = { ...before, read: place };
     try {
-      return await verify();
+      this.#bytes += await verify();
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDamage(error)) {
+        this.#failed = { from: this.#failed?.from ?? before, count: (this.#failed?.count ?? 0) + 1 };
+        const failure = `${bodies.kind} ${place}: ${(error as Error).message}`;
+        this.#parts.log({ severity: 'WARNING', message: UNREADABLE, failure });
+        return;
+      }
       this.#report(bodies, place, error);
-      return 0;
     }
+    this.#failed = null;
+    this.#reached = { ...this.#reached, away: 0 };
   }
 
   #report({ kind, remedy }: HashedBodies, place: string, error: unknown): void {
@@ -169,6 +187,9 @@ class ShareWalk {
   }
 }
 
+const UNREADABLE =
+  'A stored body could not be read. Check that the database and the files beside it can be read.';
+
 function beginAt(now: number): Position {
-  return { begunAt: now, kind: null, after: null, read: null };
+  return { begunAt: now, kind: null, after: null, read: null, away: 0 };
 }
