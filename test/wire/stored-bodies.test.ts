@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -156,10 +156,14 @@ async function flipRecord(scope: Scope, collection: Collection): Promise<void> {
   }));
 }
 
-function flipFile(folder: string): Promise<void> {
+function fileIn(folder: string): string {
   const files = readdirSync(service.folder, { recursive: true, withFileTypes: true });
   const file = files.find((each) => each.isFile() && each.parentPath.includes(folder));
-  const path = join(file?.parentPath ?? '', file?.name ?? '');
+  return join(file?.parentPath ?? '', file?.name ?? '');
+}
+
+function flipFile(folder: string): Promise<void> {
+  const path = fileIn(folder);
   writeFileSync(path, swapped(readFileSync(path, 'latin1')), 'latin1');
   return Promise.resolve();
 }
@@ -254,6 +258,29 @@ describe.each(Object.entries(kinds))('%s with a flipped bit', (_, { kind, flip }
     }
     expect(await doctor()).toMatchObject([{ status: 'ok' }]);
   });
+});
+
+test('a file that cannot be read is named by both, is no damage, and the ones behind it are read', async () => {
+  const path = fileIn('objects');
+  renameSync(path, `${path}.aside`);
+  mkdirSync(path);
+  try {
+    const [found, ...rest] = await doctor();
+    expect(found).toMatchObject({
+      status: 'failed',
+      message: expect.stringMatching(/^object .*b\.txt .* could not be read: /),
+    });
+    expect(rest).toMatchObject([{ message: expect.stringMatching(/^Of 7 .* 1 could not be read\.$/) }]);
+    const { lines, saw, shares } = await swept(await beside.bodies());
+    expect({ lines, saw, shares }).toEqual({
+      lines: [expect.stringMatching(/^object [a-z-]+\//)],
+      saw: [],
+      shares: 1,
+    });
+  } finally {
+    rmdirSync(path);
+    renameSync(`${path}.aside`, path);
+  }
 });
 
 test('no kind of the catalogue is left out, and no collection is without a word on its hash', async () => {
