@@ -99,7 +99,7 @@ function expectedHashes(
     expectedHash: isKept ? expectedContentHash : contentHash,
     values: {
       hash: isKept ? expectedValueHash : valueHash,
-      isRequired: expectedValueHash !== null,
+      isRequired: expectedValueHash !== null || contentHash === null,
       collection,
       policy,
     },
