@@ -72,7 +72,8 @@ export class BodyWalk {
     const rest = bad - this.found.length;
     const unreadable = this.#unreadable > 0 ? ` and ${this.#unreadable} could not be read` : '';
     const message = `Of ${read}, ${this.#damaged} are damaged${unreadable}${rest > 0 ? `; ${rest} are not named` : ''}.`;
-    const remedy = 'Look at the disk and the memory of the machine too, and keep older backups: a backup copies what is damaged.';
+    const remedy =
+      'Look at the disk and the memory of the machine too, and keep older backups: a backup copies what is damaged.';
     return [...this.found, failed(ID, message, remedy)];
   }
 
