@@ -54,13 +54,7 @@ export class Twins {
 /** Starts the service over the database under test and over SQLite. */
 export async function startTwins(tested: TestedStore): Promise<Twins> {
   const store = await openStore(tested, await collectionsOf(catalogGroups));
-  const own = await startService({
-    world: hurried,
-    watchStore(unused) {
-      void unused.close();
-      return store;
-    },
-  });
+  const own = await startService({ world: hurried, store });
   const sqlite = await startService({ world: hurried });
   return new Twins([await Side.of(own), await Side.of(sqlite)]);
 }

@@ -23,6 +23,8 @@ export interface ServiceOptions {
   readonly groups?: readonly string[];
   /** The database of another service, which stays when this one is closed. */
   readonly folder?: string;
+  /** In place of the SQLite database of the folder. */
+  readonly store?: RecordStore;
   readonly watchStore?: (store: RecordStore) => RecordStore;
   /** The part of the process in the execution of runs; by default it executes them. */
   readonly role?: ExecutionRole;
@@ -100,7 +102,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     ...(options.role === undefined ? {} : { role: options.role }),
     writeLog: (line) => void lines.push(line),
     watchStore(opened) {
-      return writes.watch(options.watchStore?.(opened) ?? opened);
+      if (options.store !== undefined) void opened.close();
+      const store = writes.watch(options.store ?? opened);
+      return options.watchStore?.(store) ?? store;
     },
   });
   const { groups } = options;
