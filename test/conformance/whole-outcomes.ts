@@ -39,7 +39,7 @@ function masked({ name }: ScenarioStep, answer: Answer | undefined): string {
     .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"<moment>"')
     .replaceAll(/\b(?:\d{18,20}|adm_[0-9a-f]{64}|trace-[0-9a-f]{32}|(?<=ticket":")[0-9a-f]{32})\b/g, '<id>')
     .replaceAll(
-      /"(contentHash|etag|rawContentHash|requestHash|expectedHash|actualHash)":"sha256:[0-9a-f]{64}"/g,
+      /"(contentHash|valueHash|etag|rawContentHash|requestHash|expectedHash|actualHash)":"sha256:[0-9a-f]{64}"/g,
       '"$1":"<hash>"',
     )
     .replaceAll(

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { SchemaSet } from './schema-set.ts';
@@ -14,9 +15,11 @@ interface ProblemCodeEntry {
 
 // Read from the contract itself: the generated table is what the service uses.
 const vocabulary = new Map(
-  (JSON.parse(readFileSync('contracts/errors.json', 'utf8')) as { errors: ProblemCodeEntry[] }).errors.map(
-    (entry) => [entry.code, entry],
-  ),
+  (
+    JSON.parse(readFileSync(join(import.meta.dirname, '../../contracts/errors.json'), 'utf8')) as {
+      errors: ProblemCodeEntry[];
+    }
+  ).errors.map((entry) => [entry.code, entry]),
 );
 
 /** An answer that the contract does not allow. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isDateTime } from '../../contracts/date-time.ts';
@@ -63,7 +64,10 @@ let published: SchemaSet | undefined;
 export function contractModels(): SchemaSet {
   published ??= new SchemaSet({
     ...Object.fromEntries(
-      [...readSource(process.cwd()).models.values()].map(({ name, schema }) => [name, schema]),
+      [...readSource(join(import.meta.dirname, '../..')).models.values()].map(({ name, schema }) => [
+        name,
+        schema,
+      ]),
     ),
     ...(bundle.$defs as Record<string, Schema>),
   });
