@@ -4,6 +4,7 @@ const chosen = new Set([
   'leaseToken',
   'continuationToken',
   'contentHash',
+  'valueHash',
   'etag',
   'requestHash',
   'leaseTokenHash',
