@@ -166,7 +166,7 @@ class Collection {
   }
 }
 
-test('the range has the version of every entry, whatever writers and sweeps of several releases do', () => {
+test('the range has the version of every entry after any writes and sweeps of several releases', () => {
   let finished = 0;
   fc.assert(
     fc.property(fc.nat(3), fc.array(event, { minLength: 20, maxLength: 60 }), (first, events) => {

@@ -115,7 +115,7 @@ describe('an export of a collection', () => {
     expect(await statusOf(snapshot, apart)).toEqual(wanted);
   });
 
-  test('is refused with a changed value, whatever hashes stand in it', async () => {
+  test('is refused with a changed value with any hashes in it', async () => {
     const value = parse(text) as { [name: string]: Json };
     const { contentHash, valueHash } = envelope;
     for (const [from, to] of [

@@ -75,7 +75,7 @@ class Side {
   static async of(service: RunningService): Promise<Side> {
     const target = { set: contractModels(), entries: allEntries, call: service.call };
     // Examples name this collection and its record.
-    await furnishRecords(service.call, NOBODY);
+    await furnishRecords(service.call, CALLER);
     return new Side(service, target, await furnishedTenant(target));
   }
 
@@ -163,7 +163,7 @@ function names(first: Place, second: Place): ReadonlyMap<string, string> {
 }
 
 /** The services know no identities. */
-const NOBODY = { headers: {}, productId: 'billing', tenantId: 'tenant', workerId: 'worker', mark: 'mark' };
+const CALLER = { headers: {}, productId: 'billing', tenantId: 'tenant', workerId: 'worker', mark: 'mark' };
 /** A shorter text may stand within others. */
 const SHORT_NAME = 12;
 

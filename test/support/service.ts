@@ -44,7 +44,7 @@ export interface RunningService {
   readonly ended: (request: InjectedRequest) => Promise<InjectedResponse>;
   /** Starts the work beside requests: runs are executed from then on. */
   start(): Promise<void>;
-  /** What a host does first when it is told to stop. */
+  /** What a host does first at the signal to stop. */
   drain(): void;
   /** Removes the folder too, unless it is that of another service. */
   close(): Promise<void>;

@@ -4,7 +4,7 @@ import { parseJson } from '../../../kernel/json-text.ts';
 
 /**
  * The value hash of an export: SHA-256 of the canonical JSON (RFC 8785) of `{"collection":…,"policy":…,"records":[…]}`, whose values
- * are those of the export. A client that parses an export and writes it again keeps it, whatever the order of members and the
+ * are those of the export. A client that parses an export and writes it again keeps it in any order of members and any
  * spelling of numbers.
  */
 export class ValueHash {
