@@ -55,7 +55,7 @@ export interface CatalogParameter {
   readonly sdkName?: string;
   /** The settings of the server decide what an absent parameter means, so the server fills in no default. */
   readonly setByServer?: boolean;
-  /** Callers take it from the `Link` of an answer, so the methods of the SDKs do not have it. */
+  /** The methods of the SDKs do not have it: callers take it from the `Link` of an answer, or are probes. */
   readonly linkOnly?: boolean;
   readonly schema: Schema;
   readonly description: string;

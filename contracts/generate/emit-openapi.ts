@@ -55,7 +55,7 @@ export function openApiDocument(source: ContractSource): JsonObject {
     }
   }
   return {
-    openapi: '3.1.1',
+    openapi: '3.1.0',
     info: {
       title: 'svc',
       version,

@@ -18,11 +18,11 @@ export interface ServerOperationTypes {
   };
   /**
    * Check whether the service is ready. Runs the readiness checks. The status is 200 even if the service is
-   * not ready: read `ready`.
+   * not ready: read `ready`. With `status=true` it is 503 then, for probes that read statuses alone.
    */
   readonly getReadiness: {
     readonly params: Readonly<Record<string, never>>;
-    readonly query: Readonly<Record<string, never>>;
+    readonly query: { readonly status?: boolean };
     readonly headers: Readonly<Record<string, never>>;
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ServerReadinessReport };
@@ -99,7 +99,7 @@ export const operations: Readonly<Record<keyof ServerOperationTypes, OperationEn
         method: 'GET',
         segments: [{ literal: 'readiness' }],
         path: [],
-        query: [],
+        query: [{ name: 'status', required: false, type: 'boolean', default: false }],
         headers: [],
         bodyFromParameters: false,
         bodyMembers: [],

@@ -1,6 +1,7 @@
 import type { ServerReadinessCheck, ServerReadinessReport } from '../../../contracts/generated/models.ts';
 import { checksOf, examine } from '../../embeddings/rules/doctor.ts';
 import type { Handler } from '../../http/handler.ts';
+import { ServiceError } from '../../kernel/errors.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { countsOf } from '../../providers/rules/provider-counts.ts';
 import type { ServerDependencies } from './dependencies.ts';
@@ -9,12 +10,12 @@ import { type ProvidersChecked, providersCheck } from './providers-check.ts';
 import { recordsCheck } from './records-check.ts';
 import { failureWithin } from './store-ping.ts';
 
-/** Checks the configured parts. The answer is 200 in any case; `ready` is the outcome. */
+/** Checks the configured parts. `ready` is the outcome; the status is 200 in any case, or 503 where the caller asks for it. */
 export function getReadiness(dependencies: ServerDependencies): Handler<'getReadiness'> {
   const storage = sharedCheck(() => storageCheck(dependencies));
   const records = recordsCheck(dependencies);
   const providers = providersCheck(dependencies);
-  return async (_, { now }) => {
+  return async ({ query: { status = false } }, { now }) => {
     const [stores, checked] = await Promise.all([Promise.all([storage(), records(now)]), providers(now)]);
     const checks = [
       ...stores.flat(),
@@ -24,7 +25,10 @@ export function getReadiness(dependencies: ServerDependencies): Handler<'getRead
       ...checked.checks,
       ...securityChecks(dependencies),
     ];
-    return { status: 200, body: readinessReport(dependencies, checks, checked.providers, now) };
+    const report = readinessReport(dependencies, checks, checked.providers, now);
+    if (status && !report.ready)
+      throw new ServiceError('unavailable', [report.summary, ...report.blockers].join(' '));
+    return { status: 200, body: report };
   };
 }
 

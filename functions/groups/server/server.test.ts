@@ -136,6 +136,21 @@ describe('readiness', () => {
     expect(JSON.stringify(production)).not.toContain('db.internal');
   });
 
+  test('answers a probe that reads statuses alone 503 with the blockers, and 200 where it is ready', async () => {
+    const asked = { ...nothing, query: { status: true } };
+    const { getReadiness } = handlers({ canonical: canonical(down) });
+    await expect(getReadiness(asked, context)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'Not ready: 1 check failed. The canonical store does not answer.',
+    });
+    const answer = await getReadiness({ ...nothing, query: { status: false } }, context);
+    expect(answer).toMatchObject({ status: 200, body: { ready: false } });
+    expect(await handlers({}).getReadiness(asked, context)).toMatchObject({
+      status: 200,
+      body: { ready: true },
+    });
+  });
+
   test('is not ready when the store has no room for writes, and says that it reads', async () => {
     const full = () => Promise.reject(new StoreError('full', 'the disk has no room'));
     const report = await readiness({ canonical: canonical(full) });

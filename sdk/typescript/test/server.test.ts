@@ -153,7 +153,7 @@ describe('a real service', () => {
   test('tells of itself', async () => {
     expect(await client.health()).toMatchObject({ status: 'ok' });
     expect(await client.readiness()).toMatchObject({ ready: true });
-    expect(await client.openApiContract()).toMatchObject({ openapi: '3.1.1' });
+    expect(await client.openApiContract()).toMatchObject({ openapi: '3.1.0' });
     const { response } = await client.getPublicSchemaContract().withResponse();
     expect(response.headers.get('content-type')).toContain('application/schema+json');
     expect(await client.getCanonicalPreflight()).toMatchObject({ provider: 'sqlite', dataPlaneProbe: null });

@@ -51,7 +51,8 @@ class Operations:
 
     def readiness(self, *, options: CallOptions | None = None) -> models.ServerReadinessReport:
         """Check whether the service is ready. Runs the readiness checks. The status is 200 even if the
-        service is not ready: read `ready`.
+        service is not ready: read `ready`. With `status=true` it is 503 then, for probes that read
+        statuses alone.
 
         `GET /readiness`; needs no credential.
 

@@ -28,7 +28,7 @@ export class ServerOperations extends ClientCore {
 
   /**
    * Check whether the service is ready. Runs the readiness checks. The status is 200 even if the service is
-   * not ready: read `ready`.
+   * not ready: read `ready`. With `status=true` it is 503 then, for probes that read statuses alone.
    *
    * `GET /readiness`; needs no credential.
    *
