@@ -4,7 +4,7 @@ locals {
   #   queues    whether the group starts runs, so that it creates tasks
   #   buckets   buckets that it reads and writes: artifacts, objects, archives
   groups = {
-    server      = { database = "viewer", queues = false, buckets = [], memory = "512Mi", timeout = 60 }
+    server      = { database = "viewer", queues = false, buckets = ["artifacts"], memory = "512Mi", timeout = 60 }
     canonical   = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
     execution   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     collections = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }

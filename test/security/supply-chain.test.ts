@@ -212,6 +212,8 @@ describe('P04: what is deployed is what is listed', () => {
       'record-parts',
       'records',
       'private-files',
+      'blobs',
+      'bytes-place',
       'reindex-sweep',
       'retention',
       'retrieval-jobs',

@@ -14,7 +14,7 @@ import type { GroupModule, GroupParts } from '../group.ts';
 import { providerTargetsOf } from '../provider-targets.ts';
 
 export const group: GroupModule = {
-  bytesMax: 74_000,
+  bytesMax: 88_000,
   async load(parts) {
     const [{ serverHandlers }, { serverInfoOperation, getServerInfo }, pages] = await Promise.all([
       import('../../groups/server/handlers.ts'),
@@ -70,7 +70,33 @@ function providersOf({
   };
 }
 
-function dependenciesOf({ settings, world, store, damage }: GroupParts): ServerDependencies {
+/** A probe writes: on functions, where every process makes its own and each write is paid for, half as often. */
+const PROBE_MS = { local: 30_000, google: 60_000 };
+
+function objectsOf(parts: GroupParts): NonNullable<ServerDependencies['objects']> {
+  const { settings, world, store } = parts;
+  return {
+    store: placeName(settings),
+    place: async () => {
+      const [{ bytesPlaceOf }, { processBlobsOf }] = await Promise.all([
+        import('../../objects/bytes-place.ts'),
+        import('../blobs.ts'),
+      ]);
+      return bytesPlaceOf(store.get, processBlobsOf(parts));
+    },
+    reference: `readiness-${Buffer.from(world.random.bytes(8)).toString('hex')}`,
+    everyMs: PROBE_MS[settings.execution.adapter],
+  };
+}
+
+/** The blob store, as its settings choose it, or the record store. */
+function placeName({ execution, canonicalStore: { provider } }: Settings): string {
+  if (execution.artifactObjectContainer !== null) return 'cloud-storage';
+  return execution.artifactDirectory !== null || provider === 'sqlite' ? 'files' : provider;
+}
+
+function dependenciesOf(parts: GroupParts): ServerDependencies {
+  const { settings, world, store, damage } = parts;
   const { service, security, canonicalStore, execution, rateLimit } = settings;
   const off = groupOff(settings, 'records');
   return {
@@ -87,6 +113,7 @@ function dependenciesOf({ settings, world, store, damage }: GroupParts): ServerD
       adapter: execution.adapter,
     },
     records: { off: off?.reason ?? null, provider: canonicalStore.provider, store: store.get },
+    ...(off === undefined && isServed(settings, 'objects') ? { objects: objectsOf(parts) } : {}),
     embedding: off === undefined ? embeddingProvidersOf(settings).active : null,
     ...(isServed(settings, 'providers') ? { providers: providersOf({ settings, store }) } : {}),
     apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },

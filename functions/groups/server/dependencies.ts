@@ -1,4 +1,5 @@
 import type { OpenApiDocument, PublicSchemaBundle } from '../../../contracts/generated/models.ts';
+import type { PayloadPlace } from '../../collections/payload-place.ts';
 import type { EmbeddingProvider } from '../../embeddings/provider.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { World } from '../../kernel/world.ts';
@@ -19,6 +20,8 @@ export interface ServerDependencies {
   readonly execution?: ExecutionConfiguration;
   /** Absent where the service has no operations on records to report. */
   readonly records?: RecordsConfiguration;
+  /** Absent where the service has no operations on objects. */
+  readonly objects?: ObjectsConfiguration;
   /** The active provider of embeddings; `null` where the service serves none. */
   readonly embedding?: EmbeddingProvider | null;
   /** Absent where the service runs no capabilities of providers. */
@@ -58,6 +61,16 @@ export interface RecordsConfiguration {
   readonly off: string | null;
   readonly provider: string;
   readonly store: () => Promise<RecordStore>;
+}
+
+export interface ObjectsConfiguration {
+  /** The kind of place in which the bytes of large objects lie. */
+  readonly store: string;
+  readonly place: () => Promise<PayloadPlace>;
+  /** The name of the probe, of this process alone. */
+  readonly reference: string;
+  /** A probe is made at most so often, in milliseconds. */
+  readonly everyMs: number;
 }
 
 export interface ProvidersConfiguration {

@@ -4,19 +4,24 @@ import type { Handler } from '../../http/handler.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { countsOf } from '../../providers/rules/provider-counts.ts';
+import { failureWithin, ping } from './attempt.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { healthStatus } from './health.ts';
+import { objectsCheck } from './objects-check.ts';
 import { type ProvidersChecked, providersCheck } from './providers-check.ts';
 import { recordsCheck } from './records-check.ts';
-import { failureWithin } from './store-ping.ts';
 
 /** Checks the configured parts. `ready` is the outcome; the status is 200 in any case, or 503 where the caller asks for it. */
 export function getReadiness(dependencies: ServerDependencies): Handler<'getReadiness'> {
   const storage = sharedCheck(() => storageCheck(dependencies));
   const records = recordsCheck(dependencies);
+  const objects = objectsCheck(dependencies);
   const providers = providersCheck(dependencies);
   return async ({ query: { status = false } }, { now }) => {
-    const [stores, checked] = await Promise.all([Promise.all([storage(), records(now)]), providers(now)]);
+    const [stores, checked] = await Promise.all([
+      Promise.all([storage(), records(now), objects(now)]),
+      providers(now),
+    ]);
     const checks = [
       ...stores.flat(),
       ...damageChecks(dependencies),
@@ -84,7 +89,7 @@ async function storageCheck({
     return { id, status: 'ok', message: 'The canonical store is disabled.', details: { enabled: false } };
   }
   const details = { enabled: true, store: canonical.provider };
-  const failure = await failureWithin(world.timers, canonical.store);
+  const failure = await failureWithin(world.timers, () => ping(canonical.store));
   if (failure === undefined) return { id, status: 'ok', message: 'The canonical store answers.', details };
   const shownDetails = development ? { ...details, reason: failure.reason.slice(0, 1024) } : details;
   const message = failure.full

@@ -28,12 +28,15 @@ describe('the readiness of records', () => {
       message: 'The store of records answers.',
       details: { enabled: true, store: 'sqlite' },
     };
-    expect(await Promise.all([check(0), check(1), check(4_999)])).toEqual([[ok], [ok], [ok]]);
+    const traces = { ...ok, id: 'storage.traces', message: 'The store of traces answers.' };
+    const both = [ok, traces];
+    expect(await Promise.all([check(0), check(1), check(4_999)])).toEqual([both, both, both]);
     expect(pings).toHaveLength(1);
     outcome.error = new Error('the database has gone');
-    expect(await check(4_999)).toEqual([ok]);
+    expect(await check(4_999)).toEqual(both);
     expect(await check(5_000)).toMatchObject([
       { status: 'failed', message: 'The store of records does not answer.' },
+      { status: 'failed', message: 'The store of traces does not answer.' },
     ]);
     expect(pings).toHaveLength(2);
   });

@@ -1,42 +1,48 @@
 import type { ServerReadinessCheck } from '../../../contracts/generated/models.ts';
+import { type Failure, failureWithin, ping } from './attempt.ts';
 import type { ServerDependencies } from './dependencies.ts';
-import { failureWithin } from './store-ping.ts';
 
 /** Readers are anonymous: so long one answer of the database serves all of them. */
 const KEPT_MS = 5_000;
 
 type CheckParts = Pick<ServerDependencies, 'world' | 'development' | 'records'>;
 
-/** The check `storage.records`; no check where the service has no operations on records. */
+/** The checks `storage.records` and `storage.traces`, which are one store; none where the service has no operations on records. */
 export function recordsCheck(
   dependencies: CheckParts,
 ): (now: number) => Promise<readonly ServerReadinessCheck[]> {
   const { records } = dependencies;
-  let kept: { readonly at: number; readonly check: Promise<ServerReadinessCheck> } | null = null;
+  let kept: { readonly at: number; readonly checks: Promise<readonly ServerReadinessCheck[]> } | null = null;
   return async (now) => {
     if (records === undefined) return [];
     if (kept === null || Math.abs(now - kept.at) >= KEPT_MS) {
-      kept = { at: now, check: checkOf(dependencies, records) };
+      kept = { at: now, checks: checksOf(dependencies, records) };
     }
-    return [await kept.check];
+    return kept.checks;
   };
 }
 
-async function checkOf(
+async function checksOf(
   { world, development }: CheckParts,
   { off, provider, store }: NonNullable<ServerDependencies['records']>,
-): Promise<ServerReadinessCheck> {
-  const id = 'storage.records';
+): Promise<readonly ServerReadinessCheck[]> {
   if (off !== null) {
     const message = `Collections and records are off: ${off}.`;
-    return { id, status: 'ok', message, details: { enabled: false } };
+    return [{ id: 'storage.records', status: 'ok', message, details: { enabled: false } }];
   }
   const details = { enabled: true, store: provider };
-  const failure = await failureWithin(world.timers, store);
-  if (failure === undefined) return { id, status: 'ok', message: 'The store of records answers.', details };
-  const message = failure.full
-    ? 'The store of records has no room for new data. It answers reads.'
-    : 'The store of records does not answer.';
-  const shown = development ? { ...details, reason: failure.reason.slice(0, 1024) } : details;
-  return { id, status: 'failed', message, details: shown };
+  const failure = await failureWithin(world.timers, () => ping(store));
+  const shown =
+    development && failure !== undefined ? { ...details, reason: failure.reason.slice(0, 1024) } : details;
+  return (['records', 'traces'] as const).map((content) => ({
+    id: `storage.${content}`,
+    status: failure === undefined ? 'ok' : 'failed',
+    message: `The store of ${content} ${outcomeOf(failure)}`,
+    details: shown,
+  }));
+}
+
+function outcomeOf(failure: Failure | undefined): string {
+  if (failure === undefined) return 'answers.';
+  return failure.full ? 'has no room for new data. It answers reads.' : 'does not answer.';
 }

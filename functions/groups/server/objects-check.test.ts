@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { BlobError } from '../../blobs/port.ts';
+import type { PayloadPlace } from '../../collections/payload-place.ts';
+import { StoreError } from '../../store/port.ts';
+import { objectsCheck } from './objects-check.ts';
+
+const REFERENCE = 'readiness-0001';
+
+/** A place in memory that counts its calls, and whose calls fail as the test says. */
+function probing(fault: Partial<PayloadPlace> = {}, development = false) {
+  const kept = new Map<string, Uint8Array>();
+  const calls: string[] = [];
+  const sound: PayloadPlace = {
+    put: async (reference, bytes) => void kept.set(reference, bytes),
+    get: async (reference) => kept.get(reference) ?? null,
+    remove: async (reference) => void kept.delete(reference),
+  };
+  const place: PayloadPlace = {
+    put: (...given) => (calls.push('put'), (fault.put ?? sound.put)(...given)),
+    get: (...given) => (calls.push('get'), (fault.get ?? sound.get)(...given)),
+    remove: (...given) => (calls.push('remove'), (fault.remove ?? sound.remove)(...given)),
+  };
+  const late: (() => void)[] = [];
+  const check = objectsCheck({
+    world: { timers: { after: (_, callback) => (late.push(callback), () => {}) } },
+    development,
+    objects: { store: 'files', place: async () => place, reference: REFERENCE, everyMs: 30_000 },
+  });
+  return { check, calls, kept, late };
+}
+
+describe('the readiness of objects', () => {
+  test('one probe serves all readers of half a minute, and nothing stays', async () => {
+    const { check, calls, kept } = probing();
+    const ok = {
+      id: 'storage.objects',
+      status: 'ok',
+      message: 'The store of objects writes, reads and deletes.',
+      details: { enabled: true, store: 'files', probe: 'write_read_delete' },
+    };
+    expect(await Promise.all([check(0), check(1), check(29_999)])).toEqual([[ok], [ok], [ok]]);
+    expect(calls).toEqual(['put', 'get', 'remove']);
+    expect(kept.size).toBe(0);
+    expect(await check(30_000)).toEqual([ok]);
+    expect(calls).toHaveLength(6);
+  });
+
+  test.each<[string, Partial<PayloadPlace>, string]>([
+    [
+      'a write fails',
+      { put: async () => Promise.reject(new StoreError('unavailable', 'gone')) },
+      'does not write',
+    ],
+    ['there is no room', { put: async () => Promise.reject(new StoreError('full', 'full')) }, 'has no room'],
+    ['nothing is read', { get: async () => null }, 'does not write, read and delete'],
+    ['other bytes are read', { get: async () => Buffer.from('other') }, 'does not write, read and delete'],
+    [
+      'a deletion fails',
+      { remove: async () => Promise.reject(new BlobError('unavailable', 'no')) },
+      'delete',
+    ],
+  ])('is not ready where %s', async (_, fault, message) => {
+    const [found] = await probing(fault).check(0);
+    expect(found).toMatchObject({ status: 'failed', message: expect.stringContaining(message) });
+  });
+
+  test('only Development says why', async () => {
+    const fault = { put: async () => Promise.reject(new Error('no such bucket')) };
+    for (const development of [true, false]) {
+      const found = await probing(fault, development).check(0);
+      expect(JSON.stringify(found).includes('no such bucket')).toBe(development);
+    }
+  });
+
+  test('a place that hangs is not asked again beside the call that hangs', async () => {
+    const { check, calls, late } = probing({ put: () => new Promise(() => {}) });
+    const first = check(0);
+    late.forEach((callback) => void callback());
+    expect(await first).toMatchObject([{ status: 'failed' }]);
+    expect(await check(60_000)).toMatchObject([{ status: 'failed' }]);
+    expect(calls.filter((call) => call === 'put')).toHaveLength(1);
+  });
+});
