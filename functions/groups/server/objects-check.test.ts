@@ -15,10 +15,11 @@ function probing(fault: Partial<PayloadPlace> = {}, development = false) {
     get: async (reference) => kept.get(reference) ?? null,
     remove: async (reference) => void kept.delete(reference),
   };
+  const faulty = { ...sound, ...fault };
   const place: PayloadPlace = {
-    put: (...given) => (calls.push('put'), (fault.put ?? sound.put)(...given)),
-    get: (...given) => (calls.push('get'), (fault.get ?? sound.get)(...given)),
-    remove: (...given) => (calls.push('remove'), (fault.remove ?? sound.remove)(...given)),
+    put: (...given) => (calls.push('put'), faulty.put(...given)),
+    get: (...given) => (calls.push('get'), faulty.get(...given)),
+    remove: (...given) => (calls.push('remove'), faulty.remove(...given)),
   };
   const late: (() => void)[] = [];
   const check = objectsCheck({
@@ -75,7 +76,7 @@ describe('the readiness of objects', () => {
   test('a place that hangs is not asked again beside the call that hangs', async () => {
     const { check, calls, late } = probing({ put: () => new Promise(() => {}) });
     const first = check(0);
-    late.forEach((callback) => void callback());
+    for (const callback of late) callback();
     expect(await first).toMatchObject([{ status: 'failed' }]);
     expect(await check(60_000)).toMatchObject([{ status: 'failed' }]);
     expect(calls.filter((call) => call === 'put')).toHaveLength(1);
