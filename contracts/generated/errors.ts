@@ -175,7 +175,10 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   admission_rejected: { status: 422, title: 'Admission rejected', retryable: false },
   /** Too many requests in the current window; the header `Retry-After` says when the next one begins. */
   rate_limited: { status: 429, title: 'Rate limited', retryable: true },
-  /** The number of active runs has reached its limit. Nothing was stored, and the idempotency key is free. */
+  /**
+   * The number of active runs or jobs, or what they hold, has reached its limit. `used` of `limit` are taken,
+   * and `setting` is the key of the limit. Nothing was stored, and the idempotency key is free.
+   */
   queue_full: { status: 429, title: 'Queue full', retryable: true },
   /** The number of events that no wait of the run has taken has reached its limit. Nothing was stored. */
   inbox_full: { status: 429, title: 'Inbox full', retryable: true },

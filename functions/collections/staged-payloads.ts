@@ -2,6 +2,7 @@ import type { BlobStore } from '../blobs/port.ts';
 import { BlobError } from '../blobs/port.ts';
 import { sha256 } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import type { Full } from '../kernel/full.ts';
 import type { World } from '../kernel/world.ts';
 import { type RecordStore, StoreError, type StoreFailure } from '../store/port.ts';
 import { PayloadPieces } from './payload-pieces.ts';
@@ -24,6 +25,8 @@ export interface StagedPayloadsParts {
   readonly payloadBytesMax: number;
   /** Bytes that the unfinished jobs of one space may have staged. */
   readonly spaceBytesMax: number;
+  /** The setting from which that follows. */
+  readonly setting: string;
 }
 
 /**
@@ -43,8 +46,8 @@ export class StagedPayloads {
     return this.#parts.payloadBytesMax;
   }
 
-  /** Keeps the text and answers its reference; `null` where the space has staged too much already. */
-  async stage(space: string, text: string): Promise<string | null> {
+  /** Keeps the text and answers its reference; `Full` where the space has staged too much already. */
+  async stage(space: string, text: string): Promise<string | Full> {
     const bytes = Buffer.from(text);
     const { world, store } = this.#parts;
     const reference = Buffer.from(world.random.bytes(REFERENCE_BYTES)).toString('hex');
@@ -52,16 +55,23 @@ export class StagedPayloads {
     const counter = stagedBytesKey(space);
     const request = { gate: counter, keys: [{ key, expectAbsent: true }, { key: counter }] };
     const due = world.clock.now() + REST_MS;
-    const hasRoom = await (await store()).transact(UPKEEP_SCOPE, request, (found) => {
-      const staged = Number(found.get(counter)?.head['bytes'] ?? 0) + bytes.byteLength;
-      if (staged > this.#parts.spaceBytesMax) return { writes: [], result: false };
+    const full = await (await store()).transact(UPKEEP_SCOPE, request, (found) => {
+      const used = Number(found.get(counter)?.head['bytes'] ?? 0);
+      const staged = used + bytes.byteLength;
+      if (staged > this.#parts.spaceBytesMax) return { writes: [], result: this.#full(used) };
       const head = { kind: 'payload', space, reference, bytes: bytes.byteLength };
       const intent = { key, head, body: null, listing: upkeepListing(key), due };
-      return { writes: [{ put: intent }, { put: { key: counter, head: { bytes: staged } } }], result: true };
+      return { writes: [{ put: intent }, { put: { key: counter, head: { bytes: staged } } }], result: null };
     });
-    if (!hasRoom) return null;
+    if (full !== null) return full;
     await this.#place.put(reference, bytes).catch(asStoreError);
     return reference;
+  }
+
+  #full(used: number): Full {
+    const { spaceBytesMax: limit, setting } = this.#parts;
+    const detail = `Unfinished jobs of this space hold ${used} of ${limit} bytes of requests (${setting})`;
+    return { detail, limit, used, setting };
   }
 
   /** Throws `not_found` for a payload that upkeep has removed. */

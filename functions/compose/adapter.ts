@@ -16,6 +16,12 @@ export function optionsOf({ service, execution, canonicalStore, quotas }: Settin
     activeJobsMax: execution.maxActiveJobs,
     runShareMax: Math.ceil((execution.maxActiveRuns * execution.runSharePercent) / 100),
     jobShareMax: Math.ceil((execution.maxActiveJobs * execution.jobSharePercent) / 100),
+    ceilingSettings: {
+      runs: table.execution.maxActiveRuns.key,
+      runShare: table.execution.runSharePercent.key,
+      jobs: table.execution.maxActiveJobs.key,
+      jobShare: table.execution.jobSharePercent.key,
+    },
     counterShards: COUNTER_SHARDS[canonicalStore.provider] ?? 1,
     retainedRunsMax: execution.maxRetainedTerminalRuns,
     retainedAgeMsMin: execution.minRetainedHours * 3_600_000,

@@ -1,5 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { StagedPayloads } from '../collections/staged-payloads.ts';
+import { records as recordSettings } from '../config/settings/records.ts';
 import type { RagJobDependencies } from '../groups/rag/jobs/admit-rag-job.ts';
 import type { RagJobsParts } from '../groups/rag/jobs/job-parts.ts';
 import { ragJobs } from '../groups/rag/jobs/rag-jobs.ts';
@@ -24,6 +25,7 @@ export const ragJobsPartsOf = layer((parts): RagJobsParts => {
     blobs: processBlobsOf(parts),
     payloadBytesMax,
     spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
+    setting: recordSettings.importPayloadBytesMax.key,
   });
   const access = recordAccessOf(settings);
   const resultBytesMax = settings.execution.maxResultBytes;

@@ -25,6 +25,7 @@ export const recordJobsPartsOf = layer((parts): RecordJobsParts => {
       blobs: processBlobsOf(parts),
       payloadBytesMax,
       spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
+      setting: recordSettings.importPayloadBytesMax.key,
     }),
     access: recordAccessOf(settings),
     resultBytesMax: settings.execution.maxResultBytes,

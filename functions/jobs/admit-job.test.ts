@@ -169,7 +169,12 @@ describe('a staged payload', () => {
 
   test('without room is refused', async () => {
     const { jobs } = stage();
-    const full = { ...request, stage: () => Promise.resolve(null) };
-    await expect(admitJob(jobs, plugin, full)).rejects.toMatchObject({ code: 'queue_full' });
+    const why = { detail: '9 of 10 bytes', limit: 10, used: 9, setting: 'S' };
+    const full = { ...request, stage: () => Promise.resolve(why) };
+    await expect(admitJob(jobs, plugin, full)).rejects.toMatchObject({
+      code: 'queue_full',
+      message: '9 of 10 bytes',
+      extensions: { limit: 10, used: 9, setting: 'S' },
+    });
   });
 });

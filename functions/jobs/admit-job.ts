@@ -1,5 +1,6 @@
 import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
+import type { Full } from '../kernel/full.ts';
 import { queueFull, statusUri } from '../runs/admission.ts';
 import { afterWrite } from '../runs/announcements.ts';
 import type { StartRequest } from '../runs/rules/start.ts';
@@ -33,9 +34,9 @@ export interface JobRequest {
   readonly payloadHash?: string;
   /**
    * Keeps a payload that is too large for a run in another place, after the checks and before the admission, and returns what
-   * the run has instead. A repeated request is not staged. `null`: there is no room, and the answer is `queue_full`.
+   * the run has instead. A repeated request is not staged. `Full`: there is no room, and the answer is `queue_full`.
    */
-  readonly stage?: () => Promise<StagedPayload | null>;
+  readonly stage?: () => Promise<StagedPayload | Full>;
   /** How many items the request asks for. */
   readonly requested?: number | null;
   readonly idempotencyKey: string | null;
@@ -114,7 +115,7 @@ async function admit(
   const earlier = await findStarted(runtime, start);
   if (earlier !== null) return { run: earlier, replayed: true };
   const staged = await stage();
-  if (staged === null) throw queueFull(start, runtime.ids.next(), now);
+  if ('limit' in staged) throw queueFull(start, runtime.ids.next(), now, staged);
   const { payload, tags, discard } = staged;
   const payloadBytes = Buffer.byteLength(canonicalJson(payload));
   const request = { ...start, payload, payloadBytes, tags: { ...start.tags, ...tags } };

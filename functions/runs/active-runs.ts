@@ -1,13 +1,15 @@
+import type { Full } from '../kernel/full.ts';
 import type { Found, RecordData, RecordKey, Write } from '../store/port.ts';
 import { activeCounterKey, jobCounterKey, jobShareKey, runShareKey, shardOf } from './records.ts';
 import type { Run } from './run.ts';
 import { jobOwner, type OwnedRun, type Owner } from './run-job.ts';
-import type { RuntimeOptions } from './runtime.ts';
+import type { CeilingName, RuntimeOptions } from './runtime.ts';
 
 /** Counter records bound the number of active runs. Several shards share a ceiling, so that starts do not contend. */
 
 export interface ActiveCounter {
   readonly key: RecordKey;
+  readonly ceiling: CeilingName;
   /** How many runs it admits. The quotas of all shards add up to their ceiling. */
   readonly max: number;
   /** Counts the runs or jobs of one owner. Such a record exists only while it counts something. */
@@ -31,22 +33,28 @@ export function countersOf(
   const shard = shardOf(id, options.counterShards);
   const max = quotaOf(ceiling, shard, options.counterShards);
   if (job === undefined) {
-    const whole = { key: activeCounterKey(shard), max };
+    const whole = { key: activeCounterKey(shard), max, ceiling: 'runs' } as const;
     if (scope === null) return [whole];
     return [whole, shareOf(options, scope, shard)];
   }
-  const share = { key: jobShareKey(jobOwner(job)), max: options.jobShareMax, isShare: true } as const;
-  return [{ key: jobCounterKey(shard), max }, share];
+  const share = {
+    key: jobShareKey(jobOwner(job)),
+    max: options.jobShareMax,
+    ceiling: 'jobShare',
+    isShare: true,
+  } as const;
+  return [{ key: jobCounterKey(shard), max, ceiling: 'jobs' }, share];
 }
 
 /** A smaller share has one counter: its shards would have room for so few runs that they refuse a run too early. */
 const SHARDED_MIN = 256;
 
 function shareOf({ runShareMax, counterShards }: RuntimeOptions, scope: Owner, shard: number): ActiveCounter {
+  const ceiling = 'runShare';
   if (counterShards === 1 || runShareMax < SHARDED_MIN)
-    return { key: runShareKey(scope, 0), max: runShareMax, isShare: true, shard: 0 };
+    return { key: runShareKey(scope, 0), max: runShareMax, ceiling, isShare: true, shard: 0 };
   const max = quotaOf(runShareMax, shard, counterShards);
-  return { key: runShareKey(scope, shard), max, isShare: true, shard, isSharded: true };
+  return { key: runShareKey(scope, shard), max, ceiling, isShare: true, shard, isSharded: true };
 }
 
 /** The counters that counted this run when it began. */
@@ -78,6 +86,29 @@ export function countedBy(
 /** A full counter that no other shard helps. */
 export function isFinal({ isShare, isSharded }: ActiveCounter): boolean {
   return isShare === true && isSharded !== true;
+}
+
+const BOUNDED: Readonly<Record<CeilingName, string>> = {
+  runs: 'runs of the deployment are queued, running or waiting',
+  runShare: 'runs of this product and tenant are queued, running or waiting',
+  jobs: 'jobs of the deployment are queued, running or waiting',
+  jobShare: 'jobs of this space are queued, running or waiting',
+};
+
+/** Why a run found no room: its bound, and how many the bound counts. Of a bound with several counters each of them is full. */
+export function fullOf(options: RuntimeOptions, found: Found, counter: ActiveCounter): Full {
+  const { ceiling, key, isSharded } = counter;
+  const limits: Readonly<Record<CeilingName, number | null>> = {
+    runs: options.activeRunsMax,
+    runShare: options.runShareMax,
+    jobs: options.activeJobsMax,
+    jobShare: options.jobShareMax,
+  };
+  const limit = limits[ceiling] ?? counter.max;
+  const isWhole = counter.isShare === true && isSharded !== true;
+  const used = isWhole || options.counterShards === 1 ? activeCount(found, key) : limit;
+  const setting = options.ceilingSettings[ceiling];
+  return { detail: `${used} of ${limit} ${BOUNDED[ceiling]} (${setting})`, limit, used, setting };
 }
 
 export function ceilingOf({ activeRunsMax, activeJobsMax }: RuntimeOptions, isJob: boolean): number | null {

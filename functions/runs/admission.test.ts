@@ -45,13 +45,18 @@ test('is of the run as it is: one that its handler rejected has a rejected recei
   expect(admissionOf(run, false)).toMatchObject({ status: 'rejected', failureClass: 'x', error: 'e' });
 });
 
+const FULL = { detail: '25 of 25 runs', limit: 25, used: 25, setting: 'ExecutionRuntime:RunSharePercent' };
+
 describe('a start that found no room', () => {
-  const full = (idempotencyKey: string | null) => queueFull(startRequest({ idempotencyKey }), ID, NOW);
+  const full = (idempotencyKey: string | null) => queueFull(startRequest({ idempotencyKey }), ID, NOW, FULL);
 
   test('is refused with the receipt that the run would have had', () => {
     const { code, extensions } = full(null);
     expect(code).toBe('queue_full');
     expect(extensions).toMatchObject({
+      limit: 25,
+      used: 25,
+      setting: 'ExecutionRuntime:RunSharePercent',
       retryAfterSeconds: 1,
       admission: {
         admissionId: admissionId('startExecutionRun', ID),
@@ -62,7 +67,7 @@ describe('a start that found no room', () => {
         idempotencyKeyHash: null,
         replayed: false,
         failureClass: 'queue_full',
-        error: 'As many runs are active as may be, in all or of this product and tenant',
+        error: FULL.detail,
       },
     });
   });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { ServiceError } from '../kernel/errors.ts';
+import type { Full } from '../kernel/full.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import type { StartRequest } from './rules/start.ts';
 import type { Run } from './run.ts';
@@ -41,13 +42,14 @@ export function statusUri(runId: string, job?: RunJob): string {
   return `${job?.statusPath ?? '/execution/runs'}/${runId}`;
 }
 
-const RUNS_FULL = 'As many runs are active as may be, in all or of this product and tenant';
-const JOBS_FULL = 'As many jobs are active as may be, in all or of this space';
-
 /** Nothing was stored and the idempotency key is free, so the caller may send the same request again. */
-export function queueFull(request: StartRequest, runId: string, now: number): ServiceError {
+export function queueFull(
+  request: StartRequest,
+  runId: string,
+  now: number,
+  { detail, limit, used, setting }: Full,
+): ServiceError {
   const key = request.idempotencyKey;
-  const full = request.job === undefined ? RUNS_FULL : JOBS_FULL;
   const admission = {
     version: VERSION,
     admissionId: admissionId(request.operationId, runId),
@@ -61,9 +63,9 @@ export function queueFull(request: StartRequest, runId: string, now: number): Se
     statusUri: statusUri(runId, request.job),
     resultUri: null,
     failureClass: 'queue_full',
-    error: full,
+    error: detail,
   };
-  return new ServiceError('queue_full', full, { admission, retryAfterSeconds: 1 });
+  return new ServiceError('queue_full', detail, { admission, limit, used, setting, retryAfterSeconds: 1 });
 }
 
 /**

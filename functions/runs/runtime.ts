@@ -18,6 +18,9 @@ export interface IdSource {
   next(): string;
 }
 
+/** The bounds of active runs and jobs: of the deployment, and of one product and tenant or one space. */
+export type CeilingName = 'runs' | 'runShare' | 'jobs' | 'jobShare';
+
 /** Limits of the run engine. A value at its limit is accepted. */
 export interface RuntimeOptions {
   readonly adapterId: string;
@@ -30,6 +33,8 @@ export interface RuntimeOptions {
   readonly jobShareMax: number;
   /** Active runs that one product and tenant may have. */
   readonly runShareMax: number;
+  /** The settings that say so, for those who are refused. */
+  readonly ceilingSettings: Readonly<Record<CeilingName, string>>;
   /** Number of counter records that share the ceiling, so that starts do not contend for one. */
   readonly counterShards: number;
   /** Terminal runs that prune keeps of each product and tenant. */

@@ -1,4 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
+import type { Full } from '../kernel/full.ts';
 import { decisionTime } from '../kernel/world.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
 import {
@@ -6,6 +7,7 @@ import {
   ceilingOf,
   countedBy,
   countersOf,
+  fullOf,
   incremented,
   isFinal,
   isFull,
@@ -55,7 +57,8 @@ export async function startRun(
   const ceiling = ceilingOf(runtime.options, request.job !== undefined);
   const first = runtime.ids.next();
   const firstShard = shardOf(first, counterShards);
-  for (let step = 0; step < counterShards; step += 1) {
+  let full: Full | null = null;
+  for (let step = 0; full === null || step < counterShards; step += 1) {
     const shard = (firstShard + step) % counterShards;
     const id = idIn(runtime, first, shard);
     // The time of the write, not of the request: run times must follow the order of their ids, by which lists are
@@ -80,10 +83,11 @@ export async function startRun(
       if (outcome.mustBound === true) await boundRefused(runtime, outcome.run, now);
       return { run: outcome.run, replayed: false };
     }
+    ({ full } = outcome);
     // Another shard may have room, but the share of an owner has no shards.
     if (ceiling === null || outcome.isFinal) break;
   }
-  throw queueFull(request, first, clock.now());
+  throw queueFull(request, first, clock.now(), full);
 }
 
 /**
@@ -140,7 +144,7 @@ interface Admission {
 type Outcome =
   | { readonly kind: 'admitted'; readonly run: Run; readonly mustBound?: boolean }
   | { readonly kind: 'replay'; readonly admission: Admission }
-  | { readonly kind: 'full'; readonly isFinal: boolean };
+  | { readonly kind: 'full'; readonly isFinal: boolean; readonly full: Full };
 
 interface Attempt {
   readonly request: StartRequest;
@@ -208,7 +212,10 @@ async function write(
       return { writes: [], result: { kind: 'replay', admission: taken.head as unknown as Admission } };
     }
     const full = fullCounter(found, counters);
-    if (full !== undefined) return { writes: [], result: { kind: 'full', isFinal: isFinal(full) } };
+    if (full !== undefined) {
+      const why = fullOf(runtime.options, found, full);
+      return { writes: [], result: { kind: 'full', isFinal: isFinal(full), full: why } };
+    }
     const created = createRun(request, handler, { id, payload: payload.value, keyHash }, now);
     const counted: Change = { ...created, run: { ...created.run, ...countedBy(counters) } };
     const leased =

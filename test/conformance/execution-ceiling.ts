@@ -37,6 +37,11 @@ export function describeCeiling({ store, rivals }: ExecutionConformance): void {
       expect(full.map(({ code }: ServiceError) => code)).toEqual(
         Array.from({ length: keys.length - 10 }, () => 'queue_full'),
       );
+      const setting = 'ExecutionRuntime:MaxActiveRuns';
+      expect(full[0]).toMatchObject({
+        message: `10 of 10 runs of the deployment are queued, running or waiting (${setting})`,
+        extensions: { limit: 10, used: 10, setting },
+      });
       const runs = await client.list({ limit: 200 });
       expect(runs).toHaveLength(10);
       await expectNothingOf(client, full[0] as ServiceError);

@@ -67,7 +67,14 @@ export class RetrievalJobsStage extends Stage {
     const { world } = this;
     const store = () => Promise.resolve(over ?? this.store);
     const spaceBytesMax = 8 * payloadBytesMax;
-    const payloads = new StagedPayloads({ store, world, blobs: null, payloadBytesMax, spaceBytesMax });
+    const payloads = new StagedPayloads({
+      store,
+      world,
+      blobs: null,
+      payloadBytesMax,
+      spaceBytesMax,
+      setting: 'S',
+    });
     const now = () => createRecordAccess({ grants: this.grants });
     const access: RetrievalJobDependencies['access'] = {
       spaceOf: (...call) => now().spaceOf(...call),

@@ -9,6 +9,12 @@ export const RUN_OPTIONS: RuntimeOptions = {
   activeJobsMax: 100_000,
   jobShareMax: 25_000,
   runShareMax: 25_000,
+  ceilingSettings: {
+    runs: 'ExecutionRuntime:MaxActiveRuns',
+    runShare: 'ExecutionRuntime:RunSharePercent',
+    jobs: 'ExecutionRuntime:MaxActiveJobs',
+    jobShare: 'ExecutionRuntime:JobSharePercent',
+  },
   retainedAgeMsMin: 0,
   counterShards: 1,
   retainedRunsMax: 500,

@@ -186,7 +186,8 @@ export function raiseInRun(run: Run | undefined, event: InboxEvent, pendingMax: 
     return { run: change.run, events: [raised, ...change.events] };
   }
   if (run.inbox.length >= pendingMax) {
-    throw new ServiceError('inbox_full', `The run holds ${pendingMax} events that nothing has consumed yet`);
+    const detail = `The run holds ${run.inbox.length} of ${pendingMax} events that nothing has consumed yet`;
+    throw new ServiceError('inbox_full', detail, { limit: pendingMax, used: run.inbox.length });
   }
   return { run: { ...run, inbox: [...run.inbox, event] }, events: [raised] };
 }

@@ -4,6 +4,7 @@ import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { cancelJob, type JobPlace } from '../../../jobs/read-jobs.ts';
 import { canonicalJson, type Json, type JsonObject, sha256 } from '../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
+import type { Full } from '../../../kernel/full.ts';
 import { isCancelled } from '../../../runs/cancellation.ts';
 import { isRunFailure } from '../../../runs/plugin.ts';
 import type { Run } from '../../../runs/run.ts';
@@ -66,15 +67,15 @@ export async function cancelStagedJob(
   return run;
 }
 
-/** Stages the text of a request beside what is known of it; `null` where the space has staged too much already. */
+/** Stages the text of a request beside what is known of it; `Full` where the space has staged too much already. */
 export async function stageText(
   payloads: StagedPayloads,
   space: string,
   known: JsonObject,
   text: string,
-): Promise<StagedPayload | null> {
+): Promise<StagedPayload | Full> {
   const reference = await payloads.stage(space, text);
-  if (reference === null) return null;
+  if (typeof reference !== 'string') return reference;
   return {
     payload: { ...known, staged: reference, textHash: sha256(text) },
     tags: { [PAYLOAD_TAG]: reference },
