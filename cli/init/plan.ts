@@ -34,6 +34,9 @@ export function settingsOf(answers: InitAnswers): Members {
         ? {}
         : { ExternalHandlers: answers.handlers.map((HandlerId) => ({ HandlerId, MaxAttempts: 3 })) }),
       ProductPolicies: [productPolicy(answers)],
+      // A quarter of them is the share of one tenant: waiting runs are active ones.
+      MaxActiveRuns: 400_000,
+      RunSharePercent: 25,
       MaxRetainedTerminalRuns: 1_000,
       MinRetainedHours: 168,
     },

@@ -131,6 +131,19 @@ const retention: AdviceRule = (settings) => {
   return advice;
 };
 
+/** A run that waits for a person or a timer stays active, so a small share is soon used up. */
+const SHARE_MIN = 1_000;
+
+const ceilings: AdviceRule = (settings) => {
+  const { enabled, maxActiveRuns, runSharePercent } = settings.execution;
+  const share = Math.ceil((maxActiveRuns * runSharePercent) / 100);
+  if (isDevelopment(settings) || !enabled || share >= SHARE_MIN) return [];
+  const { key } = table.execution.maxActiveRuns;
+  const message = `lets one product and tenant have ${share} active runs, waiting ones included: the next start is refused with queue_full`;
+  const remedy = `Raise it to the runs that may wait at a time in all, such as 400000; ${table.execution.runSharePercent.key} is the share of one tenant.`;
+  return [{ key, message, remedy }];
+};
+
 /** The owner of a key file signs every identity; tokens of Google are signed by Google's keys only. */
 const keyFileIssuer: AdviceRule = ({ oidc }) => {
   const google = googleIssuers.some((known) => oidc.issuers.includes(known));
@@ -152,6 +165,7 @@ const rules: readonly AdviceRule[] = [
   corsOrigins,
   rateLimits,
   retention,
+  ceilings,
   keyFileIssuer,
 ];
 

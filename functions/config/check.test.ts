@@ -15,7 +15,11 @@ const access = {
     ],
   },
 };
-const runtime = { ProductPolicies: [{ ProductId: 'p' }], ExternalHandlers: [{ HandlerId: 'refund.pay' }] };
+const runtime = {
+  ProductPolicies: [{ ProductId: 'p' }],
+  ExternalHandlers: [{ HandlerId: 'refund.pay' }],
+  MaxActiveRuns: 4_000,
+};
 const whole = {
   Environment: 'Production',
   Server: { TrustedProxyHops: 1, ...access },
@@ -144,6 +148,12 @@ describe('a doubtful setting is a warning with its setting and a remedy', () => 
       execution({ MaxRetainedTerminalRuns: 0 }),
       'ExecutionRuntime:MaxRetainedTerminalRuns',
       /deletes every ended run/,
+    ],
+    [
+      'little room for runs that wait',
+      execution({ MaxActiveRuns: 100 }),
+      'ExecutionRuntime:MaxActiveRuns',
+      /one product and tenant have 25 active runs/,
     ],
     [
       'no retained hours',
