@@ -7,6 +7,7 @@ import type { ConfigurationInput } from '../functions/config/load.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Host } from '../functions/config/setting.ts';
 import { exitCodes, jsonText, type OutputForm, outputOption, say, ToolError, warn } from './output.ts';
+import { withSettingsFile } from './settings-argument.ts';
 
 interface CheckOptions {
   readonly for: Host;
@@ -56,11 +57,8 @@ function openSecrets({ secrets }: CheckedConfiguration, envFile: string | undefi
   );
 }
 
-/** A word that is no option names the settings file, since `svc config check FILE` is what people type. */
 function inputFor({ for: host, envFile }: CheckOptions, args: readonly string[]): ConfigurationInput {
-  const [first, ...others] = args;
-  const argv = first !== undefined && !first.startsWith('-') ? [`--settings=${first}`, ...others] : args;
-  const input = inputOf(host, argv);
+  const input = inputOf(host, withSettingsFile(args));
   if (envFile === undefined) return input;
   const text = input.readFile(envFile);
   if (text === undefined) throw new ToolError(`${envFile}: there is no such file`, exitCodes.notFound);

@@ -5,7 +5,7 @@ import { type ConfigurationInput, readSettings } from '../functions/config/load.
 import { inputOf } from '../functions/config/machine.ts';
 import { unservedRuns } from '../functions/config/rules.ts';
 import type { Host } from '../functions/config/setting.ts';
-import type { Settings } from '../functions/config/table.ts';
+import { lines, type Settings } from '../functions/config/table.ts';
 import description from '../package.json' with { type: 'json' };
 import { type Check, failed, ok, warning } from './doctor/check.ts';
 import { type CloudOptions, cloudOptions } from './doctor/cloud/options.ts';
@@ -17,6 +17,7 @@ import { exitCodes, type OutputForm, outputOption, say, ToolError, textTable } f
 import { serverAddress } from './remote/address.ts';
 import { printable } from './remote/printable.ts';
 import { Remote, serverOf, serverOptions, timeoutOption } from './remote.ts';
+import { withSettingsFile } from './settings-argument.ts';
 
 interface DoctorOptions extends CloudOptions {
   readonly server: string | undefined;
@@ -31,7 +32,7 @@ export function doctorCommand(): Command {
   const [address, alias] = serverOptions('a running service to look at, too');
   const command = new Command('doctor')
     .description('finds problems that keep the service from working here, and names the remedies')
-    .argument('[settings...]', 'settings as the service takes them: --Key=value, --settings FILE')
+    .argument('[settings...]', 'FILE, or settings as the service takes them: --Key=value, --settings FILE')
     .addOption(address)
     .addOption(alias)
     .addOption(timeoutOption(10))
@@ -69,7 +70,7 @@ async function allChecks(options: DoctorOptions, args: readonly string[]): Promi
 function localParts(options: DoctorOptions, args: readonly string[]): Promise<Check[]>[] {
   const misplaced = (['deployment', 'project'] as const).find((name) => options[name] !== undefined);
   if (misplaced !== undefined) throw new ToolError(`--${misplaced} goes with --cloud`, exitCodes.usage);
-  const input = inputOf(options.for, args);
+  const input = inputOf(options.for, withSettingsFile(args));
   return [localChecks(input, options), emulatorCheck(input.env).then((check) => [check])];
 }
 
@@ -86,7 +87,15 @@ async function cloudPart(options: DoctorOptions, args: readonly string[]): Promi
 
 /** The checks that depend on the settings. Faulty settings skip them, so that no wrong database is checked. */
 async function localChecks(input: ConfigurationInput, { deep, verbose }: DoctorOptions): Promise<Check[]> {
-  const { settings, faults } = readSettings(input);
+  const files: string[] = [];
+  const { settings, faults, sourcesOf } = readSettings({
+    ...input,
+    readFile(path) {
+      const text = input.readFile(path);
+      if (text !== undefined) files.push(path);
+      return text;
+    },
+  });
   if (faults.length > 0) {
     const remedy =
       'Mend them; svc config show lists the settings in force. Checks that depend on them were skipped.';
@@ -99,12 +108,20 @@ async function localChecks(input: ConfigurationInput, { deep, verbose }: DoctorO
   };
   const found = [storageChecks(settings, deep === true ? bodies : undefined)];
   if (input.host === 'embedded') found.push(portCheck(host, port).then((check) => [check]));
-  const sound = ok('settings', [soundText(settings), ...attemptsText(settings)].join('\n'));
+  const isGiven = files.length > 0 || lines.some(({ key }) => sourcesOf(key).length > 0);
+  const sound = soundCheck(settings, isGiven);
   return [sound, ...runsChecks(settings), ...(await Promise.all(found)).flat()];
 }
 
-function soundText({ service }: Settings): string {
-  return `The settings have no fault (${service.environment}).`;
+/** Where nothing is given, the checks hold for the defaults, which may not be the settings of the service. */
+function soundCheck(settings: Settings, isGiven: boolean): Check {
+  const { environment } = settings.service;
+  const text = (first: string) => [first, ...attemptsText(settings)].join('\n');
+  if (isGiven) return ok('settings', text(`The settings have no fault (${environment}).`));
+  const message = `No settings are given in ${process.cwd()}: the defaults of ${environment} were checked.`;
+  const remedy =
+    'Name the file: svc doctor FILE. svc init writes one. Without any, the service runs with the same defaults.';
+  return warning('settings', text(message), remedy);
 }
 
 /** How often a failing run is tried: a newcomer expects a retry, and the default is none. */

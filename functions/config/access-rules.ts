@@ -34,7 +34,7 @@ const policiesOutsideDevelopment: Rule = ({ service, canonicalStore, canonicalAc
   if (!canonicalStore.enabled || service.environment === 'Development') return [];
   if (canonicalAccess.identityPolicies.length > 0) return [];
   const { key } = table.canonicalAccess.identityPolicies;
-  const why = `is empty: in the environment ${service.environment} the canonical store does not start without a policy`;
+  const why = `is empty: in the environment ${service.environment} the canonical store does not start without a policy (svc init writes one)`;
   return [
     { key, message: `${why}; set ${table.canonicalStore.enabled.key} to false to run without the store` },
   ];

@@ -49,9 +49,10 @@ async function expectDegraded(program: Program, ...parts: readonly string[]): Pr
   for (const part of parts) expect(line).toContain(part);
   expect(running.stdout).not.toContain(secret);
   const readiness = await (await fetch(`${url}/readiness`)).json();
-  // The canonical store and the store of records are in one database.
+  // The canonical store, records, traces and, where no folder is named for them, the bytes of objects are in one database.
   const blocker: unknown = expect.stringContaining('does not answer');
-  expect(readiness).toMatchObject({ ready: false, blockers: [blocker, blocker] });
+  const objects = 'The store of objects does not write, read and delete.';
+  expect(readiness).toMatchObject({ ready: false, blockers: [blocker, blocker, blocker, objects] });
   running.signal('SIGTERM');
   expect(await running.exit).toMatchObject({ code: 0 });
 }

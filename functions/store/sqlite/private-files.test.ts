@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,14 @@ beforeEach(async () => {
   above = await mkdtemp(join(tmpdir(), 'private-'));
 });
 afterEach(() => rm(above, { recursive: true }));
+
+test('a folder that cannot be made is named with the reason', async () => {
+  const path = join(above, 'file', 'sub', 'database.sqlite');
+  writeFileSync(join(above, 'file'), '');
+  await expect(openSqliteStore({ path, ...machine })).rejects.toMatchObject({
+    message: 'the folder of the database could not be made: a part of the path is not a folder',
+  });
+});
 
 function modesIn(folder: string): Record<string, string> {
   const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);

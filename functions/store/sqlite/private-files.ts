@@ -23,6 +23,21 @@ export async function makePrivateFolder(path: string): Promise<void> {
   }
 }
 
+const FOLDER_FAULTS: Readonly<Record<string, string>> = {
+  EACCES: 'the process may not write there',
+  EPERM: 'the process may not write there',
+  EROFS: 'the file system is read-only',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENOENT: 'no folder can be made there',
+  ENOSPC: 'the disk is full',
+};
+
+/** Why `makePrivateFolder` failed, for an operator. */
+export function folderFault(error: unknown): string {
+  const { code = 'unknown' } = error as NodeJS.ErrnoException;
+  return FOLDER_FAULTS[code] ?? code;
+}
+
 /**
  * Makes an empty file where there is none, since SQLite would let all users read its own; SQLite gives the files beside a
  * database the mode of that database. An existing file is never opened: closing it would release SQLite's locks on it.

@@ -31,7 +31,7 @@ import { Connection } from './connection.ts';
 import { readDue } from './due.ts';
 import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
 import { MomentPassed, readLocked, UnlockedMoment } from './moment.ts';
-import { makePrivateFile, makePrivateFolder, restrictDatabase } from './private-files.ts';
+import { folderFault, makePrivateFile, makePrivateFolder, restrictDatabase } from './private-files.ts';
 import { readPage } from './query.ts';
 import { Room } from './room.ts';
 import { scanRecords } from './scan.ts';
@@ -79,7 +79,8 @@ const logBytesPerPage = 4 * 4096;
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RecordStore> {
   await makePrivateFolder(dirname(options.path)).catch((cause: unknown) => {
-    throw new StoreError('unavailable', 'the folder of the database could not be made', { cause });
+    const message = `the folder of the database could not be made: ${folderFault(cause)}`;
+    throw new StoreError('unavailable', message, { cause });
   });
   const { timers } = options;
   // Two processes that open a new file at once meet in the change to the write-ahead log, where SQLite does not wait.
