@@ -5,7 +5,6 @@ import { loadValidators } from '../contracts/generated/validators/load.ts';
 import type { Validator } from '../contracts/validator.ts';
 import { machine } from '../functions/compose/machine.ts';
 import { recordMigrations } from '../functions/groups/canonical/migration/migration-operations.ts';
-import { schemaRefusal } from '../functions/http/problem.ts';
 import type { Json, JsonObject } from '../functions/kernel/canonical-json.ts';
 import { parseStrictJson } from '../functions/kernel/strict-json.ts';
 import { parseUtc } from '../functions/kernel/timestamp.ts';
@@ -49,7 +48,10 @@ async function readBatch(file: string): Promise<CanonicalMigrationInputList> {
   const batch = withoutMoments(parseStrictJson(bytes));
   const { requestValidators } = await loadValidators.canonical();
   const validator = requestValidators['applyCanonicalMigrations'] as Validator<CanonicalMigrationInputList>;
-  if (!validator(batch)) throw schemaRefusal(validator.errors);
+  if (!validator(batch)) {
+    const { refusalBySchema } = await import('../functions/http/schema-refusal.ts');
+    throw await refusalBySchema('CanonicalMigrationInputList', validator.errors, batch);
+  }
   return batch;
 }
 

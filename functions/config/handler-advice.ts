@@ -1,5 +1,5 @@
+import { nearName } from '../kernel/near-names.ts';
 import type { Advice } from './rule.ts';
-import { distance } from './sources.ts';
 import { type Settings, table } from './table.ts';
 
 /** Grants, products and handlers that do not fit together: each is valid alone, and a call is refused all the same. */
@@ -35,7 +35,7 @@ function unknownHandlers({ executionAccess, execution }: Settings): Advice[] {
 }
 
 function meant(id: string, known: readonly string[]): string {
-  const near = known.find((each) => distance(each, id) <= Math.max(2, Math.floor(id.length / 4)));
+  const near = nearName(id, known);
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 

@@ -1,17 +1,10 @@
+import { distance } from '../kernel/near-names.ts';
 import type { Fault } from './fault.ts';
 import type { Reading } from './kinds.ts';
 import { type Entry, Node } from './node.ts';
 import { crossFaults } from './rules.ts';
 import { fallbackOf, type Given, type Host, type Setting } from './setting.ts';
-import {
-  distance,
-  fromArguments,
-  fromFile,
-  fromShortVariables,
-  fromVariables,
-  type Said,
-  shallow,
-} from './sources.ts';
+import { fromArguments, fromFile, fromShortVariables, fromVariables, type Said, shallow } from './sources.ts';
 import { lines, type Settings, table } from './table.ts';
 
 export interface ConfigurationInput {

@@ -1,3 +1,4 @@
+import { distance } from '../kernel/near-names.ts';
 import { repeatedMember } from '../kernel/repeated-member.ts';
 import type { Fault } from './fault.ts';
 import { type Entry, emptyList } from './node.ts';
@@ -190,20 +191,4 @@ export function fromArguments(argv: readonly string[]): Said {
       entries.push({ key: keys.get(name.toLowerCase()) ?? ownKey(name), value, source });
   }
   return { entries, faults };
-}
-
-/** Levenshtein distance, ignoring case. */
-export function distance(left: string, right: string): number {
-  const a = left.toLowerCase();
-  const b = right.toLowerCase();
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

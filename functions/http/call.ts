@@ -3,7 +3,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { Answer } from './answer.ts';
 import type { Judge } from './body.ts';
 import type { CallContext } from './handler.ts';
-import { checkInput, type SentInput } from './operation-input.ts';
+import { checkInput, RefusedByModel, type SentInput } from './operation-input.ts';
 import type { CallOptions } from './options.ts';
 import { checkHeaders, checkPathParameters } from './parameters.ts';
 import type { Validators } from './validators.ts';
@@ -37,8 +37,26 @@ export function createPerformCall(options: CallOptions, validators: Validators):
     const sent = await read(
       judgeBody && ((beginning) => judgeBody(beginning, { caller, now: world.clock.now() })),
     );
-    const input = checkInput({ entry, route, params }, sent, await validators.request(entry), context.header);
+    const input = await checkedInput(
+      { entry, route, params },
+      sent,
+      await validators.request(entry),
+      context.header,
+    );
     // The time after the body has arrived: a slow sender must not act in the past, on a lease that has expired since.
     return handler(input as never, { ...context, caller, now: world.clock.now() });
   };
+}
+
+type CheckedArguments = Parameters<typeof checkInput>;
+
+/** A refused body is looked at once more, for all faults in it. The code for that is loaded then. */
+async function checkedInput(...given: CheckedArguments): Promise<ReturnType<typeof checkInput>> {
+  try {
+    return checkInput(...given);
+  } catch (error) {
+    if (!(error instanceof RefusedByModel)) throw error;
+    const { refusalBySchema } = await import('./schema-refusal.ts');
+    throw await refusalBySchema(given[0].entry.requestSchema, error.faults, error.body);
+  }
 }

@@ -5,7 +5,6 @@ import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import type { ByteBody } from './byte-body.ts';
 import type { ParameterValue } from './parameters.ts';
-import { schemaRefusal } from './problem.ts';
 
 /** The query and the body as a caller sent them. */
 export interface SentInput {
@@ -63,6 +62,18 @@ interface Target {
 
 type HeaderOf = ((name: string) => string | undefined) | undefined;
 
+/** The body does not match its model. `faults` are those of its validator. */
+export class RefusedByModel extends Error {
+  readonly faults: Validator['errors'];
+  readonly body: Json;
+
+  constructor(faults: Validator['errors'], body: Json) {
+    super('the body does not match its model');
+    this.faults = faults;
+    this.body = body;
+  }
+}
+
 /** Checks the body against its model and the route, and fills in what the route says. */
 export function checkInput(
   target: Target,
@@ -117,7 +128,7 @@ function emptyBody(validator: Validator | undefined): JsonObject {
 
 function checkBody(target: Target, sent: Json, validator: Validator | undefined, header: HeaderOf): Json {
   const body = withIdempotencyKey(sent, target, header);
-  if (validator && !validator(body)) throw schemaRefusal(validator.errors);
+  if (validator && !validator(body)) throw new RefusedByModel(validator.errors, body);
   return withRouteMembers(body, target);
 }
 

@@ -6,7 +6,7 @@ import { StoreError } from '../store/port.ts';
 import { correlationIdOf } from './correlation.ts';
 import { createCors } from './cors.ts';
 import { readHeaders } from './headers.ts';
-import { problemOf, schemaRefusal } from './problem.ts';
+import { problemOf } from './problem.ts';
 
 const documentOf = (error: unknown): Record<string, unknown> =>
   JSON.parse(problemOf(error, 'c-1').response.body as string) as Record<string, unknown>;
@@ -73,22 +73,6 @@ describe('problem documents', () => {
     expect(headersOf(new ServiceError('method_not_allowed', 'x', { allow: ['GET', 'POST'] }))['Allow']).toBe(
       'GET, POST',
     );
-  });
-
-  test('a fault of the schema names the place and the rule, never the value', () => {
-    const fault = (keyword: string, params: Record<string, unknown>) => [
-      { instancePath: '/a', schemaPath: '#/x', keyword, params, message: 'must be so' },
-    ];
-    expect(
-      schemaRefusal(fault('additionalProperties', { additionalProperty: 'x/y~z' })).extensions.errors,
-    ).toEqual([
-      { pointer: '/a/x~1y~0z', keyword: 'additionalProperties', detail: 'the member is not known here' },
-    ]);
-    expect(schemaRefusal(fault('required', { missingProperty: 'b' })).extensions.errors?.[0]?.pointer).toBe(
-      '/a/b',
-    );
-    expect(schemaRefusal(fault('maxLength', { limit: 3 }))).toMatchObject({ code: 'limit_exceeded' });
-    expect(schemaRefusal(fault('pattern', {}))).toMatchObject({ code: 'validation_failed' });
   });
 });
 

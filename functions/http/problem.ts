@@ -1,6 +1,5 @@
 import { type ProblemCode, problems } from '../../contracts/generated/errors.ts';
-import type { ValidatorFault } from '../../contracts/validator.ts';
-import { type ProblemDetail, pointerTo, ServiceError } from '../kernel/errors.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import { StoreError, type StoreFailure } from '../store/port.ts';
 import { BrokenBodyError, type RawResponse } from './message.ts';
 
@@ -99,35 +98,4 @@ export function serviceErrorOf(error: unknown): ServiceError {
     return new ServiceError('malformed_request', 'The request body ended before it was complete.');
   }
   return new ServiceError('internal_error', 'The service met a fault of its own.', {}, { cause: error });
-}
-
-const overLimit = new Set(['maxLength', 'maxItems', 'maxProperties', 'maximum', 'exclusiveMaximum']);
-
-/** The refusal of a body by its schema: the place and the rule, never the refused value. */
-export function schemaRefusal(faults: readonly ValidatorFault[] | null | undefined): ServiceError {
-  // Each branch of a nullable member reports a fault; the first one names the cause.
-  const fault = faults?.[0];
-  if (!fault) return new ServiceError('validation_failed', 'The request does not match its schema.');
-  const detail = detailOf(fault);
-  const code = overLimit.has(fault.keyword) ? 'limit_exceeded' : 'validation_failed';
-  return new ServiceError(code, `The request is not valid: ${detail.detail}`, { errors: [detail] });
-}
-
-function detailOf(fault: ValidatorFault): ProblemDetail {
-  // An unknown or a missing member is named by its own pointer, where a caller looks for it.
-  const member =
-    fault.params['additionalProperty'] ??
-    fault.params['unevaluatedProperty'] ??
-    fault.params['missingProperty'];
-  const pointer = typeof member === 'string' ? pointerTo(fault.instancePath, member) : fault.instancePath;
-  return { pointer: pointer.slice(0, 512).toWellFormed(), keyword: fault.keyword, detail: sentenceOf(fault) };
-}
-
-function sentenceOf({ keyword, params, message }: ValidatorFault): string {
-  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties')
-    return 'the member is not known here';
-  if (keyword === 'required') return 'the member is missing';
-  if (keyword === 'type') return `must be of the type ${String(params['type'])}`;
-  // The messages of ajv repeat the schema, not the value.
-  return (message ?? `breaks the rule ${keyword}`).slice(0, 256);
 }

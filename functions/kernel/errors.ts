@@ -44,18 +44,19 @@ export function pointerTo(pointer: string, name: string): string {
 }
 
 /**
- * The refusal in one line with the member that it is about. `whole` is the name of the outermost value, `shown` writes the
+ * The refusal in one line with the members that it is about. `whole` is the name of the outermost value, `shown` writes the
  * pointer to any other.
  */
 export function refusalWords(
-  { message, extensions }: ServiceError,
+  { message, extensions }: Pick<ServiceError, 'message' | 'extensions'>,
   whole = 'The request',
   shown = (pointer: string): string => pointer,
 ): string {
-  const [first] = extensions.errors ?? [];
-  return first === undefined
-    ? message
-    : `${first.pointer === '' ? whole : shown(first.pointer)} ${first.detail}`;
+  const { errors = [] } = extensions;
+  if (errors.length === 0) return message;
+  return errors
+    .map(({ pointer, detail }) => `${pointer === '' ? whole : shown(pointer)} ${detail}`)
+    .join('; ');
 }
 
 /** A member of the body that breaks a rule which its JSON Schema cannot say. */
@@ -64,5 +65,7 @@ export function invalidMember(
   detail: string,
   code: ProblemCode = 'validation_failed',
 ): ServiceError {
-  return new ServiceError(code, `The request is not valid: ${detail}`, { errors: [{ pointer, detail }] });
+  const extensions = { errors: [{ pointer, detail }] };
+  const words = pointer === '' ? detail : refusalWords({ message: detail, extensions });
+  return new ServiceError(code, `The request is not valid: ${words}`, extensions);
 }

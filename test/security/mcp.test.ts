@@ -224,7 +224,7 @@ describe('O06: instructions in stored data', () => {
     [
       'svc_records_search_v1',
       { collection: 'articles', lexical: { query: 'x', [hostile]: 1 } },
-      '/lexical/(as given) the member is not known here',
+      '/lexical/(as given) is not known here',
     ],
     [
       'svc_retrieval_retrieve_v1',

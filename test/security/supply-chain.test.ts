@@ -227,6 +227,7 @@ describe('P04: what is deployed is what is listed', () => {
       'run-retrieval-job',
       'run-watch',
       'scheduled-operations',
+      'schema-refusal',
       'server-info',
       'settle',
       'src',

@@ -1,0 +1,29 @@
+/** Compared names are cut to this: the work grows with the product of both lengths. */
+const COMPARED_MAX = 64;
+
+/** The edits (insertion, deletion, replacement of a character) from one name to the other, letters alike in any case. */
+export function distance(left: string, right: string): number {
+  const a = left.toLowerCase();
+  const b = right.toLowerCase();
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** The known name that was probably meant; `undefined` where none is near. */
+export function nearName(name: string, known: readonly string[]): string | undefined {
+  const cut = name.slice(0, COMPARED_MAX);
+  const farMax = Math.max(2, Math.floor(cut.length / 4));
+  const ranked = known
+    .map((each) => ({ each, far: distance(each.slice(0, COMPARED_MAX), cut) }))
+    .sort((a, b) => a.far - b.far);
+  const [first] = ranked;
+  return first !== undefined && first.far <= farMax && first.far < cut.length ? first.each : undefined;
+}
