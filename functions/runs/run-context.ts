@@ -2,6 +2,7 @@ import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
 import { checkJson } from '../kernel/json-bytes.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { lazy } from '../kernel/lazy.ts';
+import { unlessQuotaExceeded } from '../kernel/quota.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import { checkpoint, readCheckpoint } from './checkpoint.ts';
 import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } from './checks.ts';
@@ -76,17 +77,16 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
     () => Promise.resolve(),
   );
   const bounded = (value: Json) => boundedPayload(runtime, value);
+  // As the worker kits do: an entry of the history is not worth the run.
+  const recorded = async (entry: Parameters<typeof checkTrace>[0]) =>
+    recordEvent(runtime, held, checkTrace(entry), now()).catch(unlessQuotaExceeded);
   return {
     async report(progress) {
       await report(runtime, held, checkReport(progress), now());
     },
     decide: decided.get,
-    async log(message, options = {}) {
-      await recordEvent(runtime, held, checkTrace({ type: 'log', message, ...options }), now());
-    },
-    async trace(type, options = {}) {
-      await recordEvent(runtime, held, checkTrace({ type, ...options }), now());
-    },
+    log: (message, options = {}) => recorded({ type: 'log', message, ...options }),
+    trace: (type, options = {}) => recorded({ type, ...options }),
     putArtifact: async (artifact) =>
       putArtifact(
         runtime,

@@ -143,7 +143,8 @@ export async function scheduleRunTimer(
     listing: { group: held.runId, id: timer.id, hidden: false, indexes: {} },
   };
   const keys = [{ key, expectAbsent: true }];
-  await changeRun(runtime, { runId: held.runId, now, mayMoveTrace: true, keys }, (before) => {
+  const request = { runId: held.runId, now, mayMoveTrace: true, grows: true, keys };
+  await changeRun(runtime, request, (before) => {
     const { workerId } = activeLease(before, held, now);
     const event = { type: 'timer.scheduled', details: { timerId: timer.id, name }, workerId };
     const change = before === undefined ? null : { run: before, events: [event] };

@@ -19,7 +19,7 @@ import {
   valueWrites,
 } from './values.ts';
 
-/** What a wait may carry on a full disk. */
+/** What a wait may carry on a full disk, and for an owner that may store nothing more. */
 const SMALL_BYTES = 1_024;
 
 /** What the holder of a lease may do to its run, in process or over the wire. */
@@ -67,7 +67,8 @@ export async function recordEvent(
   now: number,
   write: WriteName | null = null,
 ): Promise<void> {
-  await changeRun(runtime, { runId: held.runId, now, mayMoveTrace: true }, (before, _, at) => {
+  const request = { runId: held.runId, now, mayMoveTrace: true, grows: true };
+  await changeRun(runtime, request, (before, _, at) => {
     const { workerId } = activeLease(before, held, at);
     const run = present(before);
     if (answerTo(run, write) !== null) return { change: null, result: null };
@@ -122,9 +123,10 @@ export async function wait(
   const inline = { inlineBytesMax: EVENT_INLINE_BYTES_MAX };
   const value = storedValue(held.runId, `timer:${timerId}`, { json: payload, bytes }, inline);
   const full: WaitRequest = { ...request, timerId, payload: value.value };
+  const isSmall = bytes <= SMALL_BYTES;
   const { run, result } = await changeRun(
     runtime,
-    { runId: held.runId, now, keys: valueKeys(value), frees: bytes <= SMALL_BYTES },
+    { runId: held.runId, now, keys: valueKeys(value), frees: isSmall, grows: !isSmall },
     (before, _, at) => {
       const { outcome, isRepeat = false, ...change } = waitInRun(before, held, full, at);
       if (isRepeat) return { change: null, result: outcome };

@@ -43,10 +43,16 @@ afterAll(async () => {
 });
 
 /** Requests that add something where those of the other tests do not. */
-const larger: Readonly<Record<string, () => Promise<{ readonly body: object }>>> = {
-  upsertRecord: () =>
-    Promise.resolve({ body: { ...recordOf(party, RECORD), content: { text: 'x'.repeat(5_000) } } }),
-  restoreCanonicalTenant: () => Promise.resolve({ body: { snapshot } }),
+const larger: Readonly<Record<string, (body: object) => object>> = {
+  upsertRecord: () => ({ ...recordOf(party, RECORD), content: { text: 'x'.repeat(5_000) } }),
+  restoreCanonicalTenant: () => ({ snapshot }),
+  waitExternalExecutionLease: (body) => ({
+    ...body,
+    kind: 'timer',
+    fireAtUtc: '2027-01-01T00:00:00.000Z',
+    timeoutAtUtc: null,
+    payload: 'x'.repeat(2_000),
+  }),
 };
 
 async function largerSnapshot(): Promise<object> {
@@ -65,7 +71,9 @@ const codeOf = async (name: string): Promise<string> => {
   const { entry, route } = routes.find((each) => each.name === name) as (typeof routes)[number];
   const [request] = requestsNaming({ set, entry, route }, party, belongings);
   if (request === undefined) throw new Error(`${name} has no request`);
-  const answer = await service.call({ ...request, ...(await larger[entry.id]?.()) });
+  const make = larger[entry.id];
+  const body = make === undefined ? request.body : make(JSON.parse(String(request.body)) as object);
+  const answer = await service.call({ ...request, body });
   if (answer.status < 400) return `${answer.status}`;
   const { code, limit, setting, used }: Readonly<Record<string, unknown>> = answer.json();
   if (code !== 'quota_exceeded') return String(code);

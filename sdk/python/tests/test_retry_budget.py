@@ -115,7 +115,7 @@ def test_both_clients_spend_the_budget_of_the_process(sdk: Flavour) -> None:
     assert len(stage.seen) == 202
 
 
-@pytest.mark.parametrize("said", [answer({}), problem(404, "not_found"), problem(429, "quota_exceeded")])
+@pytest.mark.parametrize("said", [answer({}), problem(404, "not_found"), problem(409, "quota_exceeded")])
 def test_an_answer_gives_back(sdk: Flavour, said: Answer) -> None:
     with Stage(said) as stage:
         MACHINE.retry_tokens[stage.address] = 7

@@ -20,7 +20,7 @@ from workers import (
     still,
 )
 
-from svc_client import SvcError, UnavailableError
+from svc_client import ConflictError, SvcError, UnavailableError
 from svc_client.worker import RunCancelled, RunContext, RunFailure
 from svc_client.worker._repeat import pause_after
 
@@ -68,6 +68,22 @@ def test_asks_for_a_run_as_the_contract_says() -> None:
         "workerId": "worker-1",
         "result": {"status": "succeeded", "result": {"done": True}},
     }
+
+
+def test_drops_an_event_for_which_the_tenant_has_no_bytes_left_and_no_other_refused_one() -> None:
+    def work(context: RunContext) -> object:
+        context.record_event("dropped")
+        with pytest.raises(ConflictError):
+            context.record_event("refused")
+        return {"done": True}
+
+    refusals = [problem(409, "quota_exceeded"), problem(409, "idempotency_conflict")]
+    protocol = Protocol(events=refusals)
+    ending, told = delivered(protocol, work)
+    assert ending == "executed"
+    assert len(protocol.sent("events")) == 2
+    assert protocol.results() == [{"status": "succeeded", "result": {"done": True}}]
+    assert told.count("An event was dropped.") == 1
 
 
 def test_repeats_a_completion_until_it_is_known() -> None:

@@ -112,7 +112,7 @@ describe('over a socket', () => {
   test.each<[string, Answer]>([
     ['a success', ok],
     ['a refusal', problem(404, 'not_found')],
-    ['a refusal for good', problem(429, 'quota_exceeded')],
+    ['a refusal for good', problem(409, 'quota_exceeded')],
   ])('%s gives back', async (_, answer) => {
     await using stage = await Stage.open(answer);
     const world = hasty(stage, 7);

@@ -43,6 +43,31 @@ describe('a run', () => {
     );
   });
 
+  test('whose tenant may store nothing more goes on without its events, and says so', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using way = await place.way();
+    way.meets('leases/events', answers(409, 'quota_exceeded'), answers(409, 'idempotency_conflict'));
+    await using worker = place.worker(
+      {
+        [id]: async ({ recordEvent }) => {
+          await recordEvent({ message: 'dropped' });
+          return recordEvent({ message: 'refused' }).catch((error: unknown) => String(error));
+        },
+      },
+      { way },
+    );
+    void worker.run();
+    expect(await ended(run)).toMatchObject({
+      status: 'succeeded',
+      result: expect.stringContaining('Conflict'),
+    });
+    expect(way.at('leases/events')).toHaveLength(2);
+    expect(place.log).toContainEqual(
+      expect.objectContaining({ level: 'warning', message: 'an event was dropped', runId: run.id }),
+    );
+  });
+
   test('whose handler gives nothing succeeds, and keeps what was reported', async () => {
     const id = fresh();
     const run = await place.start(id);

@@ -1,5 +1,5 @@
 import type { SvcClient } from '../client.ts';
-import { NotFoundError, SvcError } from '../errors.ts';
+import { ConflictError, NotFoundError, SvcError } from '../errors.ts';
 import type {
   ExecutionArtifact,
   ExecutionArtifactWrite,
@@ -26,7 +26,7 @@ export interface RunContext {
   readonly signal: AbortSignal;
   /** Reports progress. Absent members keep their value. */
   readonly report: (progress: ExecutionRunUpdate) => Promise<void>;
-  /** Adds an entry to the history of the run. */
+  /** Adds an entry to the history of the run. It is dropped, with a warning in the log, where its tenant may store nothing more. */
   readonly recordEvent: (event: RunEvent) => Promise<void>;
   readonly putArtifact: (artifact: ExecutionArtifactWrite) => Promise<ExecutionArtifact>;
   /** Stores state for the next execution. It survives retries, waits and restarts; the last write of a key wins. */
@@ -100,7 +100,13 @@ function writesOf(attempt: Attempt, client: SvcClient): Omit<RunContext, Facts |
     },
     async recordEvent(event) {
       const request = { ...event, ...proof, writeId: attempt.nextWriteId() };
-      await attempt.call((options) => client.recordExternalExecutionLeaseEvent(request, options));
+      try {
+        await attempt.call((options) => client.recordExternalExecutionLeaseEvent(request, options));
+      } catch (error) {
+        // An entry of the history is not worth the run.
+        if (!(error instanceof ConflictError && error.code === 'quota_exceeded')) throw error;
+        attempt.log('warning', 'an event was dropped', error);
+      }
     },
     async putArtifact(artifact) {
       const request = { ...proof, artifact, writeId: attempt.nextWriteId() };

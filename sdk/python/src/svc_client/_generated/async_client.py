@@ -1169,8 +1169,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `lease_stale` (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large`
+                (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
                 `overloaded` (503).
 
@@ -1329,8 +1329,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
-                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `lease_stale` (409), `lease_not_active` (409), `quota_exceeded` (409), `payload_too_large`
+                (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
                 `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503),
                 `overloaded` (503).
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from .._errors import APIAbortError, APIStatusError, NotFoundError, SvcError
+from .._errors import APIAbortError, APIStatusError, ConflictError, NotFoundError, SvcError
 from ._endings import RunCancelled, RunSuspended
 from ._repeat import bare, may_pass, says_lost, until_known
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .._world import World
     from ._cancelled import RunCancellation
     from ._lease import HeldLease
+    from ._log import Log
 
 T = TypeVar("T")
 
@@ -31,10 +32,11 @@ class RunContext:
     lease holds; writes carry an id, so that the service makes each once. If the outcome of a call stays unknown, the
     call raises `RunCancelled`, and the next lease continues the run."""
 
-    def __init__(self, held: HeldLease, client: Client, world: World) -> None:
+    def __init__(self, held: HeldLease, client: Client, world: World, log: Log) -> None:
         self._held = held
         self._client = client
         self._world = world
+        self._log = log
 
     def __repr__(self) -> str:
         return f"RunContext(run={self.run['id']!r})"
@@ -80,7 +82,8 @@ class RunContext:
         severity: str = "info",
         details: Mapping[str, object] | None = None,
     ) -> None:
-        """Adds a line to the history of the run."""
+        """Adds a line to the history of the run. It is dropped, with a warning in the log, where its tenant may store
+        nothing more."""
         request: models.ExecutionExternalWorkerEventRequest = {
             **self._held.proof(),
             "writeId": self._held.next_write_id(),
@@ -89,9 +92,15 @@ class RunContext:
             "severity": severity,
             "details": details,
         }
-        self._repeated(
-            lambda options: self._client.record_external_execution_lease_event(request, options=options)
-        )
+        try:
+            self._repeated(
+                lambda options: self._client.record_external_execution_lease_event(request, options=options)
+            )
+        except ConflictError as error:
+            # A line of the history is not worth the run.
+            if error.code != "quota_exceeded":
+                raise
+            self._log.say("warning", "An event was dropped.", run=self.run, error=error)
 
     def put_artifact(self, artifact: models.ExecutionArtifactWrite) -> models.ExecutionArtifact:
         """Stores an artifact of the run."""

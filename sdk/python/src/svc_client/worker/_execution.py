@@ -101,7 +101,7 @@ class Execution:
 
     def _call(self, handler: HandlerCall, held: HeldLease) -> models.ExecutionRunResult | None:
         try:
-            ending = succeeded(handler(RunContext(held, self._client, self._world)))
+            ending = succeeded(handler(RunContext(held, self._client, self._world, self._log)))
         except RunSuspended:
             return None
         except RunFailure as failure:

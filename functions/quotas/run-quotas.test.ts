@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { pluginOf, type Run } from '../../test/conformance/execution-handlers.ts';
+import { begun, refusedWith, Stage, typesOf } from '../../test/conformance/execution-stage.ts';
+import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
+import { MemoryStore } from '../../test/simulation/memory-store.ts';
+import { ExecutionClient } from '../../test/support/execution.ts';
+import { unlessQuotaExceeded } from '../kernel/quota.ts';
+import { Meter } from './meter.ts';
+import { meteredStore } from './metered-store.ts';
+
+const scope = { productId: 'shop', tenantId: 'a' };
+const LARGE = 'x'.repeat(4_000);
+
+/** A deployment whose tenants may store so many bytes, until the test says another number. */
+function deployment(handlers: Readonly<Record<string, Run>> = {}) {
+  const bound = { bytes: Infinity };
+  const store = new MemoryStore(new MemoryDatabase());
+  const stage: Stage = new Stage(store);
+  const meter = new Meter({
+    store: () => Promise.resolve(store),
+    world: stage.world,
+    shard: 0,
+    limitOf: () => ({ bytes: bound.bytes, setting: 'Quotas:TenantBytesMax' }),
+    bytesPerMinute: Infinity,
+    onFailure: (error) => {
+      throw error;
+    },
+    onNearLimit: () => {},
+  });
+  meteredStore(store, meter);
+  const used = async () => (await meter.useOf({ kind: 'tenants', name: 'a' })).runs;
+  const instance = stage.instance({ plugins: [pluginOf(handlers)] });
+  return { stage, bound, used, instance, client: new ExecutionClient(instance) };
+}
+
+test('a worker whose tenant may store nothing more adds no event and no large timer, and may end its run', async () => {
+  const { client, bound, used } = deployment();
+  const { id, proof } = await begun(client, { scope });
+  bound.bytes = await used();
+  for (const event of [{ message: LARGE }, { message: 'm', details: { text: LARGE } }])
+    expect(await refusedWith(client.record({ ...proof, ...event }))).toBe('quota_exceeded');
+  const checkpoint = { key: 'k', content: LARGE };
+  expect(await refusedWith(client.putCheckpoint({ ...proof, checkpoint }))).toBe('quota_exceeded');
+  const timer = { ...proof, kind: 'timer', name: 't', fireAtUtc: '2026-01-02T00:00:00.000Z' } as const;
+  expect(await refusedWith(client.wait({ ...timer, payload: LARGE }))).toBe('quota_exceeded');
+  expect(await used()).toBe(bound.bytes);
+  expect(await typesOf(client, id)).not.toContain('log');
+  await client.heartbeat(proof);
+  await client.complete({ ...proof, result: { result: { done: true } } });
+  expect(await client.get(id)).toMatchObject({ status: 'succeeded' });
+});
+
+test('a handler of the process goes on without the events that its tenant has no bytes for', async () => {
+  let full = (): void => {};
+  const refused: unknown[] = [];
+  const { stage, client, instance, bound } = deployment({
+    'p.log': async (context) => {
+      await context.log('kept');
+      full();
+      await context.log(LARGE);
+      await context.trace('step', { details: { text: LARGE } });
+      await context.writeCheckpoint('k', LARGE).catch((error: unknown) => refused.push(error));
+      await context
+        .scheduleTimer('t', new Date('2026-01-02T00:00:00.000Z'), LARGE)
+        .catch((error: unknown) => {
+          refused.push(error);
+        });
+      return 'done';
+    },
+  });
+  full = () => {
+    bound.bytes = 1;
+  };
+  await instance.start();
+  const { id } = await client.start({ handlerId: 'p.log', scope });
+  await stage.quiet();
+  expect(await client.get(id)).toMatchObject({ status: 'succeeded', result: 'done' });
+  const messages = (await client.history(id, { limit: 200 })).flatMap(({ message }) => message ?? []);
+  expect(messages).toContain('kept');
+  expect(messages).not.toContain(LARGE);
+  expect(refused).toEqual([
+    expect.objectContaining({ code: 'quota_exceeded' }),
+    expect.objectContaining({ code: 'quota_exceeded' }),
+  ]);
+  await instance.stop();
+});
+
+test('what an owner may do without passes over this refusal alone', () => {
+  const other = new Error('another');
+  expect(() => unlessQuotaExceeded(other)).toThrow(other);
+});
