@@ -126,7 +126,12 @@ function decideBoth(
   const stamp = decideUpsert(before === undefined ? null : stampIn(before.head), null, input.createdAt, now);
   const result = { key: input.key, artifact, receivedAt: formatUtc(now) };
   const isUnused = existing !== null && commit.inline === null;
-  const done = { ticket: commit.ticket, kind: 'done', reference: isUnused ? commit.ticket : '' } as const;
+  const done = {
+    ticket: commit.ticket,
+    kind: 'done',
+    reference: isUnused ? commit.ticket : '',
+    outside: isUnused ? { bytes: commit.contentLength, isNew: false } : null,
+  } as const;
   return {
     writes: [
       ...(existing === null ? [{ put: objectRecord(artifact, content) }] : []),

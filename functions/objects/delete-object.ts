@@ -5,7 +5,7 @@ import { leftoverKey, newTicket, settleTicket } from './leftovers.ts';
 import type { ObjectParts } from './parts.ts';
 import { checkCondition } from './rules/condition.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
-import { infoIn, objectKey, referenceIn } from './stored-object.ts';
+import { infoIn, lostWith, objectKey } from './stored-object.ts';
 
 /** Removes an object; without effect where there is none, unless the condition asks for one. Throws `precondition_failed`. */
 export async function deleteObject(
@@ -25,7 +25,7 @@ export async function deleteObject(
       const stored = found.get(key);
       checkCondition(stored === undefined ? null : infoIn(stored.head).etag, condition);
       if (stored === undefined) return { writes: [], result: true };
-      const lost = referenceIn(stored.head);
+      const lost = lostWith(stored.head);
       if (lost !== null && !parts.marks.isFresh(space)) return { writes: [], result: false };
       const now = decisionTime(world.clock, arrivedAt);
       const settled = settleTicket(ticket, { isThere: false, lost, now });

@@ -18,7 +18,8 @@ export async function keepBytes(
   await parts.marks.ensure(space);
   const keys = [{ key: leftoverKey(ticket), expectAbsent: true }];
   const due = world.clock.now() + UNFINISHED_REST_MS;
-  const put = { ...leftoverRecord({ ticket, kind, reference: ticket }, due), keptOutside: bytes.length };
+  const outside = { bytes: bytes.length, isNew: true };
+  const put = leftoverRecord({ ticket, kind, reference: ticket, outside }, due);
   await (await store()).transact(spaceScope(space), { keys }, () => {
     if (!parts.marks.isFresh(space))
       throw new ServiceError('unavailable', 'The store answered too late. Nothing was written. Try again.');

@@ -1,7 +1,8 @@
 import { OBJECT_LEFTOVERS } from '../collections/store-collections.ts';
 import type { World } from '../kernel/world.ts';
-import type { RecordData, RecordKey, Write } from '../store/port.ts';
+import type { BytesOutside, RecordData, RecordKey, Write } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
+import type { LostBytes } from './stored-object.ts';
 
 /** No call or admission lasts so long, so bytes that are not part of an object by then never will be. */
 export const UNFINISHED_REST_MS = 3_600_000;
@@ -30,6 +31,11 @@ export interface Leftover {
   readonly isDoomed: boolean;
 }
 
+/** `outside`: the bytes under the reference, which count until upkeep has removed them; `null` where none lie there. */
+export interface NewLeftover extends Omit<Leftover, 'isDoomed'> {
+  readonly outside: BytesOutside | null;
+}
+
 export function newTicket({ random }: Pick<World, 'random'>): Ticket {
   return Buffer.from(random.bytes(TICKET_BYTES)).toString('hex');
 }
@@ -40,13 +46,14 @@ export function leftoverKey(ticket: Ticket): RecordKey {
 
 /** The record that makes upkeep remove the bytes after `due`, in milliseconds since 1970. Written before the bytes. */
 export function leftoverRecord(
-  { ticket, kind, reference }: Omit<Leftover, 'isDoomed'>,
+  { ticket, kind, reference, outside }: NewLeftover,
   due: number,
   body: string | null = null,
 ): RecordData {
   const key = leftoverKey(ticket);
   const listing = { group: 'leftover', id: key.id, hidden: false, indexes: {} };
-  return { key, head: { ticket, kind, reference }, body, listing, due };
+  const record = { key, head: { ticket, kind, reference }, body, listing, due };
+  return outside === null ? record : { ...record, keptOutside: outside };
 }
 
 export function leftoverIn({ head }: Pick<RecordData, 'head'>): Leftover {
@@ -70,9 +77,16 @@ export function doomed({ key, head }: Pick<RecordData, 'key' | 'head'>, due: num
  */
 export function settleTicket(
   ticket: Ticket,
-  { isThere, lost, now }: { readonly isThere: boolean; readonly lost: string | null; readonly now: number },
+  {
+    isThere,
+    lost,
+    now,
+  }: { readonly isThere: boolean; readonly lost: LostBytes | null; readonly now: number },
 ): Write[] {
-  if (lost !== null)
-    return [{ put: leftoverRecord({ ticket, kind: 'replaced', reference: lost }, now + REPLACED_REST_MS) }];
+  if (lost !== null) {
+    const { reference, bytes } = lost;
+    const leftover = { ticket, kind: 'replaced', reference, outside: { bytes, isNew: false } } as const;
+    return [{ put: leftoverRecord(leftover, now + REPLACED_REST_MS) }];
+  }
   return isThere ? [{ remove: leftoverKey(ticket) }] : [];
 }

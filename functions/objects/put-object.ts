@@ -12,7 +12,14 @@ import { checkCondition } from './rules/condition.ts';
 import type { ObjectMetadata } from './rules/metadata.ts';
 import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
-import { INLINE_BYTES_MAX, infoIn, objectKey, objectRecord, referenceIn } from './stored-object.ts';
+import {
+  INLINE_BYTES_MAX,
+  infoIn,
+  type LostBytes,
+  lostWith,
+  objectKey,
+  objectRecord,
+} from './stored-object.ts';
 
 /** An object as its caller sends it; names, type and metadata have passed their rules. */
 export interface ObjectWrite {
@@ -123,8 +130,8 @@ async function putLarge(
 }
 
 interface Before {
-  /** The reference of the bytes that the write replaces. */
-  readonly lost: string | null;
+  /** The bytes outside that the write replaces. */
+  readonly lost: LostBytes | null;
   readonly updatedAt: string | null;
 }
 
@@ -134,7 +141,7 @@ function beforeOf(found: Found, { place, condition }: ObjectWrite): Before {
   const info = before === undefined ? null : infoIn(before.head);
   checkCondition(info?.etag ?? null, condition);
   return {
-    lost: before === undefined ? null : referenceIn(before.head),
+    lost: before === undefined ? null : lostWith(before.head),
     updatedAt: info?.updatedAt ?? null,
   };
 }

@@ -9,6 +9,12 @@ import type { ObjectPlace } from './rules/object-name.ts';
 /** Bytes up to this lie in the record of the object: 32 KiB. */
 export const INLINE_BYTES_MAX = 32 * 1024;
 
+/** Bytes outside that no object names any more. They lie there, and count, until upkeep removes them. */
+export interface LostBytes {
+  readonly reference: string;
+  readonly bytes: number;
+}
+
 /** Where the bytes of a stored object lie. */
 export type StoredContent = { readonly inline: Uint8Array } | { readonly reference: string };
 
@@ -33,7 +39,7 @@ export function objectRecord(info: ObjectInfo, content: StoredContent): RecordDa
     },
     body: 'inline' in content ? JSON.stringify(Buffer.from(content.inline).toString('base64')) : null,
     listing: { group: container, id: key, hidden: false, indexes: {} },
-    keptOutside: 'reference' in content ? contentLength : 0,
+    ...('reference' in content ? { keptOutside: { bytes: contentLength, isNew: false } } : {}),
   };
 }
 
@@ -61,6 +67,12 @@ export function infoIn(head: Head): ObjectInfo {
 export function referenceIn(head: Head): string | null {
   const { reference } = head;
   return typeof reference === 'string' ? reference : null;
+}
+
+/** What lies outside once the object is no more; `null` where its bytes are in its record. */
+export function lostWith(head: Head): LostBytes | null {
+  const reference = referenceIn(head);
+  return reference === null ? null : { reference, bytes: Number(head['bytes']) };
 }
 
 /** The record was read with its body. Throws `corrupt`. */

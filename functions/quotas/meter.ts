@@ -8,6 +8,8 @@ import { addUse, type KindOfUse, NO_USE, plus, readUse, type Use } from './usage
 const FLUSH_MS = 20_000;
 const FLUSH_BYTES = 8 * 1024 * 1024;
 const FRESH_MS = 30_000;
+/** With the time until the others add, a minute. A decision does not rest on older figures, as an idle process has them. */
+const STALE_MS = 40_000;
 const MINUTE_MS = 60_000;
 /** From this share of its bytes on an owner is warned of, at most once in the time. */
 const WARNED_SHARE = 0.8;
@@ -45,12 +47,20 @@ interface Account {
   reading: Promise<void> | null;
 }
 
-/** The process does not know yet what the owner has stored. */
+/** What one decision brings, in bytes. */
+export interface Amount {
+  /** What the owner stores more than before; less than zero where it stores less. */
+  readonly growth: number;
+  /** What is written, whether it adds or replaces. */
+  readonly written: number;
+}
+
+/** The process does not know what the owner has stored, or what it knows is too old. */
 export class UnknownUse extends Error {
   readonly owner: ByteOwner;
 
   constructor(owner: ByteOwner) {
-    super('what the owner has stored is not known yet');
+    super('what the owner has stored is not known');
     this.name = 'UnknownUse';
     this.owner = owner;
   }
@@ -73,23 +83,32 @@ export class Meter {
   /** Makes known what the owner has stored, before a decision that may add to it. */
   async ready(owner: ByteOwner): Promise<void> {
     const account = this.#account(owner);
-    if (account.readAt === 0) await this.#reading(account);
+    if (this.#ageOf(account) >= STALE_MS) await this.#reading(account);
   }
 
   /**
-   * Throws `quota_exceeded` where so many bytes more are more than the owner may store, for a request `rate_limited` where it
-   * has written what it may in this minute, and `UnknownUse` before `ready`.
+   * Throws `quota_exceeded` where the owner would store more than it may, for a request `rate_limited` where requests have
+   * written what they may in this minute, and `UnknownUse` where `ready` was not called of late.
    */
-  admit(owner: ByteOwner, bytes: number, by: 'request' | 'job'): void {
-    if (bytes <= 0) return;
+  admit(owner: ByteOwner, { growth, written }: Amount, by: 'request' | 'job'): void {
     const account = this.#account(owner);
-    if (account.readAt === 0) throw new UnknownUse(owner);
-    this.#refresh(account);
-    const limit = this.#options.limitOf(owner);
+    if (growth > 0) this.#bound(account, growth);
+    if (by === 'request' && written > 0) this.#pace(account, written);
+  }
+
+  #bound(account: Account, bytes: number): void {
+    const age = this.#ageOf(account);
+    if (age >= STALE_MS) throw new UnknownUse(account.owner);
+    // Younger figures are good enough until the new ones are there.
+    if (age >= FRESH_MS) this.#reading(account).catch(this.#options.onFailure);
+    const limit = this.#options.limitOf(account.owner);
     const used = usedOf(account);
     if (used + bytes >= WARNED_SHARE * limit.bytes) this.#warn(account);
     if (used + bytes > limit.bytes) throw quotaExceeded(limit, used);
-    if (by === 'request') this.#pace(account, bytes);
+  }
+
+  #ageOf({ readAt }: Account): number {
+    return this.#options.world.clock.now() - readAt;
   }
 
   #warn(account: Account): void {
@@ -152,12 +171,6 @@ export class Meter {
     await Promise.all([...this.#accounts.values()].map((account) => this.#add(account)));
   }
 
-  /** Old figures are good enough until the new ones are there. */
-  #refresh(account: Account): void {
-    const age = this.#options.world.clock.now() - account.readAt;
-    if (age >= FRESH_MS) this.#reading(account).catch(this.#options.onFailure);
-  }
-
   #reading(account: Account): Promise<void> {
     account.reading ??= this.#read(account).finally(() => {
       account.reading = null;
@@ -173,7 +186,7 @@ export class Meter {
     const account: Account = {
       owner,
       stored: NO_USE,
-      readAt: 0,
+      readAt: Number.NEGATIVE_INFINITY,
       pending: NO_USE,
       addedAt: this.#options.world.clock.now(),
       additions: 0,

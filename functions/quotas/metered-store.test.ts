@@ -105,7 +105,7 @@ describe('what an owner has stored', () => {
       head: { name: 'abc' },
       body: 'ä',
       parts: [{ of: recordId('p'), order: '1', body: 'part' }],
-      keptOutside: 1_000,
+      keptOutside: { bytes: 1_000, isNew: true },
     };
     await store.transact(scope, { keys: [{ key }] }, () => ({ writes: [{ put: record }], result: null }));
     await store.transact(scope, { keys: [{ key }] }, () => ({
@@ -183,10 +183,56 @@ describe('a limit', () => {
     await two.put('2', 'x'.repeat(5_000));
     world.advance(60_000);
     await one.meter.flush();
-    // Old figures serve the call that finds them old.
-    await two.put('3', '');
+    // No call rests on the figures of an hour ago, as an idle process has them.
+    await expect(two.put('3', 'x')).rejects.toMatchObject({ code: 'quota_exceeded' });
+    expect((await two.store.query(scope, { by: 'keys', keys: [{ key: keyOf('3') }] })).records).toEqual([]);
+  });
+
+  test('rests on younger figures while new ones are read', async () => {
+    const world = new ManualWorld();
+    const database = new MemoryDatabase();
+    const one = processOn(database, { limit: 10_000, world });
+    const two = processOn(database, { limit: 10_000, world, shard: 1 });
+    await two.put('0', '');
+    await one.put('1', 'x'.repeat(9_000));
+    await one.meter.flush();
+    two.queries.mockClear();
+    world.advance(29_000);
+    await two.put('2', 'x');
+    expect(two.queries).not.toHaveBeenCalled();
+    world.advance(1_000);
+    await two.put('3', 'x');
+    expect(two.queries).toHaveBeenCalledTimes(1);
     await two.meter.useOf(owner);
-    await expect(two.put('4', 'x')).rejects.toMatchObject({ code: 'quota_exceeded' });
+    await expect(two.put('4', 'x'.repeat(500))).rejects.toMatchObject({ code: 'quota_exceeded' });
+  });
+
+  test('holds where a restore lasts longer than figures are good for', async () => {
+    const world = new ManualWorld();
+    const database = new MemoryDatabase();
+    const one = processOn(database, { limit: 2_000, world });
+    const two = processOn(database, { limit: 2_000, world, shard: 1 });
+    async function* records() {
+      for (let n = 0; n < 4; n += 1) {
+        yield { key: keyOf(`r${n}`), head: {}, body: 'x'.repeat(44) };
+        world.advance(100_000);
+        if (n !== 2) continue;
+        await two.put('1', 'x'.repeat(900), { isRun: true });
+        await two.meter.flush();
+      }
+    }
+    await expect(one.store.swap(scope, records(), () => {})).rejects.toMatchObject({
+      code: 'quota_exceeded',
+    });
+  });
+
+  test('is contention where every figure is too old before it serves', async () => {
+    const world = new ManualWorld();
+    const { store, meter } = processOn(new MemoryDatabase(), { limit: 2_000, world });
+    const slow = vi.spyOn(meter, 'ready');
+    slow.mockImplementation(() => Promise.resolve());
+    await expect(store.admit?.(owner, 1, 'request')).rejects.toMatchObject({ failure: 'contention' });
+    expect(slow).toHaveBeenCalledTimes(3);
   });
 });
 
@@ -247,9 +293,31 @@ test('requests of an owner write so many bytes in a minute, and the next minute 
   });
   await put('3', 'x'.repeat(500), { grows: 'job' });
   await put('3', 'x'.repeat(5_000), { grows: false });
-  await put('1', '');
   world.advance(50_000);
   await put('2', 'x'.repeat(5_000));
+});
+
+test('what replaces as many bytes or more is written in a minute too', async () => {
+  const { put, remove, store } = processOn(new MemoryDatabase(), { bytesPerMinute: 1_500 });
+  await put('1', 'x'.repeat(500));
+  await put('1', 'y'.repeat(400));
+  await expect(put('1', '')).rejects.toMatchObject({ code: 'rate_limited' });
+  await put('1', 'x'.repeat(500), { grows: 'job' });
+  await remove('1');
+  await expect(store.admit?.(owner, 1_000, 'request')).rejects.toMatchObject({ code: 'rate_limited' });
+});
+
+test('bytes outside are written once, however many records name them one after another', async () => {
+  const { store } = processOn(new MemoryDatabase(), { bytesPerMinute: 12_000 });
+  const keep = (id: string, isNew: boolean) =>
+    store.transact(scope, { keys: [{ key: keyOf(id) }] }, () => ({
+      writes: [{ put: { key: keyOf(id), head: {}, body: null, keptOutside: { bytes: 10_000, isNew } } }],
+      result: null,
+      grows: 'request',
+    }));
+  await keep('1', true);
+  await keep('2', false);
+  await expect(keep('3', true)).rejects.toMatchObject({ code: 'rate_limited' });
 });
 
 test('a busy owner costs each process three additions and two readings a minute, an idle one nothing', async () => {

@@ -1,6 +1,18 @@
-import type { ByteOwner, Decision, Found, RecordData, RecordStore, Scope, Write } from '../store/port.ts';
-import { type Counted, countedIn, sizeOf, withCount } from '../store/stored-size.ts';
+import {
+  type ByteOwner,
+  type Decision,
+  type Found,
+  type RecordData,
+  type RecordStore,
+  type Scope,
+  StoreError,
+  type Write,
+} from '../store/port.ts';
+import { type Counted, countedIn, sizeOf, withCount, writtenBy } from '../store/stored-size.ts';
 import { type Meter, UnknownUse } from './meter.ts';
+
+/** How often a decision is made again because what its owner has stored was not known. */
+const TRIES_MAX = 3;
 
 /**
  * The same store. From now on it counts what each write adds for its owner, in the transaction that makes it, and refuses one
@@ -14,7 +26,7 @@ export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
   store.transact = async (scope, request, decide) => {
     const scopeOwner = ownerOf(scope);
     let changes: readonly Counted[] = [];
-    let asked: ByteOwner | null = null;
+    let asked: Written = { owner: null, written: 0 };
     const result = await knowing(meter, () =>
       transact(scope, request, (found) => {
         const decision = decide(found);
@@ -22,19 +34,21 @@ export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
         const weighed = weigh(decision, found, { scopeOwner, writer: owner });
         changes = weighed.changes;
         const { grows = false } = decision;
-        if (grows !== false && owner !== null) meter.admit(owner, sumOf(changes, owner), grows);
-        asked = grows === 'request' ? owner : null;
+        const written = grows === 'request' ? bytesWritten(decision) : 0;
+        if (grows !== false && owner !== null)
+          meter.admit(owner, { growth: sumOf(changes, owner), written }, grows);
+        asked = { owner, written };
         return { ...decision, writes: weighed.writes };
       }),
     );
-    if (asked !== null) meter.wrote(asked, sumOf(changes, asked));
+    if (asked.owner !== null) meter.wrote(asked.owner, asked.written);
     const kind = scope.kind === 'system' ? 'runs' : 'data';
     for (const { owner, bytes } of changes) if (owner !== null) meter.add(owner, kind, bytes);
     return result;
   };
 
   store.admit = (owner, bytes, by) =>
-    knowing(meter, () => Promise.resolve().then(() => meter.admit(owner, bytes, by)));
+    knowing(meter, async () => meter.admit(owner, { growth: bytes, written: bytes }, by));
 
   // What changes heads alone counts nothing.
   store.claim = (scope, collection, request, decide) =>
@@ -53,7 +67,9 @@ export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
       for await (const record of records) {
         const size = sizeOf(record) ?? 0;
         bytes += size;
-        meter.admit(limited, bytes - before, 'job');
+        // What was known when a long restore began may be old by now.
+        await meter.ready(limited);
+        meter.admit(limited, { growth: bytes - before, written: 0 }, 'job');
         yield withCount(record, { bytes: size, owner: limited }, limited);
       }
     }
@@ -63,15 +79,22 @@ export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
   return store;
 }
 
-/** A decision rests on what its owner has stored, and shows who that is: where it is not known yet, it is made again. */
+/** A decision rests on what its owner has stored, and shows who that is: where it is not known, it is read, and decided again. */
 async function knowing<R>(meter: Meter, act: () => Promise<R>): Promise<R> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof UnknownUse)) throw error;
-    await meter.ready(error.owner);
-    return act();
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof UnknownUse)) throw error;
+      await meter.ready(error.owner);
+    }
   }
+  throw new StoreError('contention', 'what an owner has stored gets old before a decision is made');
+}
+
+interface Written {
+  readonly owner: ByteOwner | null;
+  readonly written: number;
 }
 
 interface Owners {
@@ -102,6 +125,10 @@ function sumOf(changes: readonly Counted[], { kind, name }: ByteOwner): number {
     (sum, { owner, bytes }) => (owner?.kind === kind && owner.name === name ? sum + bytes : sum),
     0,
   );
+}
+
+function bytesWritten<R>({ writes }: Decision<R>): number {
+  return writes.reduce((sum, write) => ('put' in write ? sum + writtenBy(write.put) : sum), 0);
 }
 
 function ownerOf({ kind, name }: Scope): ByteOwner | null {

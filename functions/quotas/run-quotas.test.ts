@@ -1,34 +1,18 @@
 import { expect, test } from 'vitest';
 import { pluginOf, type Run } from '../../test/conformance/execution-handlers.ts';
 import { begun, refusedWith, Stage, typesOf } from '../../test/conformance/execution-stage.ts';
-import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
-import { MemoryStore } from '../../test/simulation/memory-store.ts';
 import { ExecutionClient } from '../../test/support/execution.ts';
 import { unlessQuotaExceeded } from '../kernel/quota.ts';
-import { Meter } from './meter.ts';
-import { meteredStore } from './metered-store.ts';
+import { boundedMemory } from './bounded-store.fixture.ts';
 
 const scope = { productId: 'shop', tenantId: 'a' };
 const LARGE = 'x'.repeat(4_000);
 
 /** A deployment whose tenants may store so many bytes, until the test says another number. */
 function deployment(handlers: Readonly<Record<string, Run>> = {}) {
-  const bound = { bytes: Infinity };
-  const store = new MemoryStore(new MemoryDatabase());
-  const stage: Stage = new Stage(store);
-  const meter = new Meter({
-    store: () => Promise.resolve(store),
-    world: stage.world,
-    shard: 0,
-    limitOf: () => ({ bytes: bound.bytes, setting: 'Quotas:TenantBytesMax' }),
-    bytesPerMinute: Infinity,
-    onFailure: (error) => {
-      throw error;
-    },
-    onNearLimit: () => {},
-  });
-  meteredStore(store, meter);
-  const used = async () => (await meter.useOf({ kind: 'tenants', name: 'a' })).runs;
+  const { store, bound, used: usedBy } = boundedMemory();
+  const stage = new Stage(store);
+  const used = () => usedBy({ kind: 'tenants', name: 'a' });
   const instance = stage.instance({ plugins: [pluginOf(handlers)] });
   return { stage, bound, used, instance, client: new ExecutionClient(instance) };
 }

@@ -94,7 +94,7 @@ export async function artifactRecord(
     head,
     body: JSON.stringify({ text, content, uri: stored, metadata }),
     listing: { group: runId, id, hidden: false, indexes: { name } },
-    keptOutside: uri === stored ? 0 : sizeBytes,
+    ...(uri === stored ? {} : { keptOutside: { bytes: sizeBytes, isNew: true } }),
   };
   return { record, artifact };
 }
@@ -146,7 +146,7 @@ async function offload(
 
 /** Removes the bytes of an artifact that was not written after all. */
 export async function dropArtifact({ blobs: open }: Runtime, { record }: PreparedArtifact): Promise<void> {
-  if (open === null || (record.keptOutside ?? 0) === 0) return;
+  if (open === null || record.keptOutside === undefined) return;
   const { runId, id } = record.head;
   const blobs = await open();
   for (const isText of [true, false]) await blobs.remove(artifactBlobKey(String(runId), String(id), isText));

@@ -31,7 +31,7 @@ export interface RecordStore {
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R>;
 
   /**
-   * Throws what a decision that `grows` by so many bytes would, before the bytes are written outside of the store. Counts
+   * Throws what a decision that `grows` by so many new bytes would, before they are written outside of the store. Counts
    * nothing. Absent where nothing is bounded.
    */
   admit?(owner: ByteOwner, bytes: number, by: 'request' | 'job'): Promise<void>;
@@ -192,7 +192,13 @@ export interface RecordData {
   /** Bodies filed with the record under other keys; written once, when the record is created. */
   readonly parts?: readonly Part[];
   /** In a write: bytes that the record names and that lie outside of the store. They count to its owner. */
-  readonly keptOutside?: number;
+  readonly keptOutside?: BytesOutside;
+}
+
+export interface BytesOutside {
+  readonly bytes: number;
+  /** No record has named them before: they count as written too. */
+  readonly isNew: boolean;
 }
 
 export interface Listing {
@@ -266,8 +272,9 @@ export interface Decision<R> {
   /** Whose the written records are, where the scope is that of the service. */
   readonly owner?: ByteOwner | null;
   /**
-   * The writes add bytes at the wish of a caller: they are refused once their owner has used up what it may store, and those
-   * of a `request` also once it has written what it may in a minute. Other writes count and always pass.
+   * The writes may add bytes at the wish of a caller: they are refused once their owner has used up what it may store, and
+   * those of a `request` also once requests have written what they may in a minute, whether they add or replace. Other writes
+   * count and always pass.
    */
   readonly grows?: 'request' | 'job' | false;
 }

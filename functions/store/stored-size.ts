@@ -49,7 +49,18 @@ export function uncounted({ [BYTES]: _bytes, [OWNER]: _owner, ...head }: Head): 
  * What a written record takes: its texts and parts as UTF-8, four bytes for each number of its vectors, what it keeps outside
  * of the store, and 256 bytes for the record itself. `null` where the write keeps the stored text.
  */
-export function sizeOf({ head, body, parts = [], search, keptOutside = 0 }: RecordData): number | null {
+export function sizeOf({ keptOutside, ...record }: RecordData): number | null {
+  const inside = sizeInside(record);
+  return inside === null ? null : inside + (keptOutside?.bytes ?? 0);
+}
+
+/** What a write moves: the record with its texts, and the bytes outside that are new. */
+export function writtenBy({ keptOutside, ...record }: RecordData): number {
+  const outside = keptOutside?.isNew === true ? keptOutside.bytes : 0;
+  return (sizeInside(record) ?? RECORD_BYTES) + outside;
+}
+
+function sizeInside({ head, body, parts = [], search }: RecordData): number | null {
   if (body === undefined) return null;
   let facts = 0;
   for (const name in head) {
@@ -61,7 +72,7 @@ export function sizeOf({ head, body, parts = [], search, keptOutside = 0 }: Reco
     Buffer.byteLength(body ?? ''),
   );
   const numbers = (search?.vectors ?? []).reduce((sum, { values }) => sum + values.length, 0);
-  return RECORD_BYTES + facts + texts + 4 * numbers + keptOutside;
+  return RECORD_BYTES + facts + texts + 4 * numbers;
 }
 
 function ownerNamed(text: unknown): ByteOwner | null {
