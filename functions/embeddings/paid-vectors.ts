@@ -1,5 +1,6 @@
 import { spaceScope } from '../collections/store-collections.ts';
 import { upkeepListing } from '../collections/upkeep-collections.ts';
+import { unlessQuotaExceeded } from '../kernel/quota.ts';
 import type { TurnRoom } from '../kernel/turn-room.ts';
 import { type RecordData, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
 import { removalTime, type VectorRetention } from './retention.ts';
@@ -40,6 +41,7 @@ export async function readPaid(
   return found;
 }
 
+/** A space that may store nothing more goes without them: they are paid for again when they are needed again. */
 export async function keepPaid(
   { store, space, dimensions, retention, turns }: PaidPlace,
   vectors: readonly PaidVector[],
@@ -52,10 +54,12 @@ export async function keepPaid(
       await turns?.pause(space);
     }
     const keys = chunk.map(({ key }) => ({ key, expectAbsent: true }));
-    await store.transact(spaceScope(space), { keys }, (found) => ({
+    const written = store.transact(spaceScope(space), { keys }, (found) => ({
       writes: records.filter(({ key }) => found.get(key) === undefined).map((put) => ({ put })),
       result: null,
+      grows: 'job',
     }));
+    await written.catch(unlessQuotaExceeded);
   }
 }
 

@@ -22,7 +22,7 @@ export interface CapabilityParts {
   /** Runs of one provider over the network that may be under way for all spaces. */
   readonly concurrentInAll: number;
   /** Writes the trace of a space; a second one with the same id is without effect. */
-  readonly writeTrace: (space: string, trace: ProviderTrace) => Promise<void>;
+  readonly writeTrace: (space: string, trace: ProviderTrace) => Promise<unknown>;
 }
 
 export interface CapabilityRun {

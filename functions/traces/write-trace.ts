@@ -1,4 +1,5 @@
 import type { JsonObject } from '../kernel/canonical-json.ts';
+import { unlessQuotaExceeded } from '../kernel/quota.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import { decisionTime, type RandomSource } from '../kernel/world.ts';
 import type { TraceParts } from './parts.ts';
@@ -28,8 +29,11 @@ export function newTraceId(random: RandomSource): string {
   return `trace-${Buffer.from(random.bytes(ID_BYTES)).toString('hex')}`;
 }
 
-/** Writes a trace and counts it, in one commit. Members that are too large are cut, never refused. */
-export async function writeTrace(parts: TraceParts, space: string, draft: TraceDraft): Promise<void> {
+/**
+ * Writes a trace and counts it, in one commit. Members that are too large are cut, never refused. Answers whether it is there: a
+ * space that may store nothing more goes without it, as a trace must not fail the call that it tells of.
+ */
+export async function writeTrace(parts: TraceParts, space: string, draft: TraceDraft): Promise<boolean> {
   const { id, operation, adapter } = draft;
   if (!operationName.test(operation)) throw new TypeError('not the name of a traced operation');
   const { clock, random } = parts.world;
@@ -44,8 +48,8 @@ export async function writeTrace(parts: TraceParts, space: string, draft: TraceD
     { key, expectAbsent: true },
     { key: countsPlace, view: 'body' as const },
   ];
-  await store.transact(spaceScope(space), { gate: countsPlace, keys }, (found) => {
-    if (found.get(key) !== undefined) return { writes: [], result: null };
+  const written = store.transact(spaceScope(space), { gate: countsPlace, keys }, (found) => {
+    if (found.get(key) !== undefined) return { writes: [], result: true };
     const stored = found.get(countsPlace);
     const before = stored === undefined ? NO_COUNTS : countsIn(stored).counts;
     const { counts, counted } = withTrace(before, values);
@@ -53,6 +57,7 @@ export async function writeTrace(parts: TraceParts, space: string, draft: TraceD
     const createdAt = formatUtc(decisionTime(clock, arrivedAt));
     const trace: Trace = { id, operation, adapter, ...content, ...times, createdAt };
     const puts = [traceRecord(trace, { shard, values: counted }), countsRecord(operation, shard, counts)];
-    return { writes: puts.map((put) => ({ put })), result: null };
+    return { writes: puts.map((put) => ({ put })), result: true, grows: 'job' };
   });
+  return (await written.catch(unlessQuotaExceeded)) ?? false;
 }

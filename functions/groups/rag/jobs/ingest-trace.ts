@@ -59,10 +59,7 @@ export async function traceIngestion(
   const isStored = async () => {
     if (id === null) return false;
     const draft = { id, operation: OPERATION, adapter: null, request, resultSummary: summary };
-    return writeTrace(traces, space, { ...draft, startedAt, durationMs }).then(
-      () => true,
-      () => false,
-    );
+    return writeTrace(traces, space, { ...draft, startedAt, durationMs }).catch(() => false);
   };
   const tracePersisted = await isStored();
   return { id, operation: OPERATION, tracePersisted, durationMs, ...request, ...summary };
