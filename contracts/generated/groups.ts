@@ -18,7 +18,7 @@ export type Group =
 /** The authorization classes of the operations of each group, in the order of the documentation. */
 export const groupClasses = {
   server: ['anonymous'],
-  canonical: ['canonical-policy'],
+  canonical: ['canonical-policy', 'execution-maintenance'],
   execution: ['execution-policy', 'execution-maintenance', 'execution-worker'],
   collections: ['server-authenticated', 'execution-policy'],
   records: ['server-authenticated', 'execution-policy'],

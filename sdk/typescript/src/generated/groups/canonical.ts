@@ -525,7 +525,8 @@ export class CanonicalOperations extends ClientCore {
    *
    * **Preview**: opt-in; any release may change it in ways that break callers.
    *
-   * `GET /canonical/tenants/{tenantId}/usage`; needs the access operation `export` of `canonical-policy`.
+   * `GET /canonical/tenants/{tenantId}/usage`; needs the access operation `maintenance` of
+   * `execution-maintenance`.
    *
    * A read: the client retries it after a transient failure.
    *
