@@ -387,8 +387,14 @@ export const limits = {
   /** Lease calls for runs of all principals together that wait at a time in one instance. Unit: calls. */
   executionLeaseWaitingCallsMax: 1_000,
   /**
-   * Reads that wait at a time in one instance for the runs of one tenant of a product, or for the jobs of one
-   * space; the server answers further calls at once. Unit: calls.
+   * Lease calls that wait at a time in one instance for the runs of one tenant, by all its workers together,
+   * or, without access grants, those of one worker id; the server answers further calls at once. All workers
+   * of a whole product together have as many as one principal. Unit: calls.
+   */
+  executionLeaseWaitingCallsPerTenantMax: 64,
+  /**
+   * Reads that wait at a time in one instance for the runs of one tenant, or for the jobs of one space; the
+   * server answers further calls at once. Unit: calls.
    */
   executionRunWaitingCallsPerTenantMax: 64,
   /** Reads of runs of all tenants together that wait at a time in one instance. Unit: calls. */

@@ -57,6 +57,12 @@ const answersOf =
       see: access.maySee(who, run),
       lease: allows(() => access.authorizeLease(who, workerId, others)),
       leaseRun: access.mayLease(who, workerId, run),
+      serves: access
+        .servedTenants(who, workerId, new Set([run.handlerId]))
+        .some(
+          ({ productId, tenantId }) =>
+            productId === run.scope?.productId && [null, run.scope.tenantId].includes(tenantId),
+        ),
       worker: allows(() => access.authorizeWorker(who, workerId)),
       maintenance: allows(() => access.authorizeMaintenance(who)),
       handlers: handlers === null ? 'none' : String(handlers),
@@ -110,6 +116,7 @@ const oracle: Answer = (grants, { principal, workerId, run, others }) => {
       lines.has(`worker ${workerId}`) &&
       others.every((id) => lines.has(`worker ${workerId} ANY`) || lines.has(`worker ${workerId} ${id}`)),
     leaseRun: onRun('worker', ` ${workerId}`),
+    serves: onRun('worker', ` ${workerId}`),
     worker: lines.has(`worker ${workerId}`),
     maintenance: lines.has('maintenance'),
     handlers: scope === null ? withoutScope : inScope,
@@ -226,6 +233,10 @@ describe('the execution access against an independent reading of the grants', ()
     'a lease of runs in every tenant': replaced((_, given) => {
       const wide = createExecutionAccess(given.map((one) => ({ ...one, tenantIds: [] })));
       return { mayLease: (who, workerId, run) => wide.mayLease(who, workerId, run) };
+    }),
+    'tenants that no grant lets the worker serve': replaced((_, given) => {
+      const wide = createExecutionAccess(given.map((one) => ({ ...one, tenantIds: [] })));
+      return { servedTenants: (...asked) => wide.servedTenants(...asked) };
     }),
     'handlers that other operations allow': replaced((_, given) => {
       const wide = createExecutionAccess(

@@ -88,6 +88,21 @@ describe('the execution access', () => {
     }
   });
 
+  test('a worker serves the tenants of the grants for its handlers, and of no other worker or operation', () => {
+    const served = createExecutionAccess([
+      grant({ workerId: 'w', tenantIds: ['t', 'u'], handlerIds: ['h', 'g'], operations: ['worker'] }),
+      grant({ workerId: 'w', productId: 'q', handlerIds: ['g'], operations: ['worker'] }),
+      grant({ workerId: 'w', tenantIds: ['other operation'], operations: ['start_run'] }),
+      grant({ workerId: 'v', tenantIds: ['other worker'], operations: ['worker'] }),
+      grant({ principal: 'other@b', workerId: 'w', tenantIds: ['other caller'], operations: ['worker'] }),
+    ]);
+    const of = (...handlers: string[]) => served.servedTenants(caller('A@b'), 'w', new Set(handlers));
+    const inP = ['t', 'u'].map((tenantId) => ({ productId: 'p', tenantId }));
+    expect(of('h')).toEqual(inP);
+    expect(of('h', 'g')).toEqual([...inP, { productId: 'q', tenantId: null }]);
+    expect(of('unknown')).toEqual([]);
+  });
+
   test('D10: a worker grant without a worker id makes nobody a worker', () => {
     const unbound = createExecutionAccess([grant({ workerId: null, operations: ['worker'] })]);
     for (const workerId of ['w', '', 'null']) {

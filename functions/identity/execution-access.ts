@@ -50,6 +50,13 @@ export interface VisibleRuns {
   readonly handlerId: string | null;
 }
 
+/** A tenant of a product, or all tenants of it. */
+export interface ServedTenant {
+  readonly productId: string;
+  /** `null`: every tenant. */
+  readonly tenantId: string | null;
+}
+
 /** Decides about verified callers. A refusal throws `permission_denied`; its text tells nothing about grants. */
 export interface ExecutionAccess {
   /** Answers the service identity that the run is bound to: the verified principal. */
@@ -71,6 +78,12 @@ export interface ExecutionAccess {
   authorizeLease(caller: VerifiedCaller, workerId: string, handlerIds: readonly string[]): void;
   /** Whether a run may be handed to the caller's worker: a grant for the worker must also cover the run. */
   mayLease(caller: VerifiedCaller, workerId: string, run: ExecutionRunRef): boolean;
+  /** The tenants whose runs of these handlers may be handed to the caller's worker; one entry without a tenant for a whole product. */
+  servedTenants(
+    caller: VerifiedCaller,
+    workerId: string,
+    handlerIds: ReadonlySet<string>,
+  ): readonly ServedTenant[];
   /** For the calls of a worker that holds a lease. The lease token is checked as well, and does not replace this. */
   authorizeWorker(caller: VerifiedCaller, workerId: string): void;
   /** Maintenance is not bound to a product: any grant of the operation suffices. */
@@ -118,6 +131,10 @@ export function createExecutionAccess(
       demand(handlerIds.every((handlerId) => own.some((grant) => admits(grant.handlers, handlerId))));
     },
     mayLease: (caller, workerId, run) => asWorker(caller, workerId).some((grant) => coversRun(grant, run)),
+    servedTenants: (caller, workerId, handlerIds) =>
+      asWorker(caller, workerId)
+        .filter(({ handlers }) => [...handlerIds].some((id) => admits(handlers, id)))
+        .flatMap(tenantsOf),
     authorizeWorker: (caller, workerId) => demand(asWorker(caller, workerId).length > 0),
     authorizeMaintenance: (caller) => demand(granting(caller, 'maintenance').length > 0),
     allowedHandlers(caller, scope) {
@@ -176,10 +193,14 @@ function prepare({ productId, workerId, tenantIds, handlerIds, operations }: Exe
   };
 }
 
-function partsOf({ productId, tenants, handlers }: ReadyGrant): VisibleRuns[] {
+function tenantsOf({ productId, tenants }: ReadyGrant): ServedTenant[] {
   const tenantIds = tenants.size === 0 ? [null] : [...tenants];
-  const handlerIds = handlers.size === 0 ? [null] : [...handlers];
-  return tenantIds.flatMap((tenantId) => handlerIds.map((handlerId) => ({ productId, tenantId, handlerId })));
+  return tenantIds.map((tenantId) => ({ productId, tenantId }));
+}
+
+function partsOf(grant: ReadyGrant): VisibleRuns[] {
+  const handlerIds = grant.handlers.size === 0 ? [null] : [...grant.handlers];
+  return tenantsOf(grant).flatMap((part) => handlerIds.map((handlerId) => ({ ...part, handlerId })));
 }
 
 /** An empty list restricts nothing. */

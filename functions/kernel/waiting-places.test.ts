@@ -33,3 +33,15 @@ test('a call of two owners takes from the share of both, and where one has none 
   expect(places.take([own('caller'), own('other tenant', 1)])).not.toBeNull();
   expect(places.take([own('caller'), own('third tenant', 1)])).toBeNull();
 });
+
+test('a call that one of several owners may pay for takes from the one with the most room', () => {
+  const places = new WaitingPlaces(100);
+  const either = [own('a'), own('b')];
+  for (let n = 0; n < 3; n += 1) expect(places.take([own('caller', 50)], either)).not.toBeNull();
+  const last = places.take([own('caller', 50)], either);
+  expect(last).not.toBeNull();
+  expect(places.take([own('caller', 50)], either)).toBeNull();
+  expect(places.take([own('caller', 50)], [...either, own('c')])).not.toBeNull();
+  last?.leave();
+  expect(places.take([own('caller', 50)], either)).not.toBeNull();
+});

@@ -24,10 +24,17 @@ export class WaitingPlaces {
     this.#most = most;
   }
 
-  /** `null` where all places are taken, or one of the owners has its share: the call is then answered without waiting. */
-  take(owners: PlaceOwners): Place | null {
-    const isFull = ({ name, share }: PlaceOwner): boolean => this.#of(name) >= share;
-    if (this.#all >= this.#most || owners.some(isFull)) return null;
+  /**
+   * Takes from the share of each owner, and of the one of `oneOf` with the most room, where it names any. `null` where all
+   * places are taken, or an owner has its share: the call is then answered without waiting.
+   */
+  take(each: PlaceOwners, oneOf: readonly PlaceOwner[] = []): Place | null {
+    const roomOf = ({ name, share }: PlaceOwner): number => share - this.#of(name);
+    const [first, ...others] = oneOf;
+    const roomiest =
+      first && others.reduce((best, next) => (roomOf(next) > roomOf(best) ? next : best), first);
+    const owners = roomiest === undefined ? each : [...each, roomiest];
+    if (this.#all >= this.#most || owners.some((owner) => roomOf(owner) <= 0)) return null;
     this.#change(owners, 1);
     for (const { taken } of owners) taken?.();
     let isLeft = false;
@@ -43,7 +50,7 @@ export class WaitingPlaces {
     return this.#held.get(name) ?? 0;
   }
 
-  #change(owners: PlaceOwners, by: number): void {
+  #change(owners: readonly PlaceOwner[], by: number): void {
     this.#all += by;
     for (const { name } of owners) {
       const held = this.#of(name) + by;

@@ -1,13 +1,13 @@
-import type { PlaceOwner } from '../kernel/waiting-places.ts';
+import type { PlaceOwners } from '../kernel/waiting-places.ts';
 import { isFor, type LeaseWish, leaseRunById } from './lease-run.ts';
 import { dueOf } from './records.ts';
 import { isTerminal, type Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
-/** How long the call may wait, in whose name, and until when the caller does. */
+/** How long the call may wait, in whose name for which run, and until when the caller does. */
 export interface NamedWait {
   readonly waitMs: number;
-  readonly owner: PlaceOwner;
+  readonly ownersOf: (run: Run | undefined) => PlaceOwners;
   readonly signal: AbortSignal;
 }
 
@@ -20,7 +20,7 @@ export async function leaseNamed(
 ): Promise<Run | null> {
   const { clock } = runtime.world;
   if (wait === null) return leaseRunById(runtime, runId, { ...wish, delivered: true }, clock.now());
-  const { waitMs, signal, owner } = wait;
+  const { waitMs, signal, ownersOf } = wait;
   // A queue message stands behind the first look alone.
   let delivered = true;
   return runtime.queuedWatch.until({ runId, waitMs, signal }, async () => {
@@ -32,6 +32,6 @@ export async function leaseNamed(
     delivered = false;
     const dueAt = seen === undefined ? null : dueOf(seen);
     const mayCome = seen !== undefined && !isTerminal(seen.status) && isFor(runtime, seen, wish);
-    return { value, done: !mayCome, owners: [owner], dueAt };
+    return { value, done: !mayCome, owners: ownersOf(seen), dueAt };
   });
 }

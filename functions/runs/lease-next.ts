@@ -1,4 +1,4 @@
-import type { PlaceOwner } from '../kernel/waiting-places.ts';
+import type { PlaceOwner, PlaceOwners } from '../kernel/waiting-places.ts';
 import type { MayTake, ReadyCall } from '../queue/port.ts';
 import { leaseOldest } from './lease-oldest.ts';
 import { type LeaseWish, leaseRunById } from './lease-run.ts';
@@ -7,9 +7,16 @@ import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { settleDue } from './settle.ts';
 
+/** How long the call may wait, and in whose name: of the caller, and of one of those whose runs it may get. */
+export interface NextWait {
+  readonly waitMs: number;
+  readonly owners: PlaceOwners;
+  readonly served: readonly PlaceOwner[];
+}
+
 export interface NextWish extends LeaseWish {
-  /** How long the call may wait for a run, and in whose name; `null`: it does not wait. */
-  readonly wait: { readonly waitMs: number; readonly owner: PlaceOwner } | null;
+  /** `null`: the call does not wait for a run. */
+  readonly wait: NextWait | null;
   /** Whether the local queue wakes the caller for each ready run, so that it need not search for runs of other processes. */
   readonly isNotified: boolean;
   /** Aborted when the caller no longer waits for the answer. */
@@ -27,7 +34,7 @@ export async function leaseNext(runtime: Runtime, wish: NextWish): Promise<Run |
   const { ready } = runtime;
   if (ready === null) return leaseAnnouncedOrSearch(runtime, wish);
   const { handlerIds, wait, signal } = wish;
-  const place = wait === null ? null : runtime.leasePlaces.take([wait.owner]);
+  const place = wait === null ? null : runtime.leasePlaces.take(wait.owners, wait.served);
   const call = ready.enter(handlerIds, wait === null ? null : { waitMs: wait.waitMs, place }, signal);
   const stopRechecks = recheckPeriodically(runtime, call);
   const passedOver = ({ id, handlerId }: Run) => call.passOn(handlerId, id);

@@ -124,8 +124,13 @@ export const rooms: Readonly<Record<string, Room>> = {
       'functions/runs/{slot-shares,text-checks,trace,values}.ts',
       'functions/runs/copies/{archive-lines,archive-manifest,line-reader,restore-options}.ts',
       'functions/runs/maintenance/belongings.ts',
+      'functions/groups/execution/library/wait-owners.ts',
     ],
-    tests: ['functions/runs/*.test.ts', 'functions/runs/maintenance/*.test.ts'],
+    tests: [
+      'functions/groups/execution/library/*.test.ts',
+      'functions/runs/*.test.ts',
+      'functions/runs/maintenance/*.test.ts',
+    ],
   },
 };
 

@@ -29,22 +29,33 @@ interface Waiting {
 let service: IssuedService;
 /** Settles with `true` when the next call begins to wait. */
 let waits = Promise.withResolvers<true>();
-let waiting = 0;
+const waiting = new Set<object>();
 
 const after: typeof machine.timers.after = (delayMs, callback) => {
-  if (delayMs <= WAIT_SECONDS * 1_000 && delayMs > WAIT_SECONDS * 1_000 - 1_000) {
-    waiting += 1;
-    waits.resolve(true);
-    waits = Promise.withResolvers();
-  }
-  return machine.timers.after(delayMs, callback);
+  const cancel = machine.timers.after(delayMs, callback);
+  if (delayMs > WAIT_SECONDS * 1_000 || delayMs <= WAIT_SECONDS * 1_000 - 1_000) return cancel;
+  waiting.add(cancel);
+  waits.resolve(true);
+  waits = Promise.withResolvers();
+  return () => {
+    waiting.delete(cancel);
+    cancel();
+  };
 };
 
-const PARTIES = ['victim', 'neighbour', 'frontend'];
+/** Identities of the neighbour, each with a worker of its own, for one product or the other. */
+const CREW = Array.from({ length: 50 }, (_, n) => `crew-${n}`);
+const PARTIES = ['victim', 'neighbour', 'frontend', ...CREW];
 const parties = new Map<string, Party>();
 
+const productOf = (name: string) =>
+  name.startsWith('crew-') && Number(name.slice(5)) % 2 === 1 ? 'bank' : 'shop';
+
 beforeAll(async () => {
-  const tenants = (name: string) => (name === 'frontend' ? ['victim', 'neighbour'] : [name]);
+  const tenants = (name: string) => {
+    if (name === 'frontend') return ['victim', 'neighbour'];
+    return [CREW.includes(name) ? 'neighbour' : name];
+  };
   const principalOf = (name: string) => `${name}@project.example`;
   service = await startIssuedService(
     PARTIES.map((name) => {
@@ -59,7 +70,8 @@ beforeAll(async () => {
         const operations = ['start_run', 'read_run', 'cancel_run', 'worker'];
         const handlers = [HANDLER];
         const worker = `worker-${name}`;
-        return [principalOf(name), { product: 'shop', tenants: tenants(name), handlers, worker, operations }];
+        const product = productOf(name);
+        return [principalOf(name), { product, tenants: tenants(name), handlers, worker, operations }];
       }),
       serviceAudience,
     ),
@@ -67,7 +79,8 @@ beforeAll(async () => {
   );
   for (const name of PARTIES) {
     const token = await service.issuer.mint({ email: principalOf(name), audience: serviceAudience });
-    parties.set(name, { name, tenantId: name, headers: { Authorization: `Bearer ${token}` } });
+    const tenantId = CREW.includes(name) ? 'neighbour' : name;
+    parties.set(name, { name, tenantId, headers: { Authorization: `Bearer ${token}` } });
   }
 });
 afterAll(() => service.close());
@@ -89,13 +102,15 @@ async function done(request: InjectedRequest): Promise<InjectedResponse> {
   return answer;
 }
 
-async function start(by: Party, tenantId = by.tenantId): Promise<string> {
-  const scope = { productId: 'shop', tenantId };
-  const { id = '' } = await post(by, '/execution/runs', { handlerId: HANDLER, scope, payload: {} });
+async function start(by: Party, tenantId = by.tenantId, given: object = {}): Promise<string> {
+  const scope = { productId: productOf(by.name), tenantId };
+  const { id = '' } = await post(by, '/execution/runs', { handlerId: HANDLER, scope, payload: {}, ...given });
   return id;
 }
 
-/** The call of each operation that waits, by its id, for a party and a tenant of it. */
+const NAMED_RUN = 'leaseExternalExecutionRun of a named run';
+
+/** Calls of each operation that waits, by its id first, for a party and a tenant of it. */
 const calls: Readonly<Record<string, (by: Party, tenantId?: string) => Promise<Waiting>>> = {
   async getExecutionRun(by, tenantId) {
     const id = await start(by, tenantId);
@@ -110,6 +125,16 @@ const calls: Readonly<Record<string, (by: Party, tenantId?: string) => Promise<W
     return {
       request: { method: 'POST', path: '/execution/workers/leases', headers: by.headers, body },
       bring: async () => void (await start(by)),
+    };
+  },
+  async [NAMED_RUN](by, tenantId) {
+    const runId = await start(by, tenantId, { scheduledAtUtc: '2030-01-01T00:00:00Z' });
+    const worker = { workerId: `worker-${by.name}`, handlerIds: [HANDLER] };
+    const body = { ...worker, runId, waitSeconds: WAIT_SECONDS };
+    const path = `/execution/runs/${runId}`;
+    return {
+      request: { method: 'POST', path: '/execution/workers/leases', headers: by.headers, body },
+      bring: async () => void (await done({ method: 'DELETE', path, headers: by.headers })),
     };
   },
   async leaseCanonicalOutbox(by, tenantId = by.tenantId) {
@@ -158,23 +183,32 @@ function waitingOperations(): readonly string[] {
   });
 }
 
-const operations = waitingOperations();
+const kinds = Object.keys(calls);
+/** The calls that wait in the name of one tenant, as a tenant with a single identity has them. */
+const PLACES_OF_TENANT: Readonly<Record<string, number>> = {
+  getExecutionRun: 64,
+  leaseExternalExecutionRun: 64,
+  [NAMED_RUN]: 64,
+  leaseCanonicalOutbox: 32,
+};
 
 test('each operation of the catalogue that waits is tried here', () => {
-  expect(operations.toSorted()).toEqual(Object.keys(calls).toSorted());
+  const tried = new Set(kinds.map((kind) => kind.replace(/ .*/, '')));
+  expect(tried).toEqual(new Set(waitingOperations()));
+  expect(Object.keys(PLACES_OF_TENANT).toSorted()).toEqual(kinds.toSorted());
 });
 
-test.each(operations)('%s of a tenant waits while a neighbour holds all places that it may', async (id) => {
+test.each(kinds)('%s of a tenant waits while a neighbour holds all places that it may', async (id) => {
   const drained = new AbortController();
-  const before = waiting;
   const answers = await crowd(await calls[id]!(party('neighbour')), drained.signal);
-  expect(waiting).toBeGreaterThan(before);
+  expect(waiting.size).toBe(PLACES_OF_TENANT[id]);
   const own = await calls[id]!(party('victim'));
   const { answer, isWaiting } = await sent(own.request);
   expect(isWaiting).toBe(true);
   await own.bring();
   const { status, body } = await answer;
-  expect([status, body.length > 2], body).toEqual([200, true]);
+  // A named run that has ended is answered without a lease.
+  expect([status, body.length > 2], body).toEqual(id === NAMED_RUN ? [204, false] : [200, true]);
   drained.abort();
   await Promise.all(answers);
   // The neighbour has its places again.
@@ -182,10 +216,26 @@ test.each(operations)('%s of a tenant waits while a neighbour holds all places t
   const { isWaiting: waitsAgain, answer: last } = await sent(again.request, AbortSignal.any([]));
   expect(waitsAgain).toBe(true);
   await again.bring();
-  expect((await last).status).toBe(200);
+  expect((await last).status).toBe(id === NAMED_RUN ? 204 : 200);
 });
 
-test.each(['getExecutionRun', 'leaseCanonicalOutbox'])(
+test.each(kinds)('%s: fifty identities of a tenant have the places of one tenant together', async (kind) => {
+  const drained = new AbortController();
+  const answers: Promise<InjectedResponse>[] = [];
+  for (const name of CREW) {
+    const { request } = await calls[kind]!(party(name));
+    for (let n = 0; n < CALLS / CREW.length; n += 1)
+      answers.push((await sent(request, drained.signal)).answer);
+  }
+  expect(waiting.size).toBe(PLACES_OF_TENANT[kind]);
+  const own = await calls[kind]!(party('victim'));
+  const { answer, isWaiting } = await sent(own.request, drained.signal);
+  expect(isWaiting).toBe(true);
+  drained.abort();
+  await Promise.all([answer, ...answers]);
+});
+
+test.each(['getExecutionRun', 'leaseCanonicalOutbox', NAMED_RUN])(
   '%s for one tenant of a caller leaves places to its other tenants',
   async (id) => {
     const drained = new AbortController();
@@ -195,7 +245,7 @@ test.each(['getExecutionRun', 'leaseCanonicalOutbox'])(
     const { answer, isWaiting } = await sent(own.request);
     expect(isWaiting).toBe(true);
     await own.bring();
-    expect((await answer).status).toBe(200);
+    expect((await answer).status).toBe(id === NAMED_RUN ? 204 : 200);
     drained.abort();
     await Promise.all(answers);
   },

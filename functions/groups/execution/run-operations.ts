@@ -11,12 +11,12 @@ import { missingRun } from '../../runs/held.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
 import { findCheckpoint, requireRun } from '../../runs/read-runs.ts';
 import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
-import { slotOwner } from '../../runs/run-job.ts';
 import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
 import { eventResult } from '../../runs/wait-result.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
+import { tenantOwner } from './library/wait-owners.ts';
 import { asReceipt, wireRun } from './library/wire-run.ts';
 import { wireArtifact, wireCheckpoint } from './wire.ts';
 
@@ -84,9 +84,8 @@ export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'g
 /** A caller of many tenants leaves places to each; one that may name tenants at will has no more than its own share. */
 function waitOwners(caller: Caller, run: Run, aside?: () => void): PlaceOwners {
   const own = placeOwnerOf(caller, aside);
-  const tenant = slotOwner(run);
-  if (tenant === null) return [own];
-  return [own, { name: `tenant ${tenant}`, share: limits.executionRunWaitingCallsPerTenantMax }];
+  const tenant = tenantOwner(run, limits.executionRunWaitingCallsPerTenantMax);
+  return tenant === null ? [own] : [own, tenant];
 }
 
 export function cancelExecutionRun(dependencies: ExecutionDependencies): Handler<'cancelExecutionRun'> {

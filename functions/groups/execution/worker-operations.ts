@@ -26,6 +26,7 @@ import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { heldBy, judgeByLease } from './lease-proof.ts';
+import { leaseOwners } from './library/wait-owners.ts';
 import { wireRun } from './library/wire-run.ts';
 import { verified } from './run-operations.ts';
 import { wireArtifact, wireCheckpoint, wireLease } from './wire.ts';
@@ -54,7 +55,9 @@ export function leaseExternalExecutionRun(
     };
     const wanted = body.runId?.trim() || null;
     const waitMs = Math.ceil((body.waitSeconds ?? 0) * 1_000);
-    const waits = waitMs === 0 ? null : { waitMs, owner: placeOwnerOf(caller, aside) };
+    const tenants = () => access?.servedTenants(verified(caller), workerId, wish.handlerIds) ?? null;
+    const waits =
+      waitMs === 0 ? null : { waitMs, ...leaseOwners({ caller, workerId, tenants: tenants(), aside }) };
     // A stopping server answers its waiting callers at once.
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
     const run =
