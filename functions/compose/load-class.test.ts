@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../contracts/generated/operations.ts';
-import schemas from '../../contracts/schemas/execution.schema.json' with { type: 'json' };
+import canonical from '../../contracts/schemas/canonical.schema.json' with { type: 'json' };
+import execution from '../../contracts/schemas/execution.schema.json' with { type: 'json' };
 import { loadOf, mayBeServedFirst } from './load-class.ts';
 
 const all = Object.values(operations);
+const models = { ...canonical.$defs, ...execution.$defs } as Record<string, { readonly properties?: object }>;
+const modelOf = (name: string | null) => models[name ?? ''];
 const idsOf = (loadClass: string | null) =>
   all.filter((entry) => (loadOf(entry)?.loadClass ?? null) === loadClass).map(({ id }) => id);
 
@@ -26,36 +29,70 @@ describe('the classes of all operations', () => {
     ]);
   });
 
-  test('reads of many records and starts of jobs come last', () => {
+  test('every call that shows the token of a lease comes first, unless it reads or only adds', () => {
+    const withToken = all.filter(({ requestSchema, mutation }) => {
+      const model = modelOf(requestSchema);
+      return mutation === 'write' && Object.hasOwn(model?.properties ?? {}, 'leaseToken');
+    });
+    // Without its trace event no work is done again, and an artifact may be of any size.
+    const adds = ['putExternalExecutionLeaseArtifact', 'recordExternalExecutionLeaseEvent'];
+    const first = withToken.map(({ id }) => id).filter((id) => !adds.includes(id));
+    expect(idsOf('lease').toSorted()).toEqual(first.toSorted());
+    for (const id of adds) expect(idsOf('usual')).toContain(id);
+  });
+
+  test('exports, restores, lists, upkeep and all that is answered 202 come last', () => {
     const bulk = idsOf('bulk');
+    const named = /^(?:export|restore|list|inspect|evaluate|compare|summarize|prune|reconcile|qualify|probe)/;
+    const isLast = ({ id, responses }: (typeof all)[number]) =>
+      named.test(id) || responses.some(({ status }) => status === 202);
+    for (const entry of all.filter(isLast)) expect(bulk).toContain(entry.id);
     expect(bulk).toEqual(
       expect.arrayContaining([
         'exportCanonicalTenant',
         'restoreCanonicalTenant',
-        'listExecutionRuns',
         'importCollection',
+        'upsertRecords',
+        'startExecutionRun',
         'startGraphImportJob',
-        'evaluateRetrieval',
+        'ingestRagText',
+        'runProviderCapability',
+        'doctorGraphCollection',
         'getOpenApiContract',
       ]),
     );
-    for (const { id } of all)
-      if (id.startsWith('list') || id.endsWith('Job'))
-        expect([id, bulk.includes(id)]).toEqual([id, id.startsWith('list') || !/^(?:get|cancel)/.test(id)]);
-    for (const id of ['getExecutionRun', 'cancelExecutionRun', 'getGraphJob', 'cancelProviderRunJob'])
-      expect(bulk).not.toContain(id);
-    for (const { id, mutation } of all) if (mutation === 'delete') expect(bulk).not.toContain(id);
+  });
+
+  test('reads and writes that are answered with their result are neither first nor last', () => {
+    const usual = idsOf('usual');
+    const one =
+      /^(?:get|read|query|search|retrieve|traverse|build|generate|commit|upsertRecord$|put|delete|cancel|raise)/;
+    const last = /Doctor$|Contract$/;
+    for (const { id, responses } of all) {
+      if (!one.test(id) || last.test(id) || idsOf(null).includes(id) || idsOf('lease').includes(id)) continue;
+      if (responses.every(({ status }) => status !== 202)) expect(usual).toContain(id);
+    }
+    expect(usual).toEqual(
+      expect.arrayContaining([
+        'commitCanonicalTransaction',
+        'getRecord',
+        'searchRecords',
+        'getGraphJob',
+        'putObject',
+      ]),
+    );
+    expect(new Set([...idsOf(null), ...idsOf('lease'), ...usual, ...idsOf('bulk')]).size).toBe(all.length);
   });
 });
 
 test('an operation whose caller may ask to wait gives its place away while it waits', () => {
   const waiting = all.filter(({ routes, requestSchema }) => {
     const inQuery = routes.some(({ query }) => query.some(({ name }) => name === 'waitSeconds'));
-    const model = (schemas.$defs as Record<string, { properties?: object }>)[requestSchema ?? ''];
+    const model = modelOf(requestSchema);
     return inQuery || Object.hasOwn(model?.properties ?? {}, 'waitSeconds');
   });
   expect(waiting.map(({ id }) => id)).toEqual(
-    expect.arrayContaining(['getExecutionRun', 'leaseExternalExecutionRun']),
+    expect.arrayContaining(['getExecutionRun', 'leaseCanonicalOutbox', 'leaseExternalExecutionRun']),
   );
   for (const entry of waiting) expect([entry.id, loadOf(entry)?.mayWait]).toEqual([entry.id, true]);
 });

@@ -1,24 +1,12 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Load } from '../http/class-line.ts';
 
-/** Each keeps work that is done, or ends it: refused, the work would be done again. */
-const LEASE: ReadonlySet<string> = new Set([
-  'heartbeatExternalExecutionLease',
-  'completeExternalExecutionLease',
-  'reportExternalExecutionLease',
-  'releaseExternalExecutionLease',
-  'putExternalExecutionLeaseCheckpoint',
-  'waitExternalExecutionLease',
-  'renewCanonicalOutboxLease',
-  'acknowledgeCanonicalOutbox',
-  'releaseCanonicalOutbox',
-]);
+/** Each keeps work that is done, or ends it: refused, the work would be done again. Heartbeats and completions come first. */
+const LEASE = /^(?:heartbeat|complete|report|release|renew|acknowledge|wait)(?=[A-Z])|LeaseCheckpoint$/;
 
-/** Lists, exports and imports, judgements of many records, and calls that only begin more work. */
+/** Lists, exports and restores, judgements of many records, and what upkeep does. */
 const BULK =
-  /^(?:list|export|import|restore|inspect|evaluate|compare|summarize|prune|reconcile|preflight|probe|apply|qualify|doctor)|Job$|Batch$|Doctor$/;
-/** Cancelling a job, and looking at one. */
-const OF_ONE_JOB = /^(?:get|cancel)\w+Job$/;
+  /^(?:list|export|restore|inspect|evaluate|compare|summarize|preflight|apply|doctor)(?=[A-Z])|Doctor$/;
 
 const WAITING_GROUPS: ReadonlySet<string> = new Set([
   'artifacts',
@@ -43,13 +31,21 @@ const WAITING: ReadonlySet<string> = new Set([
 /** Decide whether the process is restarted, which would help no caller. */
 const PROBES: ReadonlySet<string> = new Set(['getHealth', 'getReadiness', 'getWorkerHealth']);
 
-/** `null`: the request is always served. */
-export function loadOf({ id, group, authorizationClass }: OperationEntry): Load | null {
+/** `null`: the request is always served. Reads and writes are `usual` unless they are work for a whole tenant or collection. */
+export function loadOf(entry: OperationEntry): Load | null {
+  const { id, group, mutation } = entry;
   if (PROBES.has(id)) return null;
-  if (LEASE.has(id)) return { loadClass: 'lease', mayWait: false };
-  const isBulk = authorizationClass === 'anonymous' || (BULK.test(id) && !OF_ONE_JOB.test(id));
+  if (LEASE.test(id) && mutation === 'write') return { loadClass: 'lease', mayWait: false };
+  const isBulk = isBulkWork(entry);
   const mayWait = isBulk || WAITING_GROUPS.has(group) || WAITING.has(id);
   return { loadClass: isBulk ? 'bulk' : 'usual', mayWait };
+}
+
+/** An answer 202 admits work that is still to be done: under overload the service begins none. */
+function isBulkWork({ id, authorizationClass, completion, responses }: OperationEntry): boolean {
+  const admitsWork = responses.some(({ status }) => status === 202);
+  const isPage = authorizationClass === 'anonymous';
+  return admitsWork || isPage || completion === 'maintenance' || BULK.test(id);
 }
 
 /** The paths of requests that are not judged before their operation is known, since they may be served before all others. */
