@@ -12,7 +12,7 @@ import { type CloudOptions, cloudOptions } from './doctor/cloud/options.ts';
 import { emulatorCheck, nodeCheck } from './doctor/machine.ts';
 import { portCheck } from './doctor/port.ts';
 import { exitCodeOfChecks, serverChecks } from './doctor/server.ts';
-import { storageChecks } from './doctor/storage.ts';
+import { type DeepChecks, storageChecks } from './doctor/storage.ts';
 import { exitCodes, type OutputForm, outputOption, say, ToolError, textTable } from './output.ts';
 import { serverAddress } from './remote/address.ts';
 import { printable } from './remote/printable.ts';
@@ -41,7 +41,7 @@ export function doctorCommand(): Command {
     )
     .option(
       '--deep',
-      'reads every stored body that has a hash, which can take hours, and names each damaged one',
+      'reads every page of a SQLite file and every stored body that has a hash, which can take hours, and names what is damaged',
     )
     .addOption(outputOption())
     .option('--json', 'the same as --output json')
@@ -102,11 +102,7 @@ async function localChecks(input: ConfigurationInput, { deep, verbose }: DoctorO
     return [failed('settings', faultsText(faults), remedy)];
   }
   const { host, port } = settings.server;
-  const bodies = async () => {
-    const { bodyChecks } = await import('./doctor/bodies.ts');
-    return bodyChecks(settings, verbose === true);
-  };
-  const found = [storageChecks(settings, deep === true ? bodies : undefined)];
+  const found = [storageChecks(settings, deep === true ? deepChecks(settings, verbose === true) : null)];
   if (input.host === 'embedded') found.push(portCheck(host, port).then((check) => [check]));
   const isGiven = files.length > 0 || lines.some(({ key }) => sourcesOf(key).length > 0);
   const sound = soundCheck(settings, isGiven);
@@ -122,6 +118,19 @@ function soundCheck(settings: Settings, isGiven: boolean): Check {
   const remedy =
     'Name the file: svc doctor FILE. svc init writes one. Without any, the service runs with the same defaults.';
   return warning('settings', text(message), remedy);
+}
+
+function deepChecks(settings: Settings, verbose: boolean): DeepChecks {
+  return {
+    async pages(path) {
+      const { pageChecks } = await import('./doctor/pages.ts');
+      return pageChecks(path, verbose);
+    },
+    async bodies() {
+      const { bodyChecks } = await import('./doctor/bodies.ts');
+      return bodyChecks(settings, verbose);
+    },
+  };
 }
 
 /** How often a failing run is tried: a newcomer expects a retry, and the default is none. */

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { compose, type Service } from '../functions/compose/compose.ts';
 import { databasePath } from '../functions/compose/database-path.ts';
@@ -12,6 +12,7 @@ import type { EventState } from '../functions/groups/canonical/outbox/outbox-eve
 import { DeliveredRetention } from '../functions/groups/canonical/outbox/retention.ts';
 import type { Runtime } from '../functions/runs/runtime.ts';
 import { NoStoreError, type RecordStore } from '../functions/store/port.ts';
+import { openToRead } from '../functions/store/sqlite/read-only.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 import { readStoreSettings, type StoreOptions } from './store-settings.ts';
 
@@ -66,6 +67,8 @@ export interface StoreUse {
   readonly verbose: boolean;
   /** Whether to create a missing SQLite file, or missing PostgreSQL or MySQL tables. */
   readonly create?: boolean;
+  /** Whether the command only reads: then it changes no byte of a SQLite file, such as one of a backup. */
+  readonly readOnly?: boolean;
 }
 
 /** Opens the store, passes it to `work`, and always closes it. */
@@ -93,7 +96,7 @@ export async function withStoreToRead<R>(
   const settings = settingsOf(storeOptions);
   const path = settings.canonicalStore.provider === 'sqlite' ? databasePath(settings) : null;
   if (path !== null) checkFile(path, create);
-  return withService(settings, { verbose, create: false }, async (parts, service) => {
+  return withService(settings, { verbose, create: false, readOnly: true }, async (parts, service) => {
     async function* scan(...request: Parameters<RecordStore['scan']>) {
       if (path !== null && !existsSync(path)) return;
       try {
@@ -115,13 +118,13 @@ function settingsOf(storeOptions: StoreOptions): Settings {
 
 async function withService<R>(
   settings: Settings,
-  { verbose, create = false }: StoreUse,
+  { verbose, create = false, readOnly = false }: StoreUse,
   work: (parts: Omit<ReadStore, 'scan'>, service: Service) => Promise<R>,
 ): Promise<R> {
   const place = placeOf(settings);
   if (verbose) warn(`Database: ${place}`);
   const writeLog = (line: string) => (verbose ? warn(line) : undefined);
-  const service = compose(settings, { createStore: create, writeLog });
+  const service = compose(settings, { createStore: create, readOnly, writeLog });
   try {
     return await work({ place, isGone: retention(settings, service) }, service);
   } catch (error) {
@@ -160,7 +163,7 @@ function checkFile(path: string, create: boolean): void {
 function holdsRecords(path: string): boolean {
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    database = openToRead(path, 5_000);
     const sql = `SELECT count(*) AS tables FROM sqlite_schema WHERE type = 'table' AND name IN ('scopes', 'records')`;
     return database.prepare(sql).get()?.['tables'] === 2;
   } catch (error) {

@@ -29,7 +29,8 @@ export function usageCommand(): Command {
 }
 
 async function list({ over, limit, ...options }: UsageOptions): Promise<void> {
-  await withStore(options, { verbose: options.verbose === true }, async ({ store, settings }) => {
+  const use = { verbose: options.verbose === true, readOnly: true };
+  await withStore(options, use, async ({ store, settings }) => {
     const limitOf = limitsOf(settings);
     const rows = (await listUse(store)).map((each) => rowOf(each, limitOf(each.owner).bytes));
     const shown = rows.filter(({ percent }) => percent >= over).slice(0, limit);

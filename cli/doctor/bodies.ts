@@ -15,7 +15,7 @@ const READABLE = 'Check that the database and the files beside it can be read, a
 
 /** Reads every stored body that has a hash. One check for each that is not what was written. */
 export async function bodyChecks(settings: Settings, verbose: boolean): Promise<Check[]> {
-  const service = compose(settings, { createStore: false, writeLog: () => undefined });
+  const service = compose(settings, { createStore: false, readOnly: true, writeLog: () => undefined });
   const progress = new ProgressLine({ stream: process.stderr, clock: machine.clock, verbose });
   const walk = new BodyWalk(progress);
   try {

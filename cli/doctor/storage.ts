@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { compose } from '../../functions/compose/compose.ts';
 import { databasePath } from '../../functions/compose/database-path.ts';
 import { machine } from '../../functions/compose/machine.ts';
@@ -9,6 +8,7 @@ import { limitsOf } from '../../functions/compose/quotas.ts';
 import type { Settings } from '../../functions/config/table.ts';
 import { listUse, type OwnersUse, sumOf } from '../../functions/quotas/usage-store.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import { openToRead } from '../../functions/store/sqlite/read-only.ts';
 import { schemaVersion } from '../../functions/store/sqlite/schema.ts';
 import { searchVersion } from '../../functions/store/sqlite/search-schema.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
@@ -17,25 +17,31 @@ import { spaceCheck } from './machine.ts';
 const answerMaxMs = 15_000;
 const closeMaxMs = 2_000;
 
-/** Checks the configured database, and its folder if it is a local file. `deep` looks further where the database answers. */
-export async function storageChecks(
-  settings: Settings,
-  deep: () => Promise<Check[]> = () => Promise.resolve([]),
-): Promise<Check[]> {
+/** What `--deep` reads beside. */
+export interface DeepChecks {
+  /** Of a local file, also of one that cannot be opened. */
+  readonly pages: (path: string) => Promise<Check[]>;
+  /** Of a database that answers. */
+  readonly bodies: () => Promise<Check[]>;
+}
+
+/** Checks the configured database, and its folder if it is a local file. No byte of the file changes. */
+export async function storageChecks(settings: Settings, deep: DeepChecks | null = null): Promise<Check[]> {
   const { enabled, provider } = settings.canonicalStore;
   if (!enabled) return [ok('database', 'The canonical store is disabled.')];
   const openChecks = async () => {
     const check = await openCheck(settings);
-    return check.status === 'failed' ? [check] : [check, ...(await deep())];
+    return check.status === 'failed' || deep === null ? [check] : [check, ...(await deep.bodies())];
   };
   if (provider !== 'sqlite') return openChecks();
   const path = databasePath(settings);
   const folder = await folderCheck(dirname(path));
   if (folder.check.status === 'failed') return [folder.check];
   const file = await fileCheck(path);
+  const pages = deep === null || !file.isThere ? [] : await deep.pages(path);
   // Opening the store would create a missing database or migrate an old one; a check must do neither.
   const database = file.check.status === 'ok' && file.openable ? await openChecks() : [file.check];
-  return [folder.check, await spaceCheck(folder.nearest), ...database];
+  return [folder.check, await spaceCheck(folder.nearest), ...pages, ...database];
 }
 
 /** Whether the folder is writable or can be created; and its nearest existing parent. */
@@ -69,16 +75,18 @@ interface FileCheck {
   readonly check: Check;
   /** Whether opening the file changes nothing. */
   readonly openable: boolean;
+  readonly isThere: boolean;
 }
 
-function is(check: Check, openable = false): FileCheck {
-  return { check, openable };
+function is(check: Check, openable = false, isThere = true): FileCheck {
+  return { check, openable, isThere };
 }
 
 /** The header of the file, read without changing it. */
 async function fileCheck(path: string): Promise<FileCheck> {
   const file = await stat(path).catch(() => undefined);
-  if (file === undefined) return is(ok('database', `${path} is not there yet; the first start makes it.`));
+  if (file === undefined)
+    return is(ok('database', `${path} is not there yet; the first start makes it.`), false, false);
   const remedy = 'Check CanonicalStore:DatabasePath, or take the file from a backup.';
   let found: Found;
   try {
@@ -115,7 +123,7 @@ interface Found {
 }
 
 function look(path: string): Found {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
+  const database = openToRead(path, 2_000);
   try {
     const row = database
       .prepare(
@@ -142,7 +150,7 @@ function look(path: string): Found {
 /** Opens the store as the service does and checks that it answers. */
 async function openCheck(settings: Settings): Promise<Check> {
   const { provider } = settings.canonicalStore;
-  const service = compose(settings, { writeLog: () => undefined });
+  const service = compose(settings, { readOnly: true, writeLog: () => undefined });
   let full: readonly OwnersUse[] = [];
   const fault = await within(answerMaxMs, () =>
     faultOf(async () => {

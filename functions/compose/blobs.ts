@@ -9,7 +9,11 @@ import { layer } from './layer.ts';
  * The blob store for artifacts that are too large for the run store: a bucket, or files beside the embedded store. Other
  * stores have no blob store by default, because the files of a cloud function do not outlive its process.
  */
-export function blobsOf(settings: Settings, world: World): (() => Promise<BlobStore>) | null {
+export function blobsOf(
+  settings: Settings,
+  world: World,
+  readOnly = false,
+): (() => Promise<BlobStore>) | null {
   const { execution, service, canonicalStore } = settings;
   const { artifactDirectory, artifactObjectContainer: bucket, artifactStorageEndpoint: endpoint } = execution;
   if (artifactDirectory === null && bucket === null && canonicalStore.provider !== 'sqlite') return null;
@@ -21,7 +25,7 @@ export function blobsOf(settings: Settings, world: World): (() => Promise<BlobSt
         return openCloudStorageBlobs({ bucket, ...world, ...(endpoint === null ? {} : { endpoint }) });
       }
       const { openFileBlobs } = await import('../blobs/files/store.ts');
-      return openFileBlobs({ folder, ...world });
+      return openFileBlobs({ folder, readOnly, ...world });
     },
     (opened) => opened.close(),
   );
@@ -29,4 +33,4 @@ export function blobsOf(settings: Settings, world: World): (() => Promise<BlobSt
 }
 
 /** The blob store of the process, for all groups and the execution runtime. */
-export const processBlobsOf = layer(({ settings, world }) => blobsOf(settings, world));
+export const processBlobsOf = layer(({ settings, world, readOnly }) => blobsOf(settings, world, readOnly));

@@ -49,6 +49,8 @@ export interface ComposeOptions {
   readonly world?: World;
   /** Whether missing tables of PostgreSQL and MySQL are created; true by default. */
   readonly createStore?: boolean;
+  /** Whether local files are opened so that no byte of them changes; false by default. Nothing can be written then. */
+  readonly readOnly?: boolean;
   /** The part of this process in the execution of runs; by default all that the settings ask of one process. */
   readonly role?: ExecutionRole;
   /** Groups beside those of the catalog: tests compose a fixture group with them. */
@@ -60,13 +62,14 @@ export interface ComposeOptions {
 }
 
 export function compose(settings: Settings, given: ComposeOptions): Service {
-  const { world = machine, createStore = true, role = 'service', extraGroups = [], writeLog } = given;
+  const { world = machine, createStore = true, readOnly = false, role = 'service' } = given;
+  const { extraGroups = [], writeLog } = given;
   const known = [...catalogGroups, ...extraGroups];
   const enabled = known.filter(({ name }) => isServed(settings, name));
   const names = enabled.map(({ name }) => name);
   const announce = createLog(writeLog, world.clock, sourcePlaces());
   const log = logAbove(settings.server.logLevel, announce);
-  const base = { settings, world, log, damage: new DamageLog(log), layers: new Map() };
+  const base = { settings, world, log, damage: new DamageLog(log), readOnly, layers: new Map() };
   // The store knows the collections of disabled groups too: their records stay readable for copies.
   const opening = { ...base, create: createStore, collections: () => collectionsOf(known) };
   const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });

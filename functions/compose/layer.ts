@@ -12,6 +12,8 @@ export interface LayerParts {
   readonly store: Lazy<RecordStore>;
   readonly log: Log;
   readonly damage: DamageLog;
+  /** Whether local files are read so that nothing of them changes. */
+  readonly readOnly?: boolean;
   /** What was made so far, by the functions that make it. */
   readonly layers: Map<unknown, unknown>;
 }

@@ -45,6 +45,8 @@ export interface StoreOptions {
   readonly world: World;
   /** Whether missing tables are created. */
   readonly create: boolean;
+  /** Whether a local file is opened so that nothing of it changes. */
+  readonly readOnly: boolean;
   readonly collections: () => Promise<readonly Collection[]>;
   readonly log: Log;
   readonly damage: DamageLog;
@@ -69,18 +71,19 @@ export function lazyStore(options: StoreOptions): Lazy<RecordStore> {
 
 /** Loads the chosen driver only: a function starts faster without the others. */
 async function openStore(options: StoreOptions): Promise<RecordStore> {
-  const { settings, world, create, collections, log, damage, watch = (store) => store } = options;
+  const { settings, world, create, readOnly, collections, log, damage, watch = (store) => store } = options;
   const { clock, random, timers, turns } = world;
   const open = openProvider[settings.canonicalStore.provider];
   const { boundedStore, USAGE } = await import('./quotas.ts');
   const known = [...(await collections()), USAGE];
-  const opened = await open(settings, { clock, random, timers, turns, collections: known, create });
+  const opened = await open(settings, { clock, random, timers, turns, collections: known, create, readOnly });
   return watch(damage.watching(boundedStore(opened, settings, world, log)));
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers' | 'turns'> & {
   readonly collections: readonly Collection[];
   readonly create: boolean;
+  readonly readOnly: boolean;
 };
 
 const openProvider: Readonly<

@@ -30,6 +30,8 @@ export interface FileBlobsOptions {
   readonly random: RandomSource;
   /** Part of the URIs of the objects; default `local`. */
   readonly container?: string;
+  /** Makes no folder and removes nothing, for a folder that is only read. */
+  readonly readOnly?: boolean;
 }
 
 /** Folders of files that are being written or removed. No key begins with a dot. */
@@ -48,6 +50,7 @@ const triesMax = 8;
 /** Removes files that dead processes left. A live process writes again the files that it loses by this. */
 export async function openFileBlobs(options: FileBlobsOptions): Promise<BlobStore> {
   const root = resolve(options.folder);
+  if (options.readOnly === true) return new FileBlobs(root, options);
   try {
     await makeRoot(root);
     for (const name of [incoming, outgoing]) {

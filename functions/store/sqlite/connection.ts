@@ -17,7 +17,7 @@ export class Connection {
   /** Whether lists of this collection always name a group. Set when the store is opened. */
   grouped: (collection: string) => boolean = () => false;
 
-  constructor(path: string, options: { readonly readOnly: boolean; readonly busyTimeoutMs: number }) {
+  constructor(path: string | URL, options: { readonly readOnly: boolean; readonly busyTimeoutMs: number }) {
     this.#database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: options.busyTimeoutMs });
   }
 

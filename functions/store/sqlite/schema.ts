@@ -57,12 +57,7 @@ export function migrate(connection: Connection): void {
   connection.run('BEGIN IMMEDIATE');
   try {
     const version = versionOf(connection);
-    if (version > steps.length) {
-      throw new StoreError(
-        'unavailable',
-        `the database has schema version ${version}, but this release knows ${steps.length} at most: use a newer release`,
-      );
-    }
+    if (version > steps.length) throw newerVersion(version);
     for (const step of steps.slice(version)) connection.exec(step);
     if (version < steps.length) connection.exec(`PRAGMA user_version = ${steps.length}`);
     connection.run('COMMIT');
@@ -73,4 +68,22 @@ export function migrate(connection: Connection): void {
 
 function versionOf(connection: Connection): number {
   return connection.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
+}
+
+/** For a database that must not change: throws where it is not of the version that this code knows. */
+export function requireVersion(connection: Connection): void {
+  const version = versionOf(connection);
+  if (version > steps.length) throw newerVersion(version);
+  if (version < steps.length)
+    throw new StoreError(
+      'unavailable',
+      `the database has schema version ${version}, and this release reads ${steps.length}: start the service once, which changes it`,
+    );
+}
+
+function newerVersion(version: number): StoreError {
+  return new StoreError(
+    'unavailable',
+    `the database has schema version ${version}, but this release knows ${steps.length} at most: use a newer release`,
+  );
 }

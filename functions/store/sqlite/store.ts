@@ -33,9 +33,10 @@ import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
 import { MomentPassed, readLocked, UnlockedMoment } from './moment.ts';
 import { folderFault, makePrivateFile, makePrivateFolder, restrictDatabase } from './private-files.ts';
 import { readPage } from './query.ts';
+import { connectToRead } from './read-only.ts';
 import { Room } from './room.ts';
 import { scanRecords } from './scan.ts';
-import { migrate } from './schema.ts';
+import { migrate, requireVersion } from './schema.ts';
 import { migrateSearches } from './search-schema.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
 import { transactIn } from './transact.ts';
@@ -61,6 +62,8 @@ export interface SqliteStoreOptions {
   readonly checkpointPages?: number;
   /** Memory for the vectors of searches, in bytes. */
   readonly vectorBytesMax?: number;
+  /** Opens the database so that no byte of it changes, also of the files beside it: it must exist in the form of this release. */
+  readonly readOnly?: boolean;
 }
 
 const vectorBytesDefault = 512 * 1024 * 1024;
@@ -78,15 +81,16 @@ const checkpointPagesDefault = 4000;
 const logBytesPerPage = 4 * 4096;
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RecordStore> {
-  await makePrivateFolder(dirname(options.path)).catch((cause: unknown) => {
-    const message = `the folder of the database could not be made: ${folderFault(cause)}`;
-    throw new StoreError('unavailable', message, { cause });
-  });
-  const { timers } = options;
+  const { timers, readOnly = false } = options;
+  if (!readOnly)
+    await makePrivateFolder(dirname(options.path)).catch((cause: unknown) => {
+      const message = `the folder of the database could not be made: ${folderFault(cause)}`;
+      throw new StoreError('unavailable', message, { cause });
+    });
   // Two processes that open a new file at once meet in the change to the write-ahead log, where SQLite does not wait.
   for (let tries = 1; ; tries += 1) {
     try {
-      return new SqliteStore(options, timers, openWriter(options));
+      return new SqliteStore(options, timers, readOnly ? openReader(options) : openWriter(options));
     } catch (error) {
       if (!isBusy(error)) throw asOpenError(error);
       if (tries === openTriesMax)
@@ -96,15 +100,33 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reco
   }
 }
 
+function openReader(options: SqliteStoreOptions): Connection {
+  checkWholePages(options.path);
+  const reader = connectToRead(options.path, openBusyMs);
+  declareCollections(reader, options);
+  try {
+    requireVersion(reader);
+    reader.exec(`PRAGMA busy_timeout = ${busySliceMs}; ${readingPragmas}`);
+    return reader;
+  } catch (error) {
+    reader.close();
+    throw error;
+  }
+}
+
+function declareCollections(connection: Connection, options: SqliteStoreOptions): void {
+  const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
+  connection.paired = (collection) => !unpaired.has(collection);
+  const grouped = groupedNames(options.collections);
+  connection.grouped = (collection) => grouped.has(collection);
+}
+
 function openWriter(options: SqliteStoreOptions): Connection {
   makePrivateFile(options.path);
   restrictDatabase(options.path);
   checkWholePages(options.path);
   const writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
-  const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
-  writer.paired = (collection) => !unpaired.has(collection);
-  const grouped = groupedNames(options.collections);
-  writer.grouped = (collection) => grouped.has(collection);
+  declareCollections(writer, options);
   try {
     const pages = options.checkpointPages ?? checkpointPagesDefault;
     prepareWriter(writer, new Room(options.path).logPages(pages));
@@ -129,11 +151,12 @@ function prepareWriter(writer: Connection, checkpointPages: number): void {
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = ${checkpointPages};
     PRAGMA journal_size_limit = ${checkpointPages * logBytesPerPage};
-    PRAGMA cache_size = -65536;
-    PRAGMA mmap_size = 2147418112;
-    PRAGMA temp_store = MEMORY;
+    ${readingPragmas}
   `);
 }
+
+const readingPragmas =
+  'PRAGMA cache_size = -65536; PRAGMA mmap_size = 2147418112; PRAGMA temp_store = MEMORY;';
 
 class SqliteStore implements RecordStore {
   readonly provider = 'sqlite';
@@ -159,7 +182,7 @@ class SqliteStore implements RecordStore {
       clock: options.clock,
       turns: options.turns,
     });
-    this.#sweepBehind();
+    if (options.readOnly !== true) this.#sweepBehind();
   }
 
   async transact<R>(
@@ -261,7 +284,7 @@ class SqliteStore implements RecordStore {
     await this.#sweeping;
     for (const scan of this.#scans) scan.close();
     try {
-      this.#writer.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      if (this.#options.readOnly !== true) this.#writer.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
       // Another process reads the log; the last process to close copies it. No data is lost meanwhile.
     }
@@ -286,7 +309,11 @@ class SqliteStore implements RecordStore {
 
   readonly #openScan = async (): Promise<Connection> => {
     if (this.#closing !== undefined) throw closedError();
-    const scan = new Connection(this.#options.path, { readOnly: true, busyTimeoutMs: openBusyMs });
+    const { path, readOnly } = this.#options;
+    const scan =
+      readOnly === true
+        ? connectToRead(path, openBusyMs)
+        : new Connection(path, { readOnly: true, busyTimeoutMs: openBusyMs });
     scan.paired = this.#writer.paired;
     scan.grouped = this.#writer.grouped;
     this.#scans.add(scan);

@@ -1,0 +1,34 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { Connection } from './connection.ts';
+
+/**
+ * The address by which a database is read so that no file beside it is made or changed. SQLite otherwise makes the two files
+ * of the write-ahead log for a database in that mode, and a reader cannot remove them.
+ *
+ * Without a log no process has the database open for writing, and the file is taken for one that does not change. With a log
+ * its shared file is only read: where no process lives that keeps it, SQLite indexes the log in memory.
+ */
+export function readingAddress(path: string): URL {
+  const real = existsSync(path) ? realpathSync(path) : path;
+  const address = pathToFileURL(real);
+  const beside = (suffix: string) => existsSync(`${real}${suffix}`);
+  if (!beside('-wal') && !beside('-journal')) address.searchParams.set('immutable', '1');
+  else if (beside('-shm')) address.searchParams.set('readonly_shm', '1');
+  return address;
+}
+
+/** Whether another process may have written to a database since it was opened by this address. */
+export function mayHaveChanged(address: URL, path: string): boolean {
+  return address.searchParams.has('immutable') && existsSync(`${realpathSync(path)}-wal`);
+}
+
+/** Opens a database that must not change. The first statement reads the file. */
+export function openToRead(path: string, timeoutMs: number): DatabaseSync {
+  return new DatabaseSync(readingAddress(path), { readOnly: true, timeout: timeoutMs });
+}
+
+export function connectToRead(path: string, busyTimeoutMs: number): Connection {
+  return new Connection(readingAddress(path), { readOnly: true, busyTimeoutMs });
+}
