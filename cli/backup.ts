@@ -5,9 +5,17 @@ import { databasePath } from '../functions/compose/database-path.ts';
 import { machine } from '../functions/compose/machine.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
-import { type DataPlaces, makeBackup, removeOld, verifyBackup } from './backup/backup.ts';
+import {
+  artifactsName,
+  type DataPlaces,
+  databaseName,
+  makeBackup,
+  removeOld,
+  verifyBackup,
+} from './backup/backup.ts';
 import { restoreBackup } from './backup/restore.ts';
-import { exitCodes, type OutputForm, outputOption, sayResult, ToolError } from './output.ts';
+import { exitCodes, type OutputForm, outputOption, sayResult, ToolError, warn } from './output.ts';
+import { printable } from './remote/printable.ts';
 import { readStoreSettings } from './store-settings.ts';
 
 interface PlaceOptions {
@@ -27,16 +35,49 @@ export function backupCommand(): Command {
     )
     .addHelpText('after', examples)
     .action(async ({ directory, keep, ...options }: PlaceOptions & { directory: string; keep?: number }) => {
-      const places = placesOf(options);
+      const settings = settingsOf(options);
+      const places = placesOf(settings);
       if (!existsSync(places.database))
         throw new ToolError(`${places.database}: there is no such file`, exitCodes.notFound);
       const folder = await makeBackup(places, directory, new Date(machine.clock.now()));
-      // Older backups go only when the new one was read back whole.
+      // Older backups go only when the new one was read back whole, and holds no damaged bodies: they may hold sound ones.
       const { files } = await verifyBackup(folder);
-      const removed = keep === undefined ? [] : await removeOld(directory, keep, folder);
+      const bodies = await bodiesOf(settings, folder);
+      const removed =
+        keep === undefined || bodies === 'damaged' ? [] : await removeOld(directory, keep, folder);
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-      sayResult(options.output, { directory: folder, files: files.length, bytes, removed: removed.length });
+      sayResult(options.output, {
+        directory: folder,
+        files: files.length,
+        bytes,
+        bodies,
+        removed: removed.length,
+      });
     });
+}
+
+/** Reads the stored bodies of the backup against their hashes. The backup is kept where some are damaged; the exit code says it. */
+async function bodiesOf(settings: Settings, folder: string): Promise<'sound' | 'damaged' | 'not checked'> {
+  // A backup holds none of the bytes in a bucket.
+  if (settings.execution.artifactObjectContainer !== null) return 'not checked';
+  const { bodyChecks } = await import('./doctor/bodies.ts');
+  const checks = await bodyChecks(settingsOver(settings, folder), false);
+  const bad = checks.filter(({ status }) => status === 'failed');
+  for (const { message, remedy } of bad) warn(printable(`${message} ${remedy ?? ''}`));
+  if (bad.length === 0) return 'sound';
+  warn('The backup is made and holds these bodies as they are. No older backup was removed.');
+  process.exitCode = exitCodes.failed;
+  return 'damaged';
+}
+
+/** The settings of a service whose data folder is the backup. */
+function settingsOver(settings: Settings, folder: string): Settings {
+  const { canonicalStore, execution } = settings;
+  return {
+    ...settings,
+    canonicalStore: { ...canonicalStore, databasePath: join(folder, databaseName) },
+    execution: { ...execution, artifactDirectory: join(folder, artifactsName) },
+  };
 }
 
 /** `svc backup-verify`: reads a backup to its end. */
@@ -61,7 +102,7 @@ export function backupRestoreCommand(): Command {
     .option('--replace', 'sets existing data aside under another name')
     .action(
       async ({ directory, replace, ...options }: PlaceOptions & { directory: string; replace?: true }) => {
-        const { database, ...places } = placesOf(options);
+        const { database, ...places } = placesOf(settingsOf(options));
         const now = new Date(machine.clock.now());
         const done = await restoreBackup(
           directory,
@@ -80,9 +121,12 @@ function withPlace(command: Command, description: string): Command {
     .addOption(outputOption());
 }
 
+function settingsOf({ settings: file }: PlaceOptions): Settings {
+  return readStoreSettings(file === undefined ? {} : { settings: file }, inputOf('embedded', []));
+}
+
 /** As the service with these settings would place them. */
-function placesOf({ settings: file }: PlaceOptions): DataPlaces {
-  const settings = readStoreSettings(file === undefined ? {} : { settings: file }, inputOf('embedded', []));
+function placesOf(settings: Settings): DataPlaces {
   const { provider } = settings.canonicalStore;
   if (provider !== 'sqlite') {
     const message = `The service keeps its data in ${provider}: use the backup of that database, or canonical-archive-export`;
@@ -102,7 +146,8 @@ function count(text: string): number {
 
 const examples = `
 The backup is of one moment and holds all tenants, runs, leases and artifacts. It needs free space for a copy, and is readable
-by its owner only. An archive of a tenant (canonical-archive-export) can be restored on every database; a backup restores the
+by its owner only. Each stored body is read against its hash: where some are damaged, the backup is made all the same, they
+are named, no older backup is removed, and the exit code is 1. An archive of a tenant (canonical-archive-export) can be restored on every database; a backup restores the
 whole server, on SQLite.
 
 Examples:

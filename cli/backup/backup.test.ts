@@ -67,8 +67,24 @@ describe('a backup', () => {
       server.close();
       const bytes = readFileSync(places.database);
       writeFileSync(places.database, bytes.fill(0x55, 4096));
-      await expect(makeBackup(places, backups, at(1))).rejects.toThrow(/database/);
+      const error = await makeBackup(places, backups, at(1)).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ message: expect.stringContaining(`${places.database} is `) });
+      expect(String(error)).not.toContain('.part');
       expect(readdirSync(backups)).toEqual([]);
+    }));
+
+  test('that cannot be written names no folder that it has removed', () =>
+    onData(async ({ backups, places }) => {
+      // A file of the copied artifacts would have to be a folder.
+      writeFileSync(join(places.artifacts, 'database'), '');
+      const odd = { ...places, database: join(places.artifacts, 'database', 'none') };
+      const failed = await makeBackup(odd, backups, at(1)).catch((thrown: unknown) => thrown);
+      expect(String(failed)).not.toContain('.part');
+      mkdirSync(join(backups, '20260102T030002Z.part'));
+      const second = await makeBackup(places, backups, at(2)).catch((thrown: unknown) => thrown);
+      expect(second).toMatchObject({
+        message: expect.stringMatching(/20260102T030002Z: another backup began in this second$/),
+      });
     }));
 
   test.each<[string, (folder: string) => void, RegExp]>([

@@ -45,7 +45,7 @@ export async function makeBackup(places: DataPlaces, parent: string, now: Date):
     await mkdir(part, { mode: 0o700 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw new ToolError(`${part} exists: another backup began in this second`, exitCodes.conflict);
+    throw new ToolError(`${folder}: another backup began in this second`, exitCodes.conflict);
   }
   try {
     await copyArtifacts(places.artifacts, join(part, artifactsName));
@@ -66,9 +66,21 @@ export async function makeBackup(places: DataPlaces, parent: string, now: Date):
     await syncFolder(parent);
   } catch (error) {
     await rm(part, { recursive: true, force: true });
-    throw error;
+    throw naming(error, part, folder);
   }
   return folder;
+}
+
+/** The error with the name that the backup would have: nothing of the other name is left. */
+function naming(error: unknown, part: string, folder: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const message = error.message.replaceAll(part, folder);
+  if (error instanceof ToolError) return new ToolError(message, error.exitCode, { cause: error });
+  const { path } = error as NodeJS.ErrnoException;
+  return Object.assign(error, {
+    message,
+    ...(path === undefined ? {} : { path: path.replaceAll(part, folder) }),
+  });
 }
 
 /**

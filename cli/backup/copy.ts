@@ -4,6 +4,7 @@ import { copyFile, lstat, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { pipeline } from 'node:stream/promises';
+import { openToRead } from '../../functions/store/sqlite/read-only.ts';
 import { exitCodes, ToolError } from '../output.ts';
 
 /** One file of a backup. */
@@ -25,24 +26,39 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   } finally {
     source.close();
   }
-  requireSound(to);
+  toOneFile(to);
+  requireSound(to, from);
 }
 
-/** Throws where the file is no sound database. Leaves one file: no log stays beside it. */
-export function requireSound(path: string): void {
+/** No log stays beside the copy. A file that is no database is left for the check behind. */
+function toOneFile(path: string): void {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec('PRAGMA journal_mode = DELETE');
+  } catch {
+    // The check says so in words.
+  } finally {
+    database.close();
+  }
+}
+
+/** Throws where the file is no sound database, and names it as `shown`. No byte of it changes. */
+export function requireSound(path: string, shown: string = path): void {
   let answer: unknown;
   try {
-    const database = new DatabaseSync(path);
+    const database = openToRead(path, 10_000);
     try {
       answer = Object.values(database.prepare('PRAGMA integrity_check').get() ?? {})[0];
-      database.exec('PRAGMA journal_mode = DELETE');
     } finally {
       database.close();
     }
   } catch (error) {
-    throw new ToolError(`${path} is no sound database`, exitCodes.failed, { cause: error });
+    throw new ToolError(`${shown} is no sound database`, exitCodes.failed, { cause: error });
   }
-  if (answer !== 'ok') throw new ToolError(`${path} is a damaged database`, exitCodes.failed);
+  if (answer !== 'ok') {
+    const message = `${shown} is a damaged database; svc doctor --deep names its damaged pages`;
+    throw new ToolError(message, exitCodes.failed);
+  }
 }
 
 /**

@@ -48,7 +48,7 @@ const databaseParts = ['', '-wal', '-shm', '-journal'] as const;
 async function copyWhole(folder: string, { database, artifacts }: DataPlaces): Promise<void> {
   await copyFile(join(folder, databaseName), database);
   await chmod(database, 0o600);
-  requireSound(database);
+  requireSound(database, join(folder, databaseName));
   await describeFile(dirname(database), basename(database));
   await rm(artifacts, { recursive: true, force: true });
   if (!existsSync(join(folder, artifactsName))) return;
