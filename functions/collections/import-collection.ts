@@ -3,7 +3,7 @@ import { parseJson } from '../kernel/json-text.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 
 import { type LoadJob, newLedger, progressOf, watchOf } from './batch-upsert.ts';
-import { comparisonWith, hashDrifted, hashImport, type ImportRequest, readImport } from './import-request.ts';
+import { comparisonWith, hashImport, type ImportRequest, readImport } from './import-request.ts';
 import { announceLedger } from './leftovers.ts';
 import {
   activeLedger,
@@ -133,7 +133,6 @@ async function begin(
   const turns = parts.world.turns.of(space);
   const { contentHash, ...comparison } =
     known === undefined ? await hashImport(request, turns) : await comparisonWith(request, known, turns);
-  if (comparison.status === 'drifted') throw hashDrifted();
   await announceLedger(parts, space, runId);
   const common = {
     requested: request.records.length,

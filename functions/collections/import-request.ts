@@ -120,7 +120,10 @@ function checkSnapshot(
     throw invalidMember('/snapshot/truncated', 'must not be true unless allowPartialSnapshot is');
 }
 
-/** The same for content whose hash is known. The values are read where it fails or none is expected, and only there. */
+/**
+ * The same for content whose hash is known. The values are read where it fails or none is expected, and only there. Throws
+ * `content_hash_mismatch` where no expected hash holds.
+ */
 export async function comparisonWith(
   { expectedHash, values, records }: ImportRequest,
   contentHash: string,
@@ -129,14 +132,20 @@ export async function comparisonWith(
   const comparison = { ...compareSnapshotHashes(expectedHash, contentHash), contentHash };
   const isAsked =
     comparison.status === 'drifted' || (comparison.status === 'not_provided' && values.isRequired);
-  if (!isAsked || values.hash === null) return comparison;
+  const content = { name: 'content hash', expected: expectedHash, found: contentHash };
+  if (!isAsked || values.hash === null) {
+    if (comparison.status === 'drifted') throw hashDrifted([content]);
+    return comparison;
+  }
   const hash = new ValueHash(values.collection, values.policy);
   for (const record of records) {
     hash.add(record);
     if (turns.due()) await turns.next();
   }
-  const matches = hash.digest() === values.hash.toLowerCase();
-  return { ...comparison, compared: true, matches, status: matches ? 'matched_by_value' : 'drifted' };
+  const found = hash.digest();
+  if (found !== values.hash.toLowerCase())
+    throw hashDrifted([content, { name: 'value hash', expected: values.hash, found }]);
+  return { ...comparison, compared: true, matches: true, status: 'matched_by_value' };
 }
 
 /** The hash of the content and how it compares. Other calls of the process get their turn between the records. */
@@ -162,7 +171,22 @@ function addTo(hash: SnapshotHash, record: string, index: number): void {
   }
 }
 
-/** The refusal of content that is not what its hash says. */
-export function hashDrifted(): ServiceError {
-  return new ServiceError('content_hash_mismatch', 'The records do not match the expected content hash.');
+interface Drifted {
+  readonly name: string;
+  readonly expected: string | null;
+  readonly found: string;
+}
+
+/** The refusal of content that is not what a hash says: it shows what was expected and what was found. */
+function hashDrifted(hashes: readonly Drifted[]): ServiceError {
+  const shown = hashes.flatMap(({ name, expected, found }) =>
+    expected === null ? [] : [`the ${name} is ${found}, expected was ${hashText(expected)}`],
+  );
+  const detail = `The records do not match the expected hash: ${shown.join('; ')}.`;
+  return new ServiceError('content_hash_mismatch', detail);
+}
+
+/** A caller may send any short text as a hash. */
+function hashText(expected: string): string {
+  return /^(?:sha256:)?[0-9a-f]{64}$/i.test(expected) ? expected : 'a text that is no SHA-256';
 }

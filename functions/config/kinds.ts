@@ -81,7 +81,7 @@ export function secretText(expects: string, pattern: RegExp): Kind<Secret> {
 
 export function integer(minimum: number, maximum: number): Kind<number> {
   return scalar({
-    expects: `a whole number from ${minimum} to ${maximum}`,
+    expects: minimum === maximum ? String(minimum) : `a whole number from ${minimum} to ${maximum}`,
     schema: { type: 'integer', minimum, maximum },
     parse(value) {
       if (!/^\d{1,15}$/.test(value)) return undefined;

@@ -132,8 +132,9 @@ test('a version of search entries that the release does not know stops the start
   const versions = entryFormats.map(({ version }) => version);
   const about = (version: number) => findings({ 'Records:EntryVersion': String(version) });
   for (const version of versions) expect(about(version)).toEqual([]);
-  const bounds = `a whole number from ${Math.min(...versions)} to ${Math.max(...versions)}`;
-  for (const version of [Math.min(...versions) - 1, Math.max(...versions) + 1])
+  const [least, most] = [Math.min(...versions), Math.max(...versions)];
+  const bounds = least === most ? String(least) : `a whole number from ${least} to ${most}`;
+  for (const version of [least - 1, most + 1])
     expect(about(version)).toEqual([`Records:EntryVersion must be ${bounds}, not "${version}"`]);
 });
 

@@ -42,6 +42,7 @@ function masked({ name }: ScenarioStep, answer: Answer | undefined): string {
       /"(contentHash|valueHash|etag|rawContentHash|requestHash|expectedHash|actualHash)":"sha256:[0-9a-f]{64}"/g,
       '"$1":"<hash>"',
     )
+    .replaceAll(/(?<=hash is )sha256:[0-9a-f]{64}/g, '<hash>')
     .replaceAll(
       /"(replayed|attempt|attempts|leaseExpirations|durationMs|latencyMs)":[\w.]+/g,
       '"$1":"<count>"',

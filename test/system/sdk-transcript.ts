@@ -16,6 +16,8 @@ const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 const generatedCorrelation = /\b[0-9a-f]{32}\b/g;
 /** Of runs and of what belongs to one, also inside of the key of its lease. */
 const orderedId = /\b[0-9]{20}\b/g;
+/** In the text of a refusal. */
+const foundHash = /(?<=hash is )sha256:[0-9a-f]{64}/g;
 const transaction = /ctx_[0-9a-zA-Z]+/g;
 
 interface Run {
@@ -41,6 +43,7 @@ export function normalised(transcript: unknown, { tenant, provider }: Run): unkn
       .replaceAll(tenant, '<tenant>')
       .replace(time, '<time>')
       .replace(orderedId, (id) => nameOf('id', id))
+      .replace(foundHash, '<hash>')
       .replace(generatedCorrelation, '<correlation>')
       .replace(transaction, (id) => nameOf('transaction', id));
   const clean = (value: unknown, name = ''): unknown => {

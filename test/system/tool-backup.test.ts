@@ -62,7 +62,7 @@ test('of a damaged body is made, names it, removes no older backup and exits wit
     for (const old of ['20200101T000000Z', '20200102T000000Z']) {
       const { result } = await backup(folder);
       expect(result).toMatchObject({ bodies: 'sound' });
-      const [made = ''] = readdirSync(folder).filter((name) => !name.startsWith('2020'));
+      const made = readdirSync(folder).find((name) => !name.startsWith('2020')) ?? '';
       renameSync(join(folder, made), join(folder, old));
     }
     flipArtifact();

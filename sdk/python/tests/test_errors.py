@@ -86,9 +86,21 @@ def test_an_error_tells_what_the_problem_says(sdk: Flavour) -> None:
     assert dict(error.problem)["hint"] == "more"
     assert error.headers["x-other"] == error.headers["X-Other"] == "y"
     text = "400 The title of validation_failed [validation_failed]: What happened with validation_failed."
+    text += "\n  /mutations/0: must not"
     assert str(error) == text
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert (type(again), str(again), again.errors, again.status) == (BadRequestError, text, errors, 400)
+
+
+def test_an_error_shows_the_whole_body_as_a_place_and_counts_further_places(sdk: Flavour) -> None:
+    errors = [{"pointer": "" if n == 0 else f"/items/{n}", "detail": f"fault {n}"} for n in range(25)]
+    with Stage(problem(400, "validation_failed", {"errors": errors})) as stage:
+        with pytest.raises(BadRequestError) as refused:
+            sdk.call(sdk.client(stage), "health")
+    lines = str(refused.value).split("\n")
+    assert lines[1:3] == ["  (the whole body): fault 0", "  /items/1: fault 1"]
+    assert lines[20:] == ["  /items/19: fault 19", "  and 5 more"]
+    assert len(refused.value.errors) == 25
 
 
 def test_an_error_tells_what_is_in_the_headers_where_the_body_says_nothing(sdk: Flavour) -> None:

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from ._problem import Problem, ProblemPlace
 
 
+_PLACES_SHOWN = 20
+"""So many faulty places are in the text of an error; `errors` has all."""
+
+
 class SvcError(Exception):
     """The base of all errors of the client. No error holds a credential."""
 
@@ -77,6 +81,13 @@ class APIStatusError(SvcError):
         said = self.headers.get("x-correlation-id")
         self.correlation_id = said if problem is None else problem["correlationId"]
         self.errors = [] if problem is None else problem.get("errors", [])
+
+    def __str__(self) -> str:
+        """The message and the faulty places, which a traceback would otherwise not show."""
+        shown = self.errors[:_PLACES_SHOWN]
+        places = [f"  {place['pointer'] or '(the whole body)'}: {place['detail']}" for place in shown]
+        more = len(self.errors) - len(shown)
+        return "\n".join([super().__str__(), *places, *([f"  and {more} more"] if more > 0 else [])])
 
 
 class NotModifiedError(APIStatusError):
