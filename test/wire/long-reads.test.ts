@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test, vi } from 'vitest';
 import type { ReadLane } from '../../functions/collections/read-lanes.ts';
 import { RecordSpace } from '../security/record-space.ts';
@@ -6,7 +7,7 @@ import { startService } from '../support/service.ts';
 const seen = vi.hoisted(() => ({
   atWork: 0,
   most: 0,
-  /** Called when a read asks; the reads go on once all have asked. */
+  /** Called when a read asks for a place; the reads go on once all have asked. */
   asked: (): Promise<void> => Promise.resolve(),
 }));
 vi.mock('../../functions/collections/read-lanes.ts', async (original) => {
@@ -30,35 +31,62 @@ vi.mock('../../functions/collections/read-lanes.ts', async (original) => {
   return { ...module, ReadLanes: LongReads };
 });
 
-/** One read of each kind that takes a place. */
-const reads = [
-  { method: 'POST', path: '/collections/c/query', body: {} },
-  { method: 'POST', path: '/collections/c/search', body: { vector: { field: 'v', value: [1, 2] } } },
-  { method: 'GET', path: '/collections/c/inspect' },
-  { method: 'GET', path: '/objects/files' },
-  { method: 'GET', path: '/traces' },
-  { method: 'POST', path: '/collections/c/graph/traverse', body: { startNodeIds: ['n'] } },
-];
+/** The read that asks. */
+const asking = new AsyncLocalStorage<string>();
 
-test('Records:LongReadsMax bounds the long reads of all groups together', async () => {
-  const service = await startService({ settings: { 'Records:LongReadsMax': '1' } });
-  try {
-    const space = new RecordSpace(service.call);
-    await space.create({
-      name: 'c',
-      vectorPolicies: [{ name: 'v', path: '/vectors/v/values', dimensions: 2 }],
+const search = { vector: { field: 'v', value: Array.from({ length: 64 }, () => 1) } };
+const retrieval = { query: 'word', collections: ['c'] };
+/** One read of each kind that takes a place. */
+const reads: Readonly<
+  Record<string, { readonly method: string; readonly path: string; readonly body?: object }>
+> = {
+  query: { method: 'POST', path: '/collections/c/query', body: {} },
+  search: { method: 'POST', path: '/collections/c/search', body: search },
+  objects: { method: 'GET', path: '/objects/files' },
+  traces: { method: 'GET', path: '/traces' },
+  traversal: { method: 'POST', path: '/collections/c/graph/traverse', body: { startNodeIds: ['n'] } },
+  retrieval: { method: 'POST', path: '/search', body: retrieval },
+  context: { method: 'POST', path: '/rag/context', body: { retrieval } },
+};
+/** Those that read all of a collection; the exports and inspections of a tenant work one at a time. */
+const whole: typeof reads = {
+  inspection: { method: 'GET', path: '/collections/c/inspect' },
+  export: { method: 'POST', path: '/collections/c/export', body: {} },
+  'graph export': { method: 'POST', path: '/collections/c/graph/export', body: {} },
+  'graph inspection': { method: 'POST', path: '/collections/c/graph/inspect', body: {} },
+  'graph doctor': { method: 'POST', path: '/collections/c/graph/doctor', body: {} },
+  'trace export': { method: 'POST', path: '/traces/export', body: {} },
+};
+
+const names = [...Object.keys(reads), 'whole'];
+
+test.each(Object.keys(whole))(
+  'Records:LongReadsMax bounds the long reads of all groups together, beside %s',
+  async (name) => {
+    const service = await startService({
+      settings: { 'Records:LongReadsMax': '1', 'Embeddings:Provider': 'deterministic-hash' },
     });
-    const all = Promise.withResolvers<void>();
-    let asked = 0;
-    seen.asked = () => {
-      asked += 1;
-      if (asked === reads.length) all.resolve();
-      return all.promise;
-    };
-    const answers = await Promise.all(reads.map((request) => service.call(request)));
-    expect(answers.map(({ status, body }) => (status === 200 ? 200 : body))).toEqual(reads.map(() => 200));
-    expect(seen).toMatchObject({ most: 1, atWork: 0 });
-  } finally {
-    await service.close();
-  }
-});
+    try {
+      const space = new RecordSpace(service.call);
+      const vectorPolicies = [{ name: 'v', path: '/vectors/v/values', dimensions: 64 }];
+      await space.create({ name: 'c', vectorPolicies });
+      const all = Promise.withResolvers<void>();
+      const asked = new Set<string>();
+      seen.most = 0;
+      seen.asked = () => {
+        asked.add(asking.getStore() ?? '');
+        if (asked.size === names.length) all.resolve();
+        return all.promise;
+      };
+      const beside = { ...reads, whole: whole[name]! };
+      const answers = await Promise.all(
+        Object.entries(beside).map(([read, request]) => asking.run(read, () => service.call(request))),
+      );
+      expect(answers.map(({ status, body }) => (status === 200 ? 200 : body))).toEqual(names.map(() => 200));
+      expect(asked).toEqual(new Set(names));
+      expect(seen).toMatchObject({ most: 1, atWork: 0 });
+    } finally {
+      await service.close();
+    }
+  },
+);
