@@ -3,7 +3,7 @@ import { recordAccessOf } from '../identity.ts';
 import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
-  bytesMax: 328_000,
+  bytesMax: 330_000,
   async collections() {
     const { EMBEDDING_SPACES, EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
     const { PROVIDER_GUARDS } = await import('../../providers/guard-record.ts');
