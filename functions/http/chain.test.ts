@@ -6,6 +6,7 @@ import { echoChain, echoHandlers, echoOperations } from '../../test/wire/fixture
 import { createApiKeys, hashApiKey } from '../identity/api-keys.ts';
 import { anonymous, createAuthenticator } from '../identity/authenticator.ts';
 import { createAuthorizer } from '../identity/authorizer.ts';
+import { permissionDenied } from '../identity/grants.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { LogEvent } from '../kernel/log.ts';
 import type { ChainOptions } from './chain.ts';
@@ -349,6 +350,22 @@ describe('composition', () => {
     ]);
     expect(events[2]?.failure).toMatch(/^Error\nat /);
     expect(JSON.stringify(events)).not.toMatch(/s3cret|SECRET/);
+  });
+
+  test('the log names the right and the tenant of a refusal, the answer neither', async () => {
+    const events: LogEvent[] = [];
+    const refused = () => Promise.reject(permissionDenied({ right: 'write', tenantId: 'acme' }));
+    const chain = echoChain({
+      handlers: { ...echoHandlers(), getItem: refused },
+      log: (event) => events.push(event),
+    });
+    const answer = await inject(chain, { method: 'GET', path: '/items/a' });
+    expect([answer.status, answer.json()]).toEqual([
+      403,
+      expect.objectContaining({ code: 'permission_denied' }),
+    ]);
+    expect(answer.body).not.toMatch(/write|acme/);
+    expect(events[0]).toMatchObject({ status: 403, right: 'write', tenantId: 'acme' });
   });
 
   test('the log tells of every request from where it came, also of those whose caller nobody knows', async () => {

@@ -143,7 +143,7 @@ function invalid(
   code: 'validation_failed' | 'limit_exceeded' = 'validation_failed',
 ): ServiceError {
   const fault: ProblemDetail = { pointer: `/${name.slice(0, 160)}`, keyword, detail };
-  return new ServiceError(code, `The request is not valid: ${name.slice(0, 160)} ${detail}.`, {
+  return new ServiceError(code, `The request is not valid: ${name.slice(0, 160)}: ${detail}.`, {
     errors: [fault],
   });
 }

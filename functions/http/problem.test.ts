@@ -106,6 +106,13 @@ describe('log lines', () => {
     });
   });
 
+  test('names that callers choose cannot hide or reverse the text around them', () => {
+    const lines: string[] = [];
+    const event = { severity: 'WARNING', message: 'x', tenantId: 'a\u202eb\u0007', topic: 'ü' } as const;
+    createLog((line) => lines.push(line))(event);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ tenantId: 'a\\u{202e}b\\u{7}', topic: 'ü' });
+  });
+
   test('C05, J01: no API key and no token is written, wherever it got to', () => {
     const lines: string[] = [];
     const key = `svc_live_${'k'.repeat(49)}`;

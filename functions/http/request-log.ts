@@ -1,4 +1,5 @@
 import type { Caller } from '../identity/caller.ts';
+import { PermissionDenied } from '../identity/grants.ts';
 import { ExpectedAbsence } from '../kernel/errors.ts';
 import { describeFailure, type LogEvent } from '../kernel/log.ts';
 import { elapsedMs } from '../kernel/timestamp.ts';
@@ -21,7 +22,10 @@ export interface AnsweredRequest {
   readonly caller: Caller | null;
 }
 
-/** Writes one log line for each request: the outcome, the caller and the source address, no value from the request. */
+/**
+ * Writes one log line for each request: the outcome, the caller and the source address, and no value from the request but the
+ * tenant for which a refused caller lacks a right.
+ */
 export function logRequest(
   options: Pick<ChainOptions, 'log' | 'world' | 'trustedProxyHops'>,
   { exchange, arrivedAt, correlationId, caller }: AnsweredRequest,
@@ -46,6 +50,8 @@ export function logRequest(
     ...(principal === null ? {} : { principal }),
     // An unusual address shows that a token was stolen; one address with many refusals shows guessing.
     sourceAddress: addressOf(options, exchange),
+    // For the operator who has to give a right: the answer does not say which one is missing. A line leaves out what is null.
+    ...(failure?.error instanceof PermissionDenied ? (failure.error.missing as Partial<LogEvent>) : {}),
     ...(reason === undefined ? {} : { failure: reason }),
   };
   options.log(event);

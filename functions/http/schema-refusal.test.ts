@@ -22,7 +22,7 @@ describe('a refusal by the schema', () => {
     expect(unknown.extensions.errors).toEqual([
       { pointer: '/a/x~1y~0z', keyword: 'additionalProperties', detail: 'is not known here' },
     ]);
-    expect(unknown.message).toBe('The request is not valid: /a/x~1y~0z is not known here');
+    expect(unknown.message).toBe('The request is not valid: /a/x~1y~0z: is not known here');
     const missing = await refusalBySchema(null, fault('required', { missingProperty: 'b' }), {});
     expect(missing.extensions.errors?.[0]?.pointer).toBe('/a/b');
     const long = await refusalBySchema(null, fault('maxLength', { limit: 3 }), {});
@@ -36,12 +36,12 @@ describe('a refusal by the schema', () => {
     expect(await refusalBySchema('CanonicalDocumentQuery', faults, body)).toMatchObject({
       code: 'validation_failed',
       message:
-        'The request is not valid: /tenantId must be of the type string or null; ' +
-        '/documentTypes is not known here: did you mean documentType?; /combine is not known here; /limit must be >= 1',
+        'The request is not valid: /tenantId: must be of the type string or null; ' +
+        '/documentTypes: is not known here: did you mean documentType?; /combine: is not known here; /limit: must be >= 1',
     });
     const [faulty] = fault('enum', { allowedValues: ['eq', 'in'] }, '/op');
     const enumerated = await refusalBySchema(null, faulty === undefined ? [] : [faulty], {});
-    expect(enumerated.message).toBe('The request is not valid: /op must be one of eq, in');
+    expect(enumerated.message).toBe('The request is not valid: /op: must be one of eq, in');
   });
 
   test('names at most 20 faults, however many there are', async () => {

@@ -1,5 +1,5 @@
 import type { ValidatorFault } from '../../contracts/validator.ts';
-import { type ProblemDetail, pointerTo, refusalWords, ServiceError } from '../kernel/errors.ts';
+import { type ProblemDetail, pointerTo, ServiceError } from '../kernel/errors.ts';
 import { type FaultSchemas, schemaFaults } from './schema-faults.ts';
 
 /** A refusal names so many faults, the one of the validator first. */
@@ -23,8 +23,10 @@ export async function refusalBySchema(
   if (!first) return new ServiceError('validation_failed', 'The request does not match its schema.');
   const code = overLimit.has(first.keyword) ? 'limit_exceeded' : 'validation_failed';
   const errors = [...(await allFaults(detailOf(first), model, refused)).values()];
-  const words = refusalWords({ message: '', extensions: { errors } }, 'the body');
-  const detail = `The request is not valid: ${words.slice(0, DETAIL_MAX).toWellFormed()}`;
+  const words = errors.map(
+    ({ pointer, detail }) => `${pointer === '' ? 'the body' : `${pointer}:`} ${detail}`,
+  );
+  const detail = `The request is not valid: ${words.join('; ').slice(0, DETAIL_MAX).toWellFormed()}`;
   return new ServiceError(code, detail, { errors });
 }
 

@@ -55,7 +55,8 @@ export function createAuthorizer({ policies = {} }: AuthorizerOptions = {}): Aut
         return;
       }
       // An API key alone cannot say for which tenant it speaks.
-      throw permissionDenied();
+      const { tenantId } = target.params;
+      throw permissionDenied({ right: operation.accessOperation, tenantId });
     },
   };
 }

@@ -42,13 +42,13 @@ export function createCanonicalPolicy({
   const grantsOf = grantsByPrincipal(grants, prepare, caseInsensitive);
   return (caller, { accessOperation }, { params, now }) => {
     const { tenantId } = params;
-    if (!isAccessOperation(accessOperation)) throw permissionDenied();
+    if (!isAccessOperation(accessOperation)) throw permissionDenied({ right: accessOperation, tenantId });
     const own = grantsOf(caller.principal);
     const holds = (operation: CanonicalAccessOperation) =>
       own.some((grant) => covers(grant, operation, tenantId));
-    if (!holds(accessOperation)) throw permissionDenied();
+    if (!holds(accessOperation)) throw permissionDenied({ right: accessOperation, tenantId });
     if (accessOperation !== 'restore') return;
-    if (!holds('admin')) throw permissionDenied();
+    if (!holds('admin')) throw permissionDenied({ right: 'admin', tenantId });
     if (restoreTokenMaxAgeSeconds !== null) requireYoungProof(caller, now, restoreTokenMaxAgeSeconds);
   };
 }

@@ -1,7 +1,7 @@
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import type { ClassPolicy, VerifiedCaller } from './authorizer.ts';
 import type { Caller } from './caller.ts';
-import { grantsByPrincipal, permissionDenied } from './grants.ts';
+import { grantsByPrincipal, type MissingRight, permissionDenied } from './grants.ts';
 
 /**
  * The identity policies of `Server:ExecutionAccess`: principals, operations and the scopes of runs. One single grant must
@@ -95,6 +95,8 @@ export interface ExecutionAccess {
   allowedHandlers(caller: VerifiedCaller, scope: ExecutionScopeRef | null): readonly string[] | 'all' | null;
 }
 
+const WORKER = { right: 'worker' };
+
 const SCOPE_MISSING =
   'Here a run needs a scope. Add "scope": { "productId": "…", "tenantId": "…" } with a product and a tenant of yours.';
 
@@ -119,24 +121,29 @@ export function createExecutionAccess(
     authorizeStart(caller, scope, handlerId) {
       // No grant covers a run without a scope, so the message reveals none of them.
       if (scope === null) throw new ServiceError('permission_denied', SCOPE_MISSING);
-      demand(mayTouch(caller, { scope, handlerId }, 'start_run'));
+      demand(mayTouch(caller, { scope, handlerId }, 'start_run'), { right: 'start_run', ...scope });
       return { serviceIdentity: caller.principal };
     },
-    authorizeRun: (caller, run, operation) => demand(mayTouch(caller, run, operation)),
+    authorizeRun: (caller, run, operation) =>
+      demand(mayTouch(caller, run, operation), { right: operation, ...run.scope }),
     maySee: (caller, run) => mayTouch(caller, run, 'read_run'),
     visibleRuns: (caller) => granting(caller, 'read_run').flatMap(partsOf),
     authorizeLease(caller, workerId, handlerIds) {
       const own = asWorker(caller, workerId);
-      demand(own.length > 0);
-      demand(handlerIds.every((handlerId) => own.some((grant) => admits(grant.handlers, handlerId))));
+      demand(own.length > 0, WORKER);
+      demand(
+        handlerIds.every((handlerId) => own.some((grant) => admits(grant.handlers, handlerId))),
+        WORKER,
+      );
     },
     mayLease: (caller, workerId, run) => asWorker(caller, workerId).some((grant) => coversRun(grant, run)),
     servedTenants: (caller, workerId, handlerIds) =>
       asWorker(caller, workerId)
         .filter(({ handlers }) => [...handlerIds].some((id) => admits(handlers, id)))
         .flatMap(tenantsOf),
-    authorizeWorker: (caller, workerId) => demand(asWorker(caller, workerId).length > 0),
-    authorizeMaintenance: (caller) => demand(granting(caller, 'maintenance').length > 0),
+    authorizeWorker: (caller, workerId) => demand(asWorker(caller, workerId).length > 0, WORKER),
+    authorizeMaintenance: (caller) =>
+      demand(granting(caller, 'maintenance').length > 0, { right: 'maintenance' }),
     allowedHandlers(caller, scope) {
       const starting = granting(caller, 'start_run');
       const there = scope === null ? starting : starting.filter((grant) => coversScope(grant, scope));
@@ -160,7 +167,8 @@ export function createExecutionPolicy(
   const grantsOf = grantsByPrincipal(grants, operationsOf, caseInsensitive);
   return (caller, { accessOperation }) => {
     const known = isAccessOperation(accessOperation);
-    demand(known && grantsOf(caller.principal).some((operations) => operations.has(accessOperation)));
+    const held = known && grantsOf(caller.principal).some((operations) => operations.has(accessOperation));
+    demand(held, { right: accessOperation });
   };
 }
 
@@ -216,8 +224,8 @@ function coversRun(grant: ReadyGrant, { scope, handlerId }: ExecutionRunRef): bo
   return scope !== null && coversScope(grant, scope) && admits(grant.handlers, handlerId);
 }
 
-function demand(allowed: boolean): void {
-  if (!allowed) throw permissionDenied();
+function demand(allowed: boolean, { right = null, tenantId = null }: MissingRight): void {
+  if (!allowed) throw permissionDenied({ right, tenantId });
 }
 
 const accessOperations: ReadonlySet<unknown> = new Set<ExecutionAccessOperation>([

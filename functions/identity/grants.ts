@@ -2,9 +2,24 @@ import { ServiceError } from '../kernel/errors.ts';
 
 /** Shared by the access policies: grants by principal, and the text of a refusal. */
 
+/** The right that no grant of the caller gives, and the tenant in which it asked for it. For the log of the operator alone. */
+export interface MissingRight {
+  readonly right?: string | null;
+  readonly tenantId?: string | null | undefined;
+}
+
 /** The one refusal: it reads the same whichever part of a grant was missing, and whether or not the target exists. */
-export function permissionDenied(): ServiceError {
-  return new ServiceError('permission_denied', 'The caller may not do this.');
+export class PermissionDenied extends ServiceError {
+  readonly missing: MissingRight;
+
+  constructor(missing: MissingRight) {
+    super('permission_denied', 'The caller may not do this.');
+    this.missing = missing;
+  }
+}
+
+export function permissionDenied(missing: MissingRight = {}): ServiceError {
+  return new PermissionDenied(missing);
 }
 
 /** ASCII letters in lower case and all else as it is: the Kelvin sign must not become a `k`, nor a dotted I an `i`. */

@@ -13,7 +13,7 @@ export type ProviderAccess = RecordAccess<ProviderAccessOperation>;
 /** The policy of the class `provider-policy`, before the query is read. */
 export function createProviderPolicy(access: ProviderAccess): ClassPolicy {
   return (caller, { accessOperation }) => {
-    if (!isProviderOperation(accessOperation)) throw permissionDenied();
+    if (!isProviderOperation(accessOperation)) throw permissionDenied({ right: accessOperation });
     access.spaceOf(caller, accessOperation);
   };
 }

@@ -76,8 +76,9 @@ export function createRecordAccess<Operation extends string = RecordAccessOperat
   const members = membersOf(grants, caseInsensitive);
   const spaceOf = ({ kind, principal }: RecordCaller, operation: Operation, tenantId?: string) => {
     const member = kind === 'workload' && principal !== null ? members(principal) : undefined;
-    if (member === undefined || !member.operations.has(operation)) throw permissionDenied();
-    if (tenantId !== undefined && tenantId !== member.space) throw permissionDenied();
+    const missing = { right: operation, tenantId };
+    if (member === undefined || !member.operations.has(operation)) throw permissionDenied(missing);
+    if (tenantId !== undefined && tenantId !== member.space) throw permissionDenied(missing);
     return member.space;
   };
   return {
@@ -110,7 +111,7 @@ export function recordRightOf({
   if (isRecordOperation(accessOperation)) return accessOperation;
   if (accessOperation === 'read_run') return 'read';
   if (accessOperation === 'start_run' || accessOperation === 'cancel_run') return 'write';
-  throw permissionDenied();
+  throw permissionDenied({ right: accessOperation });
 }
 
 /** The policy of the class `server-authenticated`, before the query is read. */

@@ -66,6 +66,6 @@ export function invalidMember(
   code: ProblemCode = 'validation_failed',
 ): ServiceError {
   const extensions = { errors: [{ pointer, detail }] };
-  const words = pointer === '' ? detail : refusalWords({ message: detail, extensions });
+  const words = pointer === '' ? detail : `${pointer}: ${detail}`;
   return new ServiceError(code, `The request is not valid: ${words}`, extensions);
 }

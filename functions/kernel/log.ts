@@ -28,10 +28,18 @@ export interface LogEvent {
   readonly principal?: string;
   /** The caller's address, as the rate limit counts it. */
   readonly sourceAddress?: string;
+  /** The right that a refused caller lacks. */
+  readonly right?: string;
+  /** The tenant that the line is about: of a refusal, the one that the caller named. */
+  readonly tenantId?: string;
+  readonly topic?: string;
+  readonly eventId?: string;
   /** The run that the line is about. */
   readonly runId?: string;
   /** The handler of that run. */
   readonly handlerId?: string;
+  /** Why that run failed, as its handler or the service calls it. */
+  readonly failureClass?: string;
   /** The class and the stack frames of an unexpected error, without its message; or the reason that the store gave. */
   readonly failure?: string;
 }
@@ -51,8 +59,13 @@ const fields = [
   'correlationId',
   'principal',
   'sourceAddress',
+  'right',
+  'tenantId',
+  'topic',
+  'eventId',
   'runId',
   'handlerId',
+  'failureClass',
   'failure',
 ] as const satisfies readonly (keyof LogEvent)[];
 
@@ -74,11 +87,17 @@ export function createLog(
       const value = field === 'failure' && event.failure ? locate(event.failure) : event[field];
       if (typeof value === 'number') line[field] = value;
       else if (typeof value === 'string')
-        line[field] = withoutCredentials(value.slice(0, textLengthMax).toWellFormed());
+        line[field] = withoutCredentials(shown(field, value.slice(0, textLengthMax).toWellFormed()));
     }
     // JSON leaves these two separators unescaped, and some readers break lines at them.
     write(JSON.stringify(line).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
   };
+}
+
+/** Characters that reverse or hide the text around them are written as escapes, where callers choose the text. */
+function shown(field: (typeof fields)[number], text: string): string {
+  if (field === 'failure' || field === 'message') return text;
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 /**

@@ -42,10 +42,17 @@ export function announceChange(
 }
 
 /** An alert counts these lines: docs/infrastructure.md. A refused start is its caller's affair. */
-function logFailure({ log }: Runtime, before: Run | undefined, { id: runId, status }: Run): void {
+function logFailure({ log }: Runtime, before: Run | undefined, run: Run): void {
+  const { id: runId, status, handlerId, failureClass } = run;
   if (before === undefined || isTerminal(before.status)) return;
   if (status === 'failed' || status === 'timed_out')
-    log({ severity: 'WARNING', message: 'A run failed', runId });
+    log({
+      severity: 'WARNING',
+      message: 'A run failed',
+      runId,
+      handlerId,
+      ...(failureClass === null ? {} : { failureClass }),
+    });
 }
 
 async function notifyQueue(

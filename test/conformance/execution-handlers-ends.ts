@@ -42,7 +42,7 @@ export function describeHandlerEnds({ store }: ExecutionConformance): void {
     const { id } = await executed(stage, client, 'p.throw');
     expect(lines).toMatchObject([
       { message: 'A handler failed', runId: id },
-      { message: 'A run failed', runId: id },
+      { message: 'A run failed', runId: id, handlerId: 'p.throw', failureClass: 'unknown' },
     ]);
     expect(lines[0]?.failure).toContain('TypeError');
     expect(JSON.stringify(lines)).not.toContain('hunter2');

@@ -12,8 +12,13 @@ const fields: Readonly<Record<string, 'string' | 'number'>> = {
   correlationId: 'string',
   principal: 'string',
   sourceAddress: 'string',
+  right: 'string',
+  tenantId: 'string',
+  topic: 'string',
+  eventId: 'string',
   runId: 'string',
   handlerId: 'string',
+  failureClass: 'string',
   failure: 'string',
 };
 const severities = new Set(['DEBUG', 'INFO', 'WARNING', 'ERROR']);

@@ -72,7 +72,7 @@ export function getRecordImportJob({
   return async ({ params: { jobId } }, { caller, ...context }) => {
     const space = access.spaceOf(caller, 'read');
     const run = await getJob(jobs, { plugin, space }, jobId);
-    if (!maySee(recordJobs, caller, run)) throw permissionDenied();
+    if (!maySee(recordJobs, caller, run)) throw permissionDenied({ right: 'read', tenantId: space });
     const [result = null] = await importResults(jobs, records, [run], resultBytes(context));
     return { status: 200, body: importJobView(run, result) };
   };

@@ -44,7 +44,8 @@ export function getEffectiveExecutionRuntime(
     const tenantId = query.tenantId ?? null;
     const scope = productId === null || tenantId === null ? null : { productId, tenantId };
     const allowed = access === null ? 'all' : access.allowedHandlers(verified(caller), scope);
-    if (allowed === null || (scope !== null && !policies.knows(scope))) throw permissionDenied();
+    if (allowed === null || (scope !== null && !policies.knows(scope)))
+      throw permissionDenied({ right: 'start_run', tenantId });
     const scopeRequired = (access !== null || policies.active) && scope === null;
     const mayStart = (handlerId: string) =>
       !scopeRequired &&

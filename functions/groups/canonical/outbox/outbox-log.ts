@@ -1,23 +1,31 @@
 import type { Log } from '../../../kernel/log.ts';
+import type { EventState } from './outbox-event.ts';
 
 /** Log lines about the delivery of events. Alerts count them: docs/infrastructure.md. */
 
 /** An event that was ready for less time says nothing about its consumer. */
 const LONG_WAIT_MS = 60_000;
 
-export function logDeadLetters(log: Log, count: number): void {
-  for (let at = 0; at < count; at += 1)
-    log({ severity: 'WARNING', message: 'An outbox event became a dead letter' });
+type Named = Pick<EventState, 'id' | 'topic'>;
+
+export function logDeadLetter(log: Log, tenantId: string, { id: eventId, topic }: Named): void {
+  const message = 'An outbox event became a dead letter';
+  log({ severity: 'WARNING', message, tenantId, topic, eventId });
 }
 
 /** What one lease call met. The store may offer it an event more than once. */
 export class MetEvents {
-  readonly #parked = new Set<string>();
+  readonly #tenantId: string;
+  readonly #parked = new Map<string, Named>();
   #oldestReadyAt = Number.POSITIVE_INFINITY;
 
+  constructor(tenantId: string) {
+    this.#tenantId = tenantId;
+  }
+
   /** The last allowed lease of the event has expired. */
-  parked(eventId: string): void {
-    this.#parked.add(eventId);
+  parked({ id, topic }: Named): void {
+    this.#parked.set(id, { id, topic });
   }
 
   leased(readyAt: number | null | undefined): void {
@@ -26,7 +34,7 @@ export class MetEvents {
 
   /** Call it once the store has written the leases. */
   report(log: Log, now: number): void {
-    logDeadLetters(log, this.#parked.size);
+    for (const event of this.#parked.values()) logDeadLetter(log, this.#tenantId, event);
     const ageMs = now - this.#oldestReadyAt;
     if (ageMs >= LONG_WAIT_MS)
       log({ severity: 'WARNING', message: 'An outbox event waited long for its consumer', ageMs });

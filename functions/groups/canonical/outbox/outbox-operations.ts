@@ -11,7 +11,7 @@ import { decisionTime } from '../../../kernel/world.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { EVENTS, eventKey, tenantScope } from '../records.ts';
 import { dueTime, type EventState, eventRecord, readEvent, wireEvent } from './outbox-event.ts';
-import { logDeadLetters, MetEvents } from './outbox-log.ts';
+import { logDeadLetter, MetEvents } from './outbox-log.ts';
 import { optionalMoment } from './outbox-request.ts';
 import {
   ackIfLeased,
@@ -60,7 +60,7 @@ async function leaseDue(
 ): Promise<CanonicalOutboxLease[]> {
   // One seed drawn before the transaction gives every offer its own token, also when the store decides again.
   const seed = world.random.bytes(TOKEN_SEED_BYTES);
-  const met = new MetEvents();
+  const met = new MetEvents(tenantId);
   const store = await open();
   const leases = await store.claim<CanonicalOutboxLease>(
     tenantScope(tenantId),
@@ -78,7 +78,7 @@ async function leaseDue(
       if (next === null) return null;
       const put = eventRecord(next);
       if (next.state !== 'leased') {
-        met.parked(next.id);
+        met.parked(next);
         return { put };
       }
       met.leased(record.due);
@@ -133,7 +133,7 @@ export function releaseCanonicalOutbox(
     const released = await changeEvent(dependencies, params, context.now, (event) =>
       releaseIfLeased(event, token, release, context.now),
     );
-    if (released.state === 'dead-letter') logDeadLetters(dependencies.log, 1);
+    if (released.state === 'dead-letter') logDeadLetter(dependencies.log, params.tenantId, released);
     announce(dependencies, params.tenantId, released);
     return { status: 204, body: null };
   };
