@@ -1,4 +1,5 @@
 import type { Turns } from '../kernel/turns.ts';
+import { compareUtf8 } from '../kernel/utf8-order.ts';
 import { walkPages } from '../store/pages.ts';
 import type { ListSelection, Moment, RecordData } from '../store/port.ts';
 import type { ReadBudget } from './read-budget.ts';
@@ -7,7 +8,6 @@ import type { Driver } from './rules/driver.ts';
 import type { Incarnation } from './rules/incarnation.ts';
 import type { ProjectedValues } from './rules/projection.ts';
 import { partitionPrefix } from './rules/record-key.ts';
-import { compareUtf8 } from './rules/text-order.ts';
 import { RECORDS } from './store-collections.ts';
 import { indexText } from './stored-record.ts';
 

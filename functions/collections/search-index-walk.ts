@@ -1,3 +1,4 @@
+import { compareUtf8 } from '../kernel/utf8-order.ts';
 import type { RecordData } from '../store/port.ts';
 import type { NearestMatch } from '../store/search.ts';
 import { similarity } from '../store/similarity.ts';
@@ -5,7 +6,6 @@ import { candidatesOf, inRange } from './candidates.ts';
 import { isAdmitted } from './judge-records.ts';
 import type { RecordQuery } from './page-request.ts';
 import { vectorIn } from './rules/record-text.ts';
-import { compareUtf8 } from './rules/text-order.ts';
 import { isNear, type VectorQuery } from './search/vector-query.ts';
 import type { SearchReader } from './search-reader.ts';
 import { storedText } from './stored-record.ts';

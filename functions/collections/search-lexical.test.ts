@@ -26,7 +26,10 @@ function stored(id: string, content: string) {
 
 test('an entry whose record is not there takes the text of no other record', async () => {
   const all = [stored('one', 'word'), stored('two', 'nothing'), stored('three', 'word')];
-  const entries = all.map(({ key, listing }) => ({ id: key.id, lexicon: lexiconMark(listing!.id) }));
+  const entries = all.map(({ key, listing }) => {
+    const orderKey = listing!.id;
+    return { id: key.id, orderKey, lexicon: lexiconMark(orderKey) };
+  });
   const search = readSearch({ lexical: { query: 'word' } }, policy, 100);
   if (search.mode !== 'lexical') throw new Error('the search has words');
   const find = ({ by, term }: { by: string; term?: string }) =>

@@ -10,6 +10,8 @@ export interface SearchEntry {
   readonly group: string;
   /** Distinct, in lower case, each of 1 to 41 characters that are letters, digits or marks. At most 4,000. Compared as they are. */
   readonly terms: readonly string[];
+  /** Orders the records of a term, as UTF-8 bytes. Distinct in a group, and at most 768 bytes. */
+  readonly orderKey: string;
   /** Comes back with each find by term, so that scoring needs no body. */
   readonly lexicon: string;
   readonly vectors: readonly SearchVector[];
@@ -41,7 +43,7 @@ export interface FoundCounts {
   readonly counts: readonly number[];
 }
 
-/** The records of the group that hold a term, in the order of their record ids. */
+/** The records of the group that hold a term, in the order of the order keys of their entries. */
 export interface TermRequest {
   readonly by: 'term';
   /** The name of the collection. */
@@ -49,18 +51,19 @@ export interface TermRequest {
   readonly group: string;
   readonly term: string;
   readonly limit: number;
-  /** `next` of the page before. */
+  /** `next` of the page before, or an order key: the page begins behind it. */
   readonly after?: string;
 }
 
 export interface FoundEntries {
   readonly entries: readonly FoundEntry[];
-  /** `null` after the last entry. */
+  /** The order key of the last entry; `null` where none follows. */
   readonly next: string | null;
 }
 
 export interface FoundEntry {
   readonly id: string;
+  readonly orderKey: string;
   readonly lexicon: string;
 }
 

@@ -8,7 +8,9 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { patched } from '../conformance/canonical-outbox-tenant.ts';
 import { ReindexStage } from '../conformance/records-reindex.ts';
-import { recordCollections } from '../conformance/records-stage.ts';
+import { boundedAnswers, orderedTexts } from '../conformance/records-search-order.ts';
+import { NAME, writeAll } from '../conformance/records-search-stage.ts';
+import { RecordsStage, recordCollections } from '../conformance/records-stage.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 import { archived } from './spaces.ts';
@@ -46,6 +48,20 @@ describe('searches of a restored space', () => {
       const stage = await restored(store);
       expect(await stage.verdict()).toBe('equal');
       expect(await stage.answer({ lexical: { query: 'alpha' } })).toHaveLength(24);
+      await store.close();
+    });
+
+  for (const [name, open] of Object.entries(stores))
+    test(`score the same candidates on ${name} as those of the source, where they score few`, async () => {
+      const from = await memory();
+      const stage = new RecordsStage(from);
+      await stage.create({ name: NAME });
+      await writeAll(stage, orderedTexts);
+      const { objects } = await archived(from, stage.space);
+      const store = await open();
+      await restoreSpace(store, objects, stage.space);
+      const copy = new RecordsStage(store, {}, stage.space);
+      expect(await boundedAnswers(copy)).toEqual(await boundedAnswers(stage));
       await store.close();
     });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareUtf8 } from '../../functions/collections/rules/text-order.ts';
+import { compareUtf8 } from '../../functions/kernel/utf8-order.ts';
 import { MemoryBlobs } from '../simulation/memory-blobs.ts';
 import { type ObjectsConformance, ObjectsStage } from './objects-stage.ts';
 

@@ -86,9 +86,12 @@ export function lexicalAgreement(store: () => RecordStore, searches: number) {
     for (const [lexical, partitionKeys, at, limit] of asked) {
       // Half of the searches have no filter.
       const { filter, holds } = wordConditions[at] ?? none;
-      const isAdmitted = ({ partitionKey, text }: NaiveRecord) =>
-        isInside(partitionKeys, partitionKey) && holds(parseJson(text) as JsonObject);
-      const { matches, candidates, isLimited } = naiveSearch(model, lexical, isAdmitted);
+      const { matches, candidates, isLimited } = naiveSearch(
+        model,
+        lexical,
+        ({ text }) => holds(parseJson(text) as JsonObject),
+        ({ partitionKey }) => isInside(partitionKeys, partitionKey),
+      );
       const answer = allOf(stage, { lexical, partitionKeys, filter, limit });
       if (isLimited && matches.length === 0) {
         await expect(answer).rejects.toMatchObject({ code: 'search_budget_exceeded' });

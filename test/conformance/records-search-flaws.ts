@@ -1,6 +1,7 @@
 import type * as judgeRecords from '../../functions/collections/judge-records.ts';
 import type * as driver from '../../functions/collections/rules/driver.ts';
 import type * as recordText from '../../functions/collections/rules/record-text.ts';
+import type * as candidateOrder from '../../functions/collections/search/candidate-order.ts';
 import type * as fields from '../../functions/collections/search/fields.ts';
 import type * as leaves from '../../functions/collections/search/leaves.ts';
 import type * as plan from '../../functions/collections/search/plan.ts';
@@ -75,6 +76,20 @@ export const flaws: readonly Flaw[] = [
       return { ...found, walk: (counts) => found.walk(counts.map(() => 1)) };
     },
   })),
+  inWords<typeof plan>('prefers no candidate that holds more of the words', 'search/plan.ts', () => ({
+    heldBy: () => 1,
+  })),
+  inWords<typeof candidateOrder>(
+    'takes candidates in the order in which it finds them',
+    'search/candidate-order.ts',
+    ({ CandidateOrder }) => ({
+      CandidateOrder: class<Found extends candidateOrder.FoundRecord> extends CandidateOrder<Found> {
+        override take(): readonly Found[] {
+          return this.takeAll();
+        }
+      },
+    }),
+  ),
   inWords<typeof scoring>(
     'takes the parameters of saturation for each other',
     'search/scoring.ts',

@@ -177,7 +177,7 @@ describe('the words of a search', () => {
     await stage.create({ name: NAME });
     await writeAll(
       stage,
-      Array.from({ length: 1_001 }, (_, n) => recordOf(`${n}`, `many${n === 0 ? ' rare' : ''}`)),
+      Array.from({ length: 1_001 }, (_, n) => recordOf(`${n}`, `many${n === 9 ? ' rare' : ''}`)),
     );
     const search = (lexical: LexicalRequest) => searchRecords(stage.parts, stage.space, NAME, { lexical });
     // Two reads for the count of one word and one for the other, one entry, and the record.
@@ -193,6 +193,25 @@ describe('the words of a search', () => {
       code: 'search_budget_exceeded',
     });
   });
+});
+
+test('a filter that refuses all records that a search collects at a time leaves those behind them', async () => {
+  const stage = new RecordsStage(new MemoryStore(new MemoryDatabase()));
+  await stage.create({ name: NAME });
+  const texts = Array.from({ length: 1_200 }, (_, n) =>
+    JSON.stringify({ id: `r${n + 1_000}`, partitionKey: 'p', content: n < 1_100 ? 'many' : 'many rare', n }),
+  );
+  await writeAll(stage, texts);
+  const search = async (query: string, from: number) => {
+    const request = { lexical: { query, scanLimit: 1 }, filter: { path: '/n', op: 'gte', value: from } };
+    const { matches } = await searchRecords(stage.parts, stage.space, NAME, request);
+    return matches.map((text) => [/"id":"(r\d+)"/.exec(text)?.[1], text.includes('ScanLimitReached":true')]);
+  };
+  expect(await search('many', 1_050)).toEqual([['r2050', true]]);
+  expect(await search('many', 1_199)).toEqual([['r2199', false]]);
+  expect(await search('many rare', 1_050)).toEqual([['r2100', true]]);
+  expect(await search('many rare', 1_198)).toEqual([['r2198', true]]);
+  expect(await search('many rare', 1_200)).toEqual([]);
 });
 
 test('long searches of a space wait for each other in the lanes of long reads', async () => {

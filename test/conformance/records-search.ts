@@ -6,6 +6,7 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { describeSearchBounds } from './records-search-bounds.ts';
 import { lexicalAgreement, vectorAgreement } from './records-search-cases.ts';
 import { describeSearchMoments } from './records-search-moments.ts';
+import { describeSearchOrder } from './records-search-order.ts';
 import { describeSearchScenario } from './records-search-scenario.ts';
 import { allOf, NAME, writeAll } from './records-search-stage.ts';
 import { type RecordsConformance, RecordsStage, recordCollections } from './records-stage.ts';
@@ -95,6 +96,7 @@ export function describeRecordSearches(tested: TestedStore, effort: Omit<Records
     const conformance: RecordsConformance = { store: () => store, ...effort };
     describeSearches(conformance);
     describeSearchBounds(conformance);
+    describeSearchOrder(conformance);
     describeSearchScenario(conformance);
     describeSearchMoments(conformance);
   });

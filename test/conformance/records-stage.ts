@@ -33,18 +33,13 @@ export class RecordsStage {
   readonly world = new ManualWorld();
   readonly parts: RecordParts;
 
-  /** Incarnations differ from all others in the database, unless a test chooses them. */
-  constructor(
-    store: RecordStore,
-    own: Partial<RecordLimits> = {},
-    space = `space ${randomUUID()}`,
-    bytes: (size: number) => Uint8Array = randomBytes,
-  ) {
+  /** Incarnations differ from all others in the database. */
+  constructor(store: RecordStore, own: Partial<RecordLimits> = {}, space = `space ${randomUUID()}`) {
     this.space = space;
     const { clock, timers, http, turns } = this.world;
     this.parts = createRecordParts({
       store: () => Promise.resolve(store),
-      world: { clock, timers, http, turns, random: { bytes } },
+      world: { clock, timers, http, turns, random: { bytes: randomBytes } },
       limits: { ...limits, ...own },
     });
   }

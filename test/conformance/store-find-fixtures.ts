@@ -29,6 +29,8 @@ export interface Searched {
   readonly vectors?: readonly SearchVector[];
   readonly group?: string;
   readonly lexicon?: string;
+  /** The record id where absent. */
+  readonly orderKey?: string;
   readonly collection?: Collection;
   readonly listingId?: string;
   readonly indexes?: Readonly<Record<string, string>>;
@@ -47,8 +49,8 @@ export function searched(name: string, parts: Searched = {}): RecordData {
 }
 
 function entryOf(name: string, parts: Searched): SearchEntry {
-  const { terms = [], vectors = [], lexicon = `lexicon of ${name}: ü😀` } = parts;
-  return { group: parts.group ?? group, terms, lexicon, vectors };
+  const { terms = [], vectors = [], lexicon = `lexicon of ${name}: ü😀`, orderKey = idOf(name) } = parts;
+  return { group: parts.group ?? group, terms, orderKey, lexicon, vectors };
 }
 
 export function vector(slot: string, metric: Metric, ...values: number[]): SearchVector {
@@ -102,7 +104,7 @@ export function nearestTo(store: RecordStore, scope: Scope, asked: Asked): Promi
   return store.snapshot(scope, (moment) => findIn(moment)({ ...defaults, ...asked }));
 }
 
-/** In the order of the port, which is that of hexadecimal digits. */
+/** In the order of the port where each record has its id for an order key: that of hexadecimal digits. */
 export function idsOf(...names: readonly string[]): string[] {
   return names.map(idOf).sort();
 }

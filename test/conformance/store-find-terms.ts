@@ -85,10 +85,10 @@ export const termLifeChecks: Readonly<Record<string, FindCheck>> = {
       return page.entries;
     };
     await put(store, scope, searched('x', { terms: ['one'], lexicon: '' }));
-    expect(await lexicon()).toEqual([{ id: idOf('x'), lexicon: '' }]);
+    expect(await lexicon()).toEqual([{ id: idOf('x'), orderKey: idOf('x'), lexicon: '' }]);
     for (const text of ['a\u0001b "ü😀\\', 'é'.repeat(30_000)]) {
       await put(store, scope, searched('x', { terms: ['one'], lexicon: text }));
-      expect(await lexicon()).toEqual([{ id: idOf('x'), lexicon: text }]);
+      expect(await lexicon()).toEqual([{ id: idOf('x'), orderKey: idOf('x'), lexicon: text }]);
     }
   },
 
@@ -213,7 +213,36 @@ export const termPlaceChecks: Readonly<Record<string, FindCheck>> = {
     expect(await countsOf(store, scope, [])).toEqual([]);
   },
 
-  'pages through a term in the order of record ids, from any id on': async (store) => {
+  'orders the records of a term by the bytes of their order keys, and follows a record that moves': async (
+    store,
+  ) => {
+    const scope = spaceScope();
+    // In the order of UTF-16 the last one stands before the third.
+    const keys = ['a', 'b\u0001x', '\uE000', '\uFFFD', '😀'];
+    const records = keys.map((orderKey, n) => searched(`n${n}`, { terms: ['all', `own${n}`], orderKey }));
+    await put(store, scope, ...records.toReversed());
+    const ordered = (...numbers: readonly number[]) => numbers.map((n) => idOf(`n${n}`));
+    for (const limit of [1, 2, 5])
+      expect(await holdersOf(store, scope, 'all', { limit })).toEqual(ordered(0, 1, 2, 3, 4));
+    await put(store, scope, searched('n1', { terms: ['all', 'own1'], orderKey: '\uFFFE' }));
+    for (const limit of [1, 2, 5])
+      expect(await holdersOf(store, scope, 'all', { limit })).toEqual(ordered(0, 2, 3, 1, 4));
+    expect(await holdersOf(store, scope, 'own1')).toEqual(ordered(1));
+    await put(store, scope, searched('n1', { terms: ['own1'], orderKey: 'b' }));
+    expect(await holdersOf(store, scope, 'all')).toEqual(ordered(0, 2, 3, 4));
+    await write(store, scope, [{ remove: searched('n1').key }]);
+    expect(await countsOf(store, scope, ['all', 'own1'])).toEqual([4, 0]);
+  },
+
+  'order keys are up to 768 bytes long': async (store) => {
+    const scope = spaceScope();
+    const keys = ['é'.repeat(384), `${'é'.repeat(383)}zz`];
+    const terms = ['all', 'w'.repeat(41)];
+    await put(store, scope, ...keys.map((orderKey, n) => searched(`n${n}`, { terms, orderKey })));
+    expect(await holdersOf(store, scope, 'all', { limit: 1 })).toEqual([idOf('n1'), idOf('n0')]);
+  },
+
+  'pages through a term in the order of its records, from any order key on': async (store) => {
     const scope = spaceScope();
     const names = Array.from({ length: 9 }, (_, n) => `n${n}`);
     await put(store, scope, ...names.map((name) => searched(name, { terms: ['all'] })));

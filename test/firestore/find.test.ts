@@ -21,7 +21,7 @@ const slots: Readonly<Record<Metric, string>> = { cosine: '64a', dotProduct: '64
 const metrics = Object.keys(slots) as Metric[];
 
 function entryOf(changes: Partial<SearchEntry>): SearchEntry {
-  return { group, terms: [], lexicon: '', vectors: [], ...changes };
+  return { group, terms: [], orderKey: 'p', lexicon: '', vectors: [], ...changes };
 }
 
 function searched(name: string, search: SearchEntry | null, changes: Partial<RecordData> = {}): RecordData {
@@ -152,7 +152,7 @@ describe.skipIf(firestoreMissing !== undefined)(`finds in Firestore ${firestoreM
     const scope = newScope();
     const records = Array.from({ length: 100 }, (_, index) => {
       const terms = Array.from({ length: 50 }, (_none, n) => `t${n < 25 ? n : index * 100 + n}`);
-      return searched(`r${index}`, entryOf({ terms, lexicon: `lexicon ${index}` }));
+      return searched(`r${index}`, entryOf({ terms, orderKey: `r${index}`, lexicon: `lexicon ${index}` }));
     });
     bill.take();
     await write(store, scope, ...records);
@@ -171,7 +171,7 @@ describe.skipIf(firestoreMissing !== undefined)(`finds in Firestore ${firestoreM
       expect(whole).toMatchObject({ next: null, entries: { length: 100 } });
       expect(bill.take()).toEqual({ calls: 1, reads: 100, writes: 0, deletes: 0 });
       const page = await at.find?.({ by: 'term', ...place, term: 't1', limit: 30 });
-      expect(page?.next).toBe(page?.entries.at(-1)?.id);
+      expect(page?.next).toBe(page?.entries.at(-1)?.orderKey);
       expect(bill.take()).toEqual({ calls: 1, reads: 31, writes: 0, deletes: 0 });
     });
   });

@@ -126,4 +126,27 @@ describe.skipIf(firestoreMissing !== undefined)(`the bill of records ${firestore
     expect((await search(150)).matches).toHaveLength(10);
     expect(bill.take()).toEqual({ calls: 5, reads: 2 + 150 + 1 + 10 + 1, writes: 0, deletes: 0 });
   });
+
+  test('a search of several words ends once no other record can have as many', async () => {
+    const name = 'two-words';
+    await createCollection(parts, SPACE, readPolicy({ name }));
+    // Of each four one has both words, one the rare word, and two the frequent one.
+    const contents = ['rare frequent', 'rare', 'frequent', 'frequent'];
+    const items = Array.from({ length: 160 }, (_, n) => ({
+      text: JSON.stringify({ id: `r${1_000 + n}`, partitionKey: 'p', content: contents[n % 4] }),
+    }));
+    for (const from of [0, 80]) {
+      await writeChunk(parts, SPACE, { name }, items.slice(from, from + 80), { continueOnError: false });
+    }
+    bill.take();
+    const search = (scanLimit: number) =>
+      searchRecords(parts, SPACE, name, { lexical: { query: 'rare frequent', scanLimit }, limit: 5 });
+
+    // Beside those of a search of one word a count of each. Half of the records of the rare word have both.
+    expect((await search(20)).matches).toHaveLength(5);
+    expect(bill.take().reads).toBe(2 + 2 + (21 + 16 + 32) + 3 + 5);
+    // All that have both, and the first of the others: the rare word leads to all of the former.
+    expect((await search(60)).matches).toHaveLength(5);
+    expect(bill.take().reads).toBe(2 + 2 + (61 + 1 + 19) + (21 + 1) + 5);
+  });
 });

@@ -13,6 +13,7 @@ function entryWith(terms: number, vectors: number): SearchEntry {
   return {
     group: 'a'.repeat(32),
     terms: Array.from({ length: terms }, (_, n) => `tword${n}`),
+    orderKey: `partition\u0001record`,
     lexicon: '=key\n/content\nwords of the record\n'.repeat(Math.ceil(terms / 10)),
     vectors: Array.from({ length: vectors }, (_, n) => ({
       slot: `384${'abcd'[n] ?? 'a'}`,

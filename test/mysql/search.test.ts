@@ -26,7 +26,7 @@ interface Parts {
 
 function searched(name: string, { group = first, terms = [], vectors = [] }: Parts = {}): RecordData {
   const listing = { group, id: name, hidden: false, indexes: {} };
-  const search = { group, terms, lexicon: `of ${name}`, vectors };
+  const search = { group, terms, orderKey: name, lexicon: `of ${name}`, vectors };
   return { key: keyOf(name, grouped), head: {}, body: '{}', listing, search };
 }
 
@@ -164,7 +164,10 @@ describeMysql('searches in MySQL', () => {
     const lexicon = 'x'.repeat(3_000_000);
     const records = Array.from({ length: 14 }, (_, n) => {
       const record = searched(`large ${n}`, { terms: ['large'] });
-      return { ...record, search: { group: first, terms: ['large'], vectors: [], lexicon } };
+      return {
+        ...record,
+        search: { group: first, terms: ['large'], orderKey: `${n}`, vectors: [], lexicon },
+      };
     });
     await store.swap(scope, streamOf(records), () => undefined);
     const at = { by: 'term', collection: grouped.name, group: first, term: 'large', limit: 600 } as const;

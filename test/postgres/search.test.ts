@@ -25,7 +25,7 @@ interface Parts {
 
 function searched(name: string, { group = first, terms = [], vectors = [] }: Parts = {}): RecordData {
   const listing = { group, id: name, hidden: false, indexes: {} };
-  const search = { group, terms, lexicon: `of ${name}`, vectors };
+  const search = { group, terms, orderKey: name, lexicon: `of ${name}`, vectors };
   return { key: keyOf(name, grouped), head: {}, body: '{}', listing, search };
 }
 
@@ -150,7 +150,10 @@ describe.skipIf(postgresMissing !== undefined)(`searches in PostgreSQL ${postgre
       const records = Array.from({ length: 1_000 }, (_each, n) => {
         const record = searched(`large ${n}`, { terms: ['same'] });
         const lexicon = randomBytes(3_000).toString('hex');
-        return { ...record, search: { group: first, terms: ['same'], vectors: [], lexicon } };
+        return {
+          ...record,
+          search: { group: first, terms: ['same'], orderKey: `${n}`, vectors: [], lexicon },
+        };
       });
       await store.swap(large, streamOf(records), () => undefined);
       const { reader, sent } = recording();

@@ -34,11 +34,11 @@ export function findRecords(stored: readonly Stored[], request: FindRequest): Fi
 function entriesOf(entries: readonly Entry[], { term, after, limit }: TermRequest): FoundEntries {
   const found = entries
     .filter(({ search }) => search.terms.includes(term))
-    .map(({ record, search }) => ({ id: record.key.id, lexicon: search.lexicon }))
-    .filter(({ id }) => after === undefined || id > after)
-    .sort((left, right) => (left.id < right.id ? -1 : 1));
+    .map(({ record, search: { orderKey, lexicon } }) => ({ id: record.key.id, orderKey, lexicon }))
+    .filter(({ orderKey }) => after === undefined || compareUtf8(orderKey, after) > 0)
+    .sort((left, right) => compareUtf8(left.orderKey, right.orderKey));
   const page = found.slice(0, limit);
-  return { entries: page, next: page.length === found.length ? null : (page.at(-1)?.id ?? null) };
+  return { entries: page, next: page.length === found.length ? null : (page.at(-1)?.orderKey ?? null) };
 }
 
 function nearestOf(entries: readonly Entry[], request: NearestRequest): FoundNearest {

@@ -1,9 +1,9 @@
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { Filter, FilterLeaf } from './filter.ts';
 import { indexValue, numberValue } from './index-value.ts';
 import type { RecordCondition } from './judge.ts';
 import type { RecordPath } from './path.ts';
 import { indexName, type ProjectedValues } from './projection.ts';
-import { compareUtf8 } from './text-order.ts';
 
 /** How a store finds the candidates of a query. They contain every match, and the judge leaves out the others. */
 export type Driver =

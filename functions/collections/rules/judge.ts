@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { ComparisonOp, Filter, FilterLeaf, NonNullScalar } from './filter.ts';
 import { isScalar } from './index-value.ts';
 import { valueAt } from './path.ts';
 import type { RecordValue } from './record-key.ts';
-import { compareUtf8 } from './text-order.ts';
 
 /** What a query asks of a record. */
 export interface RecordCondition {

@@ -1,8 +1,8 @@
 import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import { type RecordPath, readPath, valueAt } from './path.ts';
 import { orderKey, type RecordValue } from './record-key.ts';
-import { compareUtf8 } from './text-order.ts';
 
 const TERMS_MAX = 8;
 

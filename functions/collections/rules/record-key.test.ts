@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import {
   checkPartitionKey,
   checkRecordId,
@@ -8,7 +9,7 @@ import {
   partitionPrefix,
   type RecordKey,
 } from './record-key.ts';
-import { compareUtf8, cutToBytes } from './text-order.ts';
+import { cutToBytes } from './text-order.ts';
 
 const fault = (pointer: string, code = 'validation_failed') =>
   expect.objectContaining({ code, extensions: { errors: [expect.objectContaining({ pointer })] } });

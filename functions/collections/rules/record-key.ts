@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { checkBytes } from '../../kernel/identifiers.ts';
-import { compareUtf8, cutToBytes } from './text-order.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
+import { cutToBytes } from './text-order.ts';
 
 const ID_BYTES_MAX = 1_023;
 const PARTITION_KEY_BYTES_MAX = 2_048;

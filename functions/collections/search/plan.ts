@@ -1,5 +1,6 @@
 import { type EntryFormat, entryFormats } from './formats.ts';
 import type { LexicalQuery } from './lexical-query.ts';
+import type { Reading } from './reader.ts';
 
 /** Counts are asked for no further than this: terms of more records are walked in the order of their texts. */
 export const COUNT_MAX = 10_000;
@@ -17,17 +18,33 @@ export interface LexicalPlan {
 
 /** Each offers all candidates and perhaps other records. A record that is offered twice counts where it comes first. */
 export type Walk =
-  /** The records of each term, term by term, in the order of record ids. The last term of each format has those that lack one of the others. */
-  | { readonly source: 'inverted_index'; readonly terms: readonly string[] }
+  /** The records of each term, term by term. The last term of each format has those that lack one of the others. */
+  | {
+      readonly source: 'inverted_index';
+      readonly terms: readonly WalkedTerm[];
+      readonly demand: WalkedDemand;
+    }
   /** The records of the collection in the order of its listing: no index holds prefixes so short, or the query has no words. */
   | { readonly source: 'scan' };
+
+export interface WalkedTerm {
+  readonly term: string;
+  /** How many alternatives have this term or a later one: no record behind the terms before holds more of them. */
+  readonly held: number;
+}
+
+/** Whose alternatives are walked: those of the query, those of a required group, or one that each candidate holds. */
+export type WalkedDemand = 'asked' | 'one' | { readonly group: number };
 
 /** Each choice leads to all records that fulfil an alternative: its terms together do. No choice: no terms do. */
 type Alternative = readonly Choice[];
 /** For each format of the entries its terms. */
 type Choice = readonly (readonly string[])[];
 /** A record fulfils at least one of the alternatives. */
-type Demand = readonly Alternative[];
+interface Demand {
+  readonly alternatives: readonly Alternative[];
+  readonly walked: WalkedDemand;
+}
 
 /**
  * `formats`: those that the entries of the collection have. The same on every provider, so that a scan limit cuts the same
@@ -37,8 +54,10 @@ export function planLexical(
   query: LexicalQuery,
   formats: readonly EntryFormat[] = entryFormats,
 ): LexicalPlan {
-  const demands = demandsOf(query, formats).filter((demand) => demand.every((choices) => choices.length > 0));
-  const all = new Set(demands.flat(4));
+  const demands = demandsOf(query, formats).filter(({ alternatives }) =>
+    alternatives.every((choices) => choices.length > 0),
+  );
+  const all = new Set(demands.flatMap(({ alternatives }) => alternatives.flat(3)));
   const isDecided = all.size < 2;
   const counted = isDecided ? [] : [...all].sort(byText);
   return {
@@ -55,16 +74,20 @@ export function planLexical(
 
 /** What every candidate fulfils. */
 function demandsOf(query: LexicalQuery, formats: readonly EntryFormat[]): readonly Demand[] {
-  const { phrases, looseTerms, terms, isPrefix, matchMode, requiredGroups } = query;
+  const { phrases: quoted, looseTerms, terms, isPrefix, matchMode, requiredGroups } = query;
   const alternatives = [
-    ...phrases.filter(({ words }) => words.length > 0).map(({ words }) => phraseTerms(words, formats)),
+    ...quoted.filter(({ words }) => words.length > 0).map(({ words }) => phraseTerms(words, formats)),
     ...looseTerms.map((term) => termsOf(term, isPrefix[terms.indexOf(term)] === true, formats)),
   ];
-  const groups = requiredGroups.map((group) =>
-    group.map((phrase) => phraseTerms(phrase.split(' '), formats)),
+  const groups = requiredGroups.map(
+    (phrases, group): Demand => ({
+      alternatives: phrases.map((phrase) => phraseTerms(phrase.split(' '), formats)),
+      walked: { group },
+    }),
   );
   if (alternatives.length === 0) return groups;
-  return [...groups, ...(matchMode === 'all' ? alternatives.map((each) => [each]) : [alternatives])];
+  if (matchMode === 'any') return [...groups, { alternatives, walked: 'asked' }];
+  return [...groups, ...alternatives.map((each): Demand => ({ alternatives: [each], walked: 'one' }))];
 }
 
 /** Of a record of very many terms, those of whole words are kept before those of prefixes: its exact words are found. */
@@ -92,16 +115,20 @@ function walkOf(
   const recordsOf = (choice: Choice) => recordsIn([...new Set(choice.flat())]);
   const fewestFirst = (a: Choice, b: Choice) => recordsOf(a) - recordsOf(b) || byText(firstOf(a), firstOf(b));
   const rarestFirst = (a: string, b: string) => countOf(a) - countOf(b) || byText(a, b);
-  const walks = demands.map((demand) => {
-    const chosen = demand.flatMap((choices) => [...choices].sort(fewestFirst).slice(0, 1));
+  const walks = demands.map(({ alternatives, walked }) => {
+    const chosen = alternatives.flatMap((choices) => [...choices].sort(fewestFirst).slice(0, 1));
     const terms = [...new Set(chosen.flat(2))].filter((term) => countOf(term) > 0).sort(rarestFirst);
     const more = formats.map((format, index) => format.moreTerm(chosen.flatMap((each) => each[index] ?? [])));
-    return { terms: [...terms, ...new Set(more)], records: recordsIn(terms) };
+    const heldFrom = (index: number) =>
+      chosen.filter((choice) => choice.flat().some((term) => terms.includes(term, index))).length;
+    const held = terms.map((term, index) => ({ term, held: heldFrom(index) }));
+    const all = [...held, ...[...new Set(more)].map((term) => ({ term, held: 0 }))];
+    return { terms: all, walked, records: recordsIn(terms) };
   });
   const [first, ...others] = walks;
   if (first === undefined) return { source: 'scan' };
   const least = others.reduce((best, each) => (each.records < best.records ? each : best), first);
-  return { source: 'inverted_index', terms: least.terms };
+  return { source: 'inverted_index', terms: least.terms, demand: least.walked };
 }
 
 function firstOf(choice: Choice): string {
@@ -111,4 +138,13 @@ function firstOf(choice: Choice): string {
 function byText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
+}
+
+/** How many of the walked alternatives a candidate holds. */
+export function heldBy(
+  { asked, requiredPhrases }: Pick<Reading, 'asked' | 'requiredPhrases'>,
+  demand: WalkedDemand,
+): number {
+  if (demand === 'one') return 1;
+  return demand === 'asked' ? asked : (requiredPhrases[demand.group]?.length ?? 0);
 }

@@ -1,4 +1,4 @@
-import { compareUtf8 } from '../rules/text-order.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { LexicalQuery } from './lexical-query.ts';
 import type { Walk } from './plan.ts';
 import { LexiconReader, type Reading } from './reader.ts';

@@ -37,6 +37,8 @@ export interface Reading {
   readonly phrases: readonly string[];
   /** Whether one of them is all of a field. */
   readonly isExact: boolean;
+  /** How many of the asked phrases, and of the terms outside of them, the record holds. */
+  readonly asked: number;
   /** Of each required group the phrases that the record holds. */
   readonly requiredPhrases: readonly (readonly string[])[];
 }
@@ -244,11 +246,15 @@ export class LexiconReader {
     return !this.#phrases.isEmpty && this.#phrases.next(lexicon.slice(at, at + length));
   }
 
-  /** Whether the record holds all that is asked for, or one of it; where nothing is, it does. */
-  #holdsAsked({ isPresent }: Counts, phrases: ReadonlySet<string>): boolean {
+  #askedIn({ isPresent }: Counts, phrases: ReadonlySet<string>): number {
     let found = 0;
     for (const phrase of this.#askedPhrases) if (phrases.has(phrase)) found += 1;
     for (const term of this.#looseTerms) found += isPresent[term]!;
+    return found;
+  }
+
+  /** Whether these are all that is asked for, or one of it; where nothing is, they are. */
+  #isEnough(found: number): boolean {
     const asked = this.#askedPhrases.length + this.#looseTerms.length;
     return this.#query.matchMode === 'all' ? found === asked : found > 0 || asked === 0;
   }
@@ -258,7 +264,8 @@ export class LexiconReader {
       group.filter((phrase) => phrases.has(phrase)),
     );
     if (requiredPhrases.some((group) => group.length === 0)) return null;
-    if (!this.#holdsAsked(counts, phrases)) return null;
+    const asked = this.#askedIn(counts, phrases);
+    if (!this.#isEnough(asked)) return null;
     return {
       orderKey,
       length: counts.length,
@@ -270,6 +277,7 @@ export class LexiconReader {
       isInMetadata: counts.isInMetadata,
       phrases: counts.texts,
       isExact: counts.isExact,
+      asked,
       requiredPhrases,
     };
   }

@@ -2,17 +2,18 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextFormat, nextFormats, nextTerms } from '../../../test/conformance/next-entries.ts';
 import { share } from '../../../test/support/effort.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { readPolicy } from '../rules/policy.ts';
 import { orderKey } from '../rules/record-key.ts';
 import { readRecord } from '../rules/record-text.ts';
-import { compareUtf8 } from '../rules/text-order.ts';
+import { CandidateOrder, foundMax } from './candidate-order.ts';
 import { type EntryFormat, entryFormats } from './formats.ts';
 import { leavesOf } from './leaves.ts';
 import { type LexicalQuery, type LexicalRequest, readLexicalQuery } from './lexical-query.ts';
 import { lexiconMark } from './lexicon.ts';
 import { type NaiveAnswer, type NaiveRecord, naiveSearch } from './naive-search.fixture.ts';
-import { planLexical, type Walk } from './plan.ts';
+import { heldBy, planLexical, type Walk } from './plan.ts';
 import { CandidatePool, type RankedMatch } from './pool.ts';
 import type { Reading } from './reader.ts';
 import { collections, requests, whole } from './search.fixture.ts';
@@ -31,10 +32,13 @@ interface Fault {
   readonly request?: (request: LexicalRequest) => LexicalRequest;
   readonly query?: (query: LexicalQuery) => LexicalQuery;
   readonly walk?: (walk: Walk) => Walk;
+  readonly held?: (held: number) => number;
   readonly lexicon?: (lexicon: string) => string;
   readonly reading?: (reading: Reading) => Reading;
   /** Terms of a record at the most. */
   readonly termsMax?: number;
+  /** Records that are collected before the best of them are taken, in both implementations. */
+  readonly together?: number;
   /** Records have entries of these in turn. */
   readonly formats?: readonly EntryFormat[];
   /** Those that the search knows; the same where absent. */
@@ -42,7 +46,10 @@ interface Fault {
   readonly matches?: (matches: readonly RankedMatch[]) => readonly RankedMatch[];
 }
 
-/** A store in memory: terms, their records in the order of ids, and every third lexicon as a mark. */
+/** Entries of a page of a term. */
+const PAGE = 2;
+
+/** A store in memory: terms, their records in the order of their keys, and every third lexicon as a mark. */
 function search(records: readonly NaiveRecord[], request: LexicalRequest, fault: Fault = {}): NaiveAnswer {
   const as = <Value>(change: ((value: Value) => Value) | undefined, value: Value) => change?.(value) ?? value;
   const formats = fault.formats ?? entryFormats;
@@ -66,18 +73,51 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
   const query = as(fault.query, readLexicalQuery(as(fault.request, request), 5_000));
   const plan = planLexical(query, known);
   const walk = as(fault.walk, plan.walk(plan.counted.map((term) => holding(term).length)));
-  const offered =
-    walk.source === 'scan'
-      ? [...stored].sort((a, b) => compareUtf8(a.order, b.order))
-      : walk.terms.flatMap((term) => holding(term).sort((a, b) => (a.id < b.id ? -1 : 1)));
   const pool = new CandidatePool(query, walk.source);
   const candidates: string[] = [];
-  for (const { id, lexicon, order, text } of offered) {
-    if (pool.has(id) || pool.isLimited) continue;
-    const read = walk.source === 'scan' ? 'body' : pool.read(lexicon);
-    const reading = read === 'body' ? whole(pool.readText(order, text)) : read;
-    if (reading === null) continue;
-    if (pool.add(id, as(fault.reading, reading))) candidates.push(id);
+  const listed = (some: typeof stored) => [...some].sort((a, b) => compareUtf8(a.order, b.order));
+  const readingOf = ({ order, text }: (typeof stored)[number], lexicon: string | null) => {
+    const read = lexicon === null ? 'body' : pool.read(lexicon);
+    return read === 'body' ? whole(pool.readText(order, text)) : read;
+  };
+  const admit = (found: readonly { id: string; reading: Reading }[]) => {
+    for (const { id, reading } of found) {
+      if (!pool.isLimited && pool.add(id, as(fault.reading, reading))) candidates.push(id);
+    }
+  };
+  if (walk.source === 'scan') {
+    for (const each of listed(stored)) {
+      const reading = readingOf(each, null);
+      if (reading !== null) admit([{ id: each.id, reading }]);
+    }
+  } else {
+    const order = new CandidateOrder<{ id: string; orderKey: string; held: number; reading: Reading }>(
+      fault.together ?? foundMax(query.scanLimit),
+    );
+    const found = new Set<string>();
+    for (const [index, { term, held }] of walk.terms.entries()) {
+      order.begin(held, walk.terms[index + 1]?.held ?? -1);
+      const holders = listed(holding(term));
+      for (let at = 0; at < holders.length; at += PAGE) {
+        const page = holders.slice(at, at + PAGE);
+        for (const each of page) {
+          const reading = found.has(each.id) ? null : readingOf(each, each.lexicon);
+          if (reading === null) continue;
+          found.add(each.id);
+          order.add({
+            id: each.id,
+            orderKey: each.order,
+            held: as(fault.held, heldBy(reading, walk.demand)),
+            reading,
+          });
+          if (order.isFull) admit(order.takeAll());
+        }
+        order.pass(page.at(-1)!.order);
+        admit(order.take());
+        order.keep(pool.missing);
+      }
+    }
+    admit(order.takeAll());
   }
   const { matches, isLimited } = whole(pool.rank());
   expect(matches.map(({ rank }) => rank)).toEqual(matches.map((_, index) => index + 1));
@@ -107,7 +147,7 @@ function disagreement(fault: Fault, parameters = runs) {
       for (const given of asked) {
         const isAsGiven = fault.termsMax === undefined && fault.formats === undefined;
         const request = isAsGiven ? given : { ...given, scanLimit: null };
-        const expected = naiveSearch(records, request);
+        const expected = naiveSearch(records, request, undefined, undefined, fault.together);
         const answer = search(records, request, fault);
         expect(answer.matches).toEqual(expected.matches);
         expect(answer.isLimited).toBe(expected.isLimited);
@@ -121,6 +161,11 @@ function disagreement(fault: Fault, parameters = runs) {
 describe('lexical search', () => {
   test('agrees with a second implementation', () => {
     const { counterexample, errorInstance } = disagreement({});
+    expect([counterexample, errorInstance]).toEqual([null, null]);
+  });
+
+  test.each([1, 2, 3])('agrees with it where %i records are collected at a time', (together) => {
+    const { counterexample, errorInstance } = disagreement({ together });
     expect([counterexample, errorInstance]).toEqual([null, null]);
   });
 
@@ -154,7 +199,9 @@ describe('lexical search', () => {
   });
   test('and one without those of which only prefixes are left out', () => {
     const walk = (given: Walk): Walk =>
-      given.source === 'scan' ? given : { ...given, terms: [...given.terms.slice(0, -1), moreTerm([])] };
+      given.source === 'scan'
+        ? given
+        : { ...given, terms: [...given.terms.slice(0, -1), { term: moreTerm([]), held: 0 }] };
     expect(disagreement({ ...words, walk }, planted).counterexample).not.toBeNull();
   });
 
@@ -189,6 +236,8 @@ describe('lexical search', () => {
             : { ...walk, terms: [...walk.terms.slice(0, -2), walk.terms.at(-1)!] },
       },
     ],
+    ['candidates of one word before those of two', { held: (held) => -held }],
+    ['candidates in the order in which they are found', { held: () => 0 }],
     [
       'a walk from the most frequent term on',
       { walk: (walk) => (walk.source === 'scan' ? walk : { ...walk, terms: [...walk.terms].reverse() }) },

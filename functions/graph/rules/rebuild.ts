@@ -1,8 +1,8 @@
 import type { RecordValue } from '../../collections/rules/record-key.ts';
 import { orderKey } from '../../collections/rules/record-key.ts';
-import { compareUtf8 } from '../../collections/rules/text-order.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { isJsonObject, objectOrEmpty } from '../../kernel/json-kinds.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type {
   GraphAssertion,
   GraphEdge,

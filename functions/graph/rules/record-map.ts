@@ -1,5 +1,5 @@
-import { compareUtf8 } from '../../collections/rules/text-order.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import { type GraphEnvelope, type GraphKind, type GraphScope, type GraphSpan, spansOf } from './elements.ts';
 import { partitionOf } from './read-scope.ts';
 import { envelopeSubject, graphRecordId } from './record-ids.ts';

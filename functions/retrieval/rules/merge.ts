@@ -1,5 +1,5 @@
 import { compareRecordKeys, type RecordKey } from '../../collections/rules/record-key.ts';
-import { compareUtf8 } from '../../collections/rules/text-order.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 
 /** Which record of which collection. */
 export interface Place extends RecordKey {

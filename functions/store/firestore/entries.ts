@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { Listing, ListSelection, RecordKey } from '../port.ts';
 
 /**
@@ -149,8 +150,4 @@ export function matches(listing: Listing | null | undefined, selection: ListSele
   if (value === undefined) return false;
   if (range.from !== undefined && compareUtf8(value, range.from) < 0) return false;
   return range.to === undefined || compareUtf8(value, range.to) <= 0;
-}
-
-function compareUtf8(left: string, right: string): number {
-  return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }

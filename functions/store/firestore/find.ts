@@ -1,4 +1,4 @@
-import { FieldPath, type Query } from '@google-cloud/firestore';
+import type { Query } from '@google-cloud/firestore';
 import type { Scope } from '../port.ts';
 import type { CountsRequest, FoundCounts, FoundEntries, TermRequest } from '../search.ts';
 import { collectionPath, decodeText, parseDocumentId, type Text } from './layout.ts';
@@ -34,17 +34,17 @@ export async function findByTerm(
 ): Promise<FoundEntries> {
   const path = collectionPath(scope, state.generation, collection);
   const walk = holders(session, path, group, term)
-    .orderBy(FieldPath.documentId())
-    .select('lexicon')
+    .orderBy('searchOrder')
+    .select('searchOrder', 'lexicon')
     .limit(limit + 1);
-  // The entry of a record may stand in a document beside its own, whose id goes on with `~`.
-  const query = after === undefined ? walk : walk.startAfter(`${after}~~`);
+  const query = after === undefined ? walk : walk.startAfter(after);
   const { docs } = await runAt(session, query, { at });
   const entries = docs.slice(0, limit).map((document) => ({
     id: parseDocumentId(document.id).id,
+    orderKey: document.get('searchOrder') as string,
     lexicon: decodeText(document.get('lexicon') as Text),
   }));
-  return { entries, next: docs.length > limit ? (entries.at(-1)?.id ?? null) : null };
+  return { entries, next: docs.length > limit ? (entries.at(-1)?.orderKey ?? null) : null };
 }
 
 function holders(session: Session, path: string, group: string, term: string): Query {

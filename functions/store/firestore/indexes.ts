@@ -73,7 +73,8 @@ function searchIndexes(collectionGroup: string): CompositeIndex[] {
     name,
     { fieldPath, vectorConfig: { dimension: dimensions, flat: {} } },
   ]);
-  return [[group, ofTerms], ...ofVectors].map((fields) => ({
+  const ofOrder = { fieldPath: 'searchOrder', order: 'ASCENDING' } as const;
+  return [[group, ofTerms, ofOrder], ...ofVectors].map((fields) => ({
     collectionGroup,
     queryScope: 'COLLECTION',
     fields,

@@ -13,6 +13,8 @@ import { entryBytes, storedBytes, utf8Bytes } from './size.ts';
 export interface SearchFields {
   readonly searchGroup?: string;
   readonly terms?: readonly string[];
+  /** Orders the entries of a term. */
+  readonly searchOrder?: string;
   readonly lexicon?: Text;
   /** Slot → the vector as little-endian float32, which scores are made from. */
   readonly vectors?: Readonly<Record<string, Uint8Array>>;
@@ -21,7 +23,14 @@ export interface SearchFields {
 }
 
 /** The fields of an entry that every entry has. */
-export const searchFieldNames = ['searchGroup', 'terms', 'lexicon', 'vectors', 'slots'] as const;
+export const searchFieldNames = [
+  'searchGroup',
+  'terms',
+  'searchOrder',
+  'lexicon',
+  'vectors',
+  'slots',
+] as const;
 
 /** Vectors of these lengths have an index for the search of Firestore itself, in these slots. */
 export const indexedDimensions = [64, 384, 768, 1024, 1536] as const;
@@ -55,7 +64,7 @@ export function slotToken(group: string, slot: string): string {
 }
 
 export function searchFields(entry: SearchEntry): StoredFields {
-  const { group, terms, lexicon, vectors } = entry;
+  const { group, terms, orderKey, lexicon, vectors } = entry;
   const indexed = vectors.flatMap((vector): [string, StoredValue][] => {
     const field = vectorFieldOf(vector.slot, vector.values.length);
     return field === undefined ? [] : [[field, FieldValue.vector(indexedValues(vector))]];
@@ -63,6 +72,7 @@ export function searchFields(entry: SearchEntry): StoredFields {
   return {
     searchGroup: group,
     terms,
+    searchOrder: orderKey,
     lexicon: encodeText(lexicon),
     ...(vectors.length === 0
       ? {}
@@ -96,8 +106,9 @@ export function searchBytes(fields: StoredFields): number {
 }
 
 /** What the entry takes in the index: an entry for each term, and two for each vector. */
-export function searchIndexBytes(path: string, { group, terms, vectors }: SearchEntry): number {
+export function searchIndexBytes(path: string, { group, terms, orderKey, vectors }: SearchEntry): number {
   const fixed = entryBytes(path, utf8Bytes(group) + 20);
-  const ofTerms = terms.reduce((sum, term) => sum + fixed + utf8Bytes(term) + 1, 0);
+  const ofOrder = utf8Bytes(orderKey) + 1;
+  const ofTerms = terms.reduce((sum, term) => sum + fixed + utf8Bytes(term) + 1 + ofOrder, 0);
   return vectors.reduce((sum, { values }) => sum + 2 * fixed + 8 * values.length, ofTerms);
 }

@@ -18,15 +18,15 @@ const steps: readonly (readonly string[])[] = [
     '{search_spaces} (space BIGINT NOT NULL, PRIMARY KEY (space))',
     `{search_entries} (
       space BIGINT NOT NULL, collection VARBINARY(64) NOT NULL, id VARBINARY(32) NOT NULL,
-      search_group VARBINARY(512) NOT NULL, lexicon_bytes INT UNSIGNED NOT NULL,
+      search_group VARBINARY(512) NOT NULL, order_key VARBINARY(768) NOT NULL, lexicon_bytes INT UNSIGNED NOT NULL,
       slots BLOB NOT NULL, terms MEDIUMBLOB NOT NULL, lexicon MEDIUMBLOB NOT NULL,
       PRIMARY KEY (space, collection, id)
     )`,
     // A row for each term of a record, in the order of a walk. A full-text index would be smaller, and shows what is
     // committed now: not what a snapshot sees. The mark stands for collection and group, as record ids stand for keys.
     `{search_terms} (
-      space BIGINT NOT NULL, mark BINARY(12) NOT NULL, term VARBINARY(192) NOT NULL, id BINARY(16) NOT NULL,
-      PRIMARY KEY (space, mark, term, id)
+      space BIGINT NOT NULL, mark BINARY(12) NOT NULL, term VARBINARY(192) NOT NULL,
+      order_key VARBINARY(768) NOT NULL, id BINARY(16) NOT NULL, PRIMARY KEY (space, mark, term, order_key, id)
     )`,
     // All vectors of a slot in a group. The version grows with each changed vector; numbers are never used again. \`live\`
     // counts the vectors, \`dead\` at least the tombstones.

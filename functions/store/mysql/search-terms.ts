@@ -63,7 +63,7 @@ export async function findEntries(
       entriesStatement<FoundEntry>(scope, request, 'lexicon', limit + 1),
     );
     const entries = rows.slice(0, limit);
-    return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
+    return { entries, next: rows.length > limit ? (entries.at(-1)?.orderKey ?? null) : null };
   }
   const [{ rows: sizes }] = await snapshot.send(
     entriesStatement<SizeRow>(scope, request, 'lexicon_bytes', limit + 1),
@@ -73,7 +73,7 @@ export async function findEntries(
   const [{ rows: entries }] = await snapshot.send(
     entriesStatement<FoundEntry>(scope, request, 'lexicon', count),
   );
-  return { entries, next: count < sizes.length ? (entries.at(-1)?.id ?? null) : null };
+  return { entries, next: count < sizes.length ? (entries.at(-1)?.orderKey ?? null) : null };
 }
 
 function countOf(sizes: readonly SizeRow[], limit: number): number {
@@ -94,13 +94,13 @@ export function entriesStatement<Row>(
   rows: number,
 ): Statement<Row> {
   const { collection, term, after } = request;
-  const sql = new Sql().add(`SELECT e.id, e.${column}`);
+  const sql = new Sql().add(`SELECT e.id, e.order_key AS orderKey, e.${column}`);
   // The driver's ids are bytes, those of entries their hexadecimal digits.
   const entry = `STRAIGHT_JOIN {search_entries} AS e FORCE INDEX (PRIMARY)
     ON e.space = t.space AND e.collection = ? AND e.id = LOWER(HEX(t.id))`;
   addHolders(sql, scope, request, term, new Sql().add(entry, collection));
-  if (after !== undefined) sql.add('AND t.id > UNHEX(?)', after);
-  return sql.add('ORDER BY t.id LIMIT ?', rows);
+  if (after !== undefined) sql.add('AND t.order_key > ?', after);
+  return sql.add('ORDER BY t.order_key, t.id LIMIT ?', rows);
 }
 
 /** The rows `t` of a term: one range of the table's own order. */

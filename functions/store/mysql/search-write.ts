@@ -19,6 +19,7 @@ interface EntryRow {
   readonly collection: string;
   readonly id: string;
   readonly search_group: string;
+  readonly order_key: string;
   readonly slots: string;
   readonly terms: string;
 }
@@ -30,7 +31,7 @@ export function entriesReading(scope: Scope, keys: readonly RecordKey[]): readon
   const { text, values } = ofScope(scope);
   return slices(keys).map((some) =>
     new Sql()
-      .add(`SELECT e.collection, e.id, e.search_group, e.slots, e.terms FROM ${IN_SCOPE}`)
+      .add(`SELECT e.collection, e.id, e.search_group, e.order_key, e.slots, e.terms FROM ${IN_SCOPE}`)
       .add(...listOf(some))
       .add('STRAIGHT_JOIN {search_entries} AS e FORCE INDEX (PRIMARY)')
       .add('ON e.space = s.space AND e.collection = k.collection AND e.id = k.id')
@@ -58,22 +59,23 @@ export function searchWrites(space: number, writes: readonly Write[], stored: St
   });
   const removals: Statement[] = [];
   const entries: Value[][] = [];
-  const terms: [string, string, string][] = [];
+  const terms: TermRow[] = [];
   const slots: SlotChange[] = [];
   for (const { key, search } of changes) {
     const row = stored.get(nameOf(key));
     if (row === undefined && search === null) continue;
     const { gone, fresh } = changedTerms(row, key, search);
-    removals.push(...deleteTerms(space, key, gone));
-    for (const [mark, term] of fresh) terms.push([mark, term, key.id]);
+    removals.push(...deleteTerms(space, key, row?.order_key ?? '', gone));
+    for (const [mark, term] of fresh) terms.push([mark, term, search?.orderKey ?? '', key.id]);
     if (search !== null) entries.push(entryRow(space, key, search));
     else removals.push(deleteEntry(space, key));
     slots.push(...changedVectors(row, key, search));
   }
   if (removals.length === 0 && entries.length === 0) return [];
-  const replaced = `ON DUPLICATE KEY UPDATE search_group = VALUES(search_group), lexicon_bytes = VALUES(lexicon_bytes),
+  const replaced = `ON DUPLICATE KEY UPDATE search_group = VALUES(search_group), order_key = VALUES(order_key),
+    lexicon_bytes = VALUES(lexicon_bytes),
     slots = VALUES(slots), terms = VALUES(terms), lexicon = VALUES(lexicon)`;
-  const columns = 'space, collection, id, search_group, lexicon_bytes, slots, terms, lexicon';
+  const columns = 'space, collection, id, search_group, order_key, lexicon_bytes, slots, terms, lexicon';
   return [
     statement('INSERT IGNORE INTO {search_spaces} (space) VALUES (?)', space),
     ...removals,
@@ -84,10 +86,20 @@ export function searchWrites(space: number, writes: readonly Write[], stored: St
 }
 
 function entryRow(space: number, { collection, id }: RecordKey, search: SearchEntry): Value[] {
-  const { group, lexicon, terms, vectors } = search;
+  const { group, orderKey, lexicon, terms, vectors } = search;
   // Names of slots and terms hold no space.
   const slots = vectors.map(({ slot }) => slot).join(' ');
-  return [space, collection, id, group, Buffer.byteLength(lexicon), slots, terms.join(' '), lexicon];
+  return [
+    space,
+    collection,
+    id,
+    group,
+    orderKey,
+    Buffer.byteLength(lexicon),
+    slots,
+    terms.join(' '),
+    lexicon,
+  ];
 }
 
 function deleteEntry(space: number, { collection, id }: RecordKey): Statement {
@@ -96,14 +108,16 @@ function deleteEntry(space: number, { collection, id }: RecordKey): Statement {
 }
 
 type MarkedTerm = readonly [mark: string, term: string];
+type TermRow = readonly [...MarkedTerm, orderKey: string, id: string];
 
 function changedTerms(row: EntryRow | undefined, { collection }: RecordKey, search: SearchEntry | null) {
   const before = row === undefined ? '' : markOf(collection, row.search_group);
   const after = search === null ? '' : markOf(collection, search.group);
+  const stays = before === after && row?.order_key === search?.orderKey;
   const old = new Set(wordsOf(row?.terms ?? ''));
   const fresh: MarkedTerm[] = [];
   for (const term of new Set(search?.terms)) {
-    if (before !== after || !old.delete(term)) fresh.push([after, term]);
+    if (!stays || !old.delete(term)) fresh.push([after, term]);
   }
   return { gone: [...old].map((term): MarkedTerm => [before, term]), fresh };
 }
@@ -111,7 +125,12 @@ function changedTerms(row: EntryRow | undefined, { collection }: RecordKey, sear
 /** What one statement names; each of them is one probe of the table's own order. */
 const termsPerStatement = 200;
 
-function deleteTerms(space: number, { id }: RecordKey, gone: readonly MarkedTerm[]): Statement[] {
+function deleteTerms(
+  space: number,
+  { id }: RecordKey,
+  orderKey: string,
+  gone: readonly MarkedTerm[],
+): Statement[] {
   const [first] = gone;
   if (first === undefined) return [];
   const terms = gone.map(([, term]) => term);
@@ -120,14 +139,18 @@ function deleteTerms(space: number, { id }: RecordKey, gone: readonly MarkedTerm
     const marks = some.map(() => '?').join(', ');
     return statement(
       `DELETE t FROM {search_terms} AS t FORCE INDEX (PRIMARY)
-        WHERE t.space = ? AND t.mark = UNHEX(?) AND t.term IN (${marks}) AND t.id = UNHEX(?)`,
+        WHERE t.space = ? AND t.mark = UNHEX(?) AND t.term IN (${marks}) AND t.order_key = ?
+          AND t.id = UNHEX(?)`,
       space,
       first[0],
       ...some,
+      orderKey,
       id,
     );
   });
 }
+
+const hexOf = (text: string): string => Buffer.from(text).toString('hex');
 
 /** Rows of one statement. */
 const termRows = 1_000;
@@ -136,21 +159,24 @@ const termRows = 1_000;
  * In the order of the table, so that each page of it is looked up about once. Session variables hold what many rows have in
  * common: a row is then little more than its term.
  */
-function insertTerms(space: number, terms: readonly (readonly [string, string, string])[]): Statement[] {
+function insertTerms(space: number, terms: readonly TermRow[]): Statement[] {
   if (terms.length === 0) return [];
   const sorted = terms
     .map((row) => ({ row, place: row.join(' ') }))
     .sort((left, right) => (left.place < right.place ? -1 : 1));
   const names = new Map<string, string>();
-  for (const hex of terms.flatMap(([mark, , id]) => [mark, id])) {
+  for (const hex of terms.flatMap(([mark, , orderKey, id]) => [mark, hexOf(orderKey), id])) {
     if (!names.has(hex)) names.set(hex, `@h${names.size}`);
   }
   const held = [...names].map(([hex, name]) => `${name} = X'${Buffer.from(hex, 'hex').toString('hex')}'`);
   const statements: Statement[] = [statement(`SET ${held.join(', ')}`)];
   for (let at = 0; at < sorted.length; at += termRows) {
     const some = sorted.slice(at, at + termRows).map(({ row }) => row);
-    const rows = some.map(([mark, , id]) => `(${space},${names.get(mark)},?,${names.get(id)})`);
-    const text = `INSERT INTO {search_terms} (space, mark, term, id) VALUES ${rows.join(',')}`;
+    const rows = some.map(
+      ([mark, , orderKey, id]) =>
+        `(${space},${names.get(mark)},?,${names.get(hexOf(orderKey))},${names.get(id)})`,
+    );
+    const text = `INSERT INTO {search_terms} (space, mark, term, order_key, id) VALUES ${rows.join(',')}`;
     statements.push(statement(text, ...some.map(([, term]) => term)));
   }
   return statements;

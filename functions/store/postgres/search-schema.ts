@@ -17,12 +17,13 @@ const steps: readonly string[] = [
   -- leads to records of one group only. The words are made by the service: no text search configuration takes part.
   CREATE TABLE search_entries (
     space bigint NOT NULL, collection text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
-    search_group text COLLATE "C" NOT NULL, slots text NOT NULL, lexicon text NOT NULL, terms tsvector NOT NULL,
+    search_group text COLLATE "C" NOT NULL, order_key text COLLATE "C" NOT NULL, slots text NOT NULL, lexicon text NOT NULL,
+    terms tsvector NOT NULL,
     CONSTRAINT search_entries_pkey PRIMARY KEY (space, collection, id)
   ) WITH (toast_tuple_target = 128);
   -- What finds compare stays in the row, so that a walk of many rows reads few pages.
   ALTER TABLE search_entries ALTER COLUMN collection SET STORAGE PLAIN, ALTER COLUMN id SET STORAGE PLAIN,
-    ALTER COLUMN search_group SET STORAGE PLAIN;
+    ALTER COLUMN search_group SET STORAGE PLAIN, ALTER COLUMN order_key SET STORAGE PLAIN;
   CREATE INDEX search_entries_by_term ON search_entries USING gin (terms) WITH (fastupdate = off);
 
   -- All vectors of a slot in a group. The version grows with each changed vector; numbers are never used again. \`live\`

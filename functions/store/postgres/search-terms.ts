@@ -1,5 +1,5 @@
 import type { Scope } from '../port.ts';
-import type { CountsRequest, FoundCounts, FoundEntries, TermRequest } from '../search.ts';
+import type { CountsRequest, FoundCounts, FoundEntries, FoundEntry, TermRequest } from '../search.ts';
 import { arrayOf, type Reader, type Statement, statement } from './connection.ts';
 import { liveSpace } from './rows.ts';
 import { groupMark } from './search-write.ts';
@@ -21,7 +21,7 @@ export async function withTermIndex<Row>(reader: Reader, asked: Statement<Row>):
 
 /** The entries \`e\` that hold the term \`word\`, which is given behind the mark of its group. No other index can serve it. */
 const holders = (word: string) => `
-  SELECT e.space, e.collection, e.search_group, e.id FROM search_entries AS e
+  SELECT e.space, e.collection, e.search_group, e.id, e.order_key FROM search_entries AS e
   WHERE e.terms @@ ('''' || ${liveSpace} || '.' || ${word} || '''')::tsquery OFFSET 0`;
 
 /** Of the scope \`$1\`, \`$2\`, the collection \`$3\` and the group \`$4\`. */
@@ -36,16 +36,17 @@ export const selectCounts = `
 
 export const selectEntries = `
   WITH page AS MATERIALIZED (
-    SELECT e.space, e.id FROM (${holders('$5')}) AS e WHERE ${ofGroup} AND e.id > $6 ORDER BY e.id LIMIT $7::bigint
+    SELECT e.space, e.id, e.order_key FROM (${holders('$5')}) AS e
+    WHERE ${ofGroup} AND e.order_key > $6 COLLATE "C" ORDER BY e.order_key LIMIT $7::bigint
   )
-  SELECT p.id, p.lexicon FROM (
-    SELECT e.id, e.lexicon, octet_length(e.lexicon) AS own,
-      sum(octet_length(e.lexicon)) OVER (ORDER BY p.id ROWS UNBOUNDED PRECEDING) AS bytes
+  SELECT p.id, p.order_key AS "orderKey", p.lexicon FROM (
+    SELECT e.id, p.order_key, e.lexicon, octet_length(e.lexicon) AS own,
+      sum(octet_length(e.lexicon)) OVER (ORDER BY p.order_key ROWS UNBOUNDED PRECEDING) AS bytes
     FROM page AS p CROSS JOIN LATERAL (
       SELECT e.id, e.lexicon FROM search_entries AS e
       WHERE e.space = p.space AND e.collection = $3 AND e.id = p.id OFFSET 0
     ) AS e
-  ) AS p WHERE p.bytes - p.own < ${pageBytesMax} ORDER BY p.id`;
+  ) AS p WHERE p.bytes - p.own < ${pageBytesMax} ORDER BY p.order_key`;
 
 export async function findCounts(reader: Reader, scope: Scope, request: CountsRequest): Promise<FoundCounts> {
   const { collection, group, terms, max } = request;
@@ -63,7 +64,7 @@ export async function findEntries(reader: Reader, scope: Scope, request: TermReq
   if (limit <= 0) return { entries: [], next: null };
   const rows = await withTermIndex(
     reader,
-    statement<{ id: string; lexicon: string; more: boolean }>(
+    statement<FoundEntry>(
       selectEntries,
       scope.kind,
       scope.name,
@@ -74,9 +75,9 @@ export async function findEntries(reader: Reader, scope: Scope, request: TermReq
       limit + 1,
     ),
   );
-  const entries = rows.slice(0, limit).map(({ id, lexicon }) => ({ id, lexicon }));
+  const entries = rows.slice(0, limit);
   const more = rows.length > limit || bytesOf(rows) >= pageBytesMax;
-  return { entries, next: more ? (entries.at(-1)?.id ?? null) : null };
+  return { entries, next: more ? (entries.at(-1)?.orderKey ?? null) : null };
 }
 
 function bytesOf(rows: readonly { readonly lexicon: string }[]): number {

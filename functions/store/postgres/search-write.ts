@@ -28,8 +28,8 @@ interface Change {
  */
 const writeEntries = `
   WITH k AS MATERIALIZED (
-    SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-      AS k (collection, id, search_group, slots, lexicon, terms)
+    SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $13::text[])
+      AS k (collection, id, search_group, slots, lexicon, terms, order_key)
   ), v AS MATERIALIZED (
     SELECT * FROM unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[])
       AS v (collection, id, search_group, slot, vector)
@@ -41,13 +41,14 @@ const writeEntries = `
   ), gone AS (
     DELETE FROM search_entries WHERE ctid = ANY (ARRAY(SELECT o.place FROM old AS o WHERE o.new_group IS NULL))
   ), kept AS (
-    INSERT INTO search_entries AS e (space, collection, id, search_group, slots, lexicon, terms)
-    SELECT $1::bigint, k.collection, k.id, k.search_group, k.slots, k.lexicon, k.terms::tsvector FROM k
+    INSERT INTO search_entries AS e (space, collection, id, search_group, order_key, slots, lexicon, terms)
+    SELECT $1::bigint, k.collection, k.id, k.search_group, k.order_key, k.slots, k.lexicon, k.terms::tsvector FROM k
     WHERE k.search_group IS NOT NULL
     ON CONFLICT (space, collection, id) DO UPDATE SET
-      search_group = excluded.search_group, slots = excluded.slots, lexicon = excluded.lexicon, terms = excluded.terms
-    WHERE (e.search_group, e.slots, e.lexicon, e.terms)
-      IS DISTINCT FROM (excluded.search_group, excluded.slots, excluded.lexicon, excluded.terms)
+      search_group = excluded.search_group, order_key = excluded.order_key, slots = excluded.slots,
+      lexicon = excluded.lexicon, terms = excluded.terms
+    WHERE (e.search_group, e.order_key, e.slots, e.lexicon, e.terms)
+      IS DISTINCT FROM (excluded.search_group, excluded.order_key, excluded.slots, excluded.lexicon, excluded.terms)
   ), changed AS MATERIALIZED (
     SELECT v.collection, v.search_group, v.slot, v.id, v.vector, (x.vector IS NULL)::int AS live, 0 AS dead
     FROM v LEFT JOIN LATERAL (
@@ -104,6 +105,7 @@ export function searchWrites(space: string, { creates, updates, removes }: Plan)
       arrayOf(vectors.map(({ group }) => group)),
       arrayOf(vectors.map(({ slot }) => slot)),
       arrayOf(vectors.map(({ values }) => `\\x${Buffer.from(bytesOf(values)).toString('hex')}`)),
+      arrayOf(changes.map(({ search }) => search?.orderKey ?? null)),
     ),
     ...(removes.length === 0 && updates.length === 0 ? [] : trim),
   ];

@@ -1,9 +1,10 @@
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { TermRequest } from '../search.ts';
 
-/** A record that holds a term. Ids are hexadecimal, which sorts alike here and in the database. */
-export type Holder = readonly [record: number, id: string];
+/** A record that holds a term. */
+export type Holder = readonly [record: number, id: string, orderKey: string];
 
-/** The first holders of a term behind an id, in the order of ids, collected from rows in any order. */
+/** The first holders of a term behind an order key, in the order of these keys, collected from rows in any order. */
 export class FirstHolders {
   readonly #request: TermRequest;
   readonly #most: number;
@@ -17,15 +18,16 @@ export class FirstHolders {
   }
 
   add(rows: readonly Holder[]): void {
-    const { after = '' } = this.#request;
+    const { after } = this.#request;
     const list = this.#list;
-    const end = list.length === this.#most ? list.at(-1)?.[1] : undefined;
+    const end = list.length === this.#most ? list.at(-1)?.[2] : undefined;
     for (const holder of rows) {
-      if (holder[1] <= after) continue;
-      if (end === undefined || holder[1] < end) list.push(holder);
+      const [, , orderKey] = holder;
+      if (after !== undefined && compareUtf8(orderKey, after) <= 0) continue;
+      if (end === undefined || compareUtf8(orderKey, end) < 0) list.push(holder);
       else this.#isWhole = false;
     }
-    list.sort(([, a], [, b]) => (a < b ? -1 : 1));
+    list.sort(([, , a], [, , b]) => compareUtf8(a, b));
     if (list.length <= this.#most) return;
     list.length = this.#most;
     this.#isWhole = false;
@@ -36,7 +38,7 @@ export class FirstHolders {
     return this.#list.slice(this.#given, this.#given + count);
   }
 
-  /** The first `count` of the next ones are done with. Returns the id of the last one; `null`: no holder follows. */
+  /** The first `count` of the next ones are done with. Returns the order key of the last one; `null`: no holder follows. */
   give(count: number): string | null {
     this.#given += count;
     if (this.#isWhole && this.#given === this.#list.length) return null;
@@ -51,6 +53,6 @@ export class FirstHolders {
   }
 
   get #last(): string | undefined {
-    return this.#list[this.#given - 1]?.[1];
+    return this.#list[this.#given - 1]?.[2];
   }
 }

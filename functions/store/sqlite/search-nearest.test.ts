@@ -42,7 +42,7 @@ function vectorOf(n: number): Float32Array {
 function recordOf(name: string, values: Float32Array | null): RecordData {
   const listing = { group, id: name, hidden: false, indexes: {} };
   const vectors = values === null ? [] : [{ slot: '3a', metric, values } as const];
-  const search = { group, terms: [], lexicon: '', vectors };
+  const search = { group, terms: [], orderKey: '', lexicon: '', vectors };
   return { key: { collection: collection.name, id: recordId(name) }, head: {}, body: '{}', listing, search };
 }
 

@@ -16,7 +16,7 @@ const steps: readonly string[] = [
   -- One row a record that searches find, by the row number of the record. Rows are small, because a find by term reads one
   -- for each record that holds the term. vectors names the record's rows in search_vectors by the number of the slot.
   CREATE TABLE search_entries (
-    record INTEGER PRIMARY KEY, search_group INTEGER NOT NULL, id TEXT NOT NULL, vectors TEXT
+    record INTEGER PRIMARY KEY, search_group INTEGER NOT NULL, id TEXT NOT NULL, order_key TEXT NOT NULL, vectors TEXT
   ) STRICT;
   CREATE INDEX search_entries_by_group ON search_entries (search_group);
   CREATE TABLE search_lexicons (record INTEGER PRIMARY KEY, lexicon TEXT NOT NULL) STRICT;

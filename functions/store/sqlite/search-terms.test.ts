@@ -48,7 +48,7 @@ function recordOf(name: string, terms: readonly string[], lexicon: string): Reco
     head: {},
     body: '{}',
     listing: { group: place.group, id: name, hidden: false, indexes: {} },
-    search: { group: place.group, terms, lexicon, vectors: [] },
+    search: { group: place.group, terms, orderKey: recordId(name), lexicon, vectors: [] },
   };
 }
 

@@ -11,7 +11,7 @@ import { tokenOf } from './search-write.ts';
 export interface TermFinderOptions {
   /** Rows of the index that are read before the other calls get their turn: about a millisecond. */
   readonly rowsPerTurn?: number;
-  /** Of a term, the first records in the order of ids, which are kept for its next pages. */
+  /** Of a term, the first records in their order, which are kept for its next pages. */
   readonly holdersMax?: number;
   readonly pageEntriesMax?: number;
   /** Lets the other calls of the process work. */
@@ -27,7 +27,7 @@ const selectCount = `SELECT count(*) AS records FROM (
   SELECT rowid FROM search_terms WHERE search_terms MATCH ? LIMIT ?)`;
 
 /** The index gives the records of a term by row number. */
-const selectHolders = `SELECT e.record, e.id FROM search_terms AS t CROSS JOIN search_entries AS e ON e.record = t.rowid
+const selectHolders = `SELECT e.record, e.id, e.order_key FROM search_terms AS t CROSS JOIN search_entries AS e ON e.record = t.rowid
   WHERE search_terms MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?`;
 
 const selectLexicons = `SELECT l.record, l.lexicon FROM json_each(?) AS j
@@ -38,7 +38,7 @@ export class TermFinder {
   readonly #scope: Scope;
   readonly #read: Read;
   readonly #options: Required<TermFinderOptions>;
-  /** Those of the page before: the ids of a term are read and sorted once for many pages. */
+  /** Those of the page before: the records of a term are read and sorted once for many pages. */
   #holders: FirstHolders | undefined;
 
   constructor(scope: Scope, read: Read, options: TermFinderOptions = {}) {
@@ -123,10 +123,10 @@ function readEntries(
     const batch = holders.slice(read, read + lexiconsMax);
     const records = JSON.stringify(batch.map(([record]) => record));
     const lexicons = new Map(connection.tuples<readonly [number, string]>(selectLexicons, records));
-    for (const [record, id] of batch) {
+    for (const [record, id, orderKey] of batch) {
       const lexicon = lexicons.get(record);
       if (lexicon === undefined) continue;
-      entries.push({ id, lexicon });
+      entries.push({ id, orderKey, lexicon });
       characters += lexicon.length;
     }
     read += batch.length;

@@ -14,6 +14,7 @@ const mergedPages = { perTransaction: 8, perRecord: 2, together: 80 };
 interface EntryRow {
   readonly search_group: number;
   readonly id: string;
+  readonly order_key: string;
   readonly vectors: string | null;
 }
 
@@ -90,12 +91,10 @@ export class SearchWrites {
     this.#written += 1;
     connection.written += terms.length + search.lexicon.length;
     const vectors = this.#vectorsOf(id, group, search, placesOf(before));
-    if (before === undefined) {
-      const sql = 'INSERT INTO search_entries (record, search_group, id, vectors) VALUES (?, ?, ?, ?)';
-      connection.run(sql, row, group, id, vectors);
-    } else if (vectors !== before.vectors) {
-      connection.run('UPDATE search_entries SET vectors = ? WHERE record = ?', vectors, row);
-    }
+    const { orderKey } = search;
+    if (before === undefined) connection.run(insertEntry, row, group, id, orderKey, vectors);
+    else if (vectors !== before.vectors || orderKey !== before.order_key)
+      connection.run(updateEntry, orderKey, vectors, row);
   }
 
   /** Writes the vectors and removes those that the entry before had beside them; answers the places of all. */
@@ -121,7 +120,7 @@ export class SearchWrites {
   }
 
   #entryOf(row: number): EntryRow | undefined {
-    return this.#connection.get('SELECT search_group, id, vectors FROM search_entries WHERE record = ?', row);
+    return this.#connection.get(selectEntry, row);
   }
 
   #groupOf(collection: string, name: string): number {
@@ -138,6 +137,10 @@ export class SearchWrites {
 }
 
 export const selectGroup = 'SELECT number FROM search_groups WHERE space = ? AND collection = ? AND name = ?';
+const selectEntry = 'SELECT search_group, id, order_key, vectors FROM search_entries WHERE record = ?';
+const insertEntry =
+  'INSERT INTO search_entries (record, search_group, id, order_key, vectors) VALUES (?, ?, ?, ?, ?)';
+const updateEntry = 'UPDATE search_entries SET order_key = ?, vectors = ? WHERE record = ?';
 const deleteTerms = 'DELETE FROM search_terms WHERE rowid = ?';
 
 /** A term as the index keeps it. The letter ends the number, so that no other group's term reads the same. */

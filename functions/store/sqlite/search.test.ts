@@ -62,7 +62,7 @@ const tables = ['groups', 'entries', 'lexicons', 'slots', 'vectors', 'terms_docs
 
 function searched(name: string, x = 1, terms: readonly string[] = ['one', name]): RecordData {
   const vectors = [{ slot: '2a', metric: 'cosine', values: Float32Array.of(x, 1) }] as const;
-  return { ...unsearched(name), search: { group, terms, lexicon: `of ${name}`, vectors } };
+  return { ...unsearched(name), search: { group, terms, orderKey: name, lexicon: `of ${name}`, vectors } };
 }
 
 function unsearched(name: string): RecordData {
@@ -260,7 +260,10 @@ describe('sweeps', () => {
 test('vectors are found by their places, and by their ids where a place is unknown or leads to another slot', async () => {
   const names = ['a', 'b', 'c', 'd'];
   const other = [{ slot: '2b', metric: 'cosine', values: Float32Array.of(9, 9) }] as const;
-  const strange = { ...unsearched('x'), search: { group, terms: [], lexicon: '', vectors: other } };
+  const strange = {
+    ...unsearched('x'),
+    search: { group, terms: [], orderKey: 'x', lexicon: '', vectors: other },
+  };
   await put(...names.map((name, n) => searched(name, n)), strange);
   const rowsOfSlot = (slotName: string) =>
     new SlotRows(async (work) => through(work), scope, { ...request, slot: slotName });
