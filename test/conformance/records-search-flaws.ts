@@ -98,6 +98,15 @@ export const flaws: readonly Flaw[] = [
         module.scoresOf(readings, corpus, { ...query, k1: query.b, b: query.k1 }),
     }),
   ),
+  inWords<typeof scoring>('multiplies the hits of coverage by the boosts', 'search/scoring.ts', (module) => ({
+    scoresOf: (readings, corpus, query) => {
+      const boosted = readings.map((each) => ({
+        ...each,
+        hits: each.weights.reduce((sum, one) => sum + one, 0),
+      }));
+      return module.scoresOf(boosted, corpus, query);
+    },
+  })),
   inWords<typeof scoring>('counts one candidate too many', 'search/scoring.ts', (module) => ({
     corpusOf: (readings, count) => {
       const corpus = module.corpusOf(readings, count);

@@ -8,7 +8,7 @@ import { lexicalAgreement, vectorAgreement } from './records-search-cases.ts';
 import { describeSearchMoments } from './records-search-moments.ts';
 import { describeSearchOrder } from './records-search-order.ts';
 import { describeSearchScenario } from './records-search-scenario.ts';
-import { allOf, NAME, writeAll } from './records-search-stage.ts';
+import { allOf, NAME, vectorPolicies, vectorsOf, writeAll } from './records-search-stage.ts';
 import { type RecordsConformance, RecordsStage, recordCollections } from './records-stage.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
 
@@ -23,6 +23,30 @@ function describeSearches({ store, runs }: RecordsConformance): void {
 
     test('for vectors answers what scoring every record does', async () => {
       await fc.assert(vectorAgreement(store, SEARCHES), { numRuns: runs });
+    });
+
+    test('for required phrases looks into every leaf but vectors, and for no phrase across two', async () => {
+      const stage = new RecordsStage(store());
+      await stage.create({ name: NAME, vectorPolicies });
+      const record = {
+        id: 'key one',
+        partitionKey: 'shelf nine',
+        content: 'word',
+        extra: { deep: ['left end', 'right start', 7, true] },
+        vectors: vectorsOf([1, 2, 3]),
+      };
+      await writeAll(stage, [JSON.stringify(record)]);
+      const finds = async (...phrases: readonly string[]) => {
+        const requiredPhraseGroups = phrases.map((phrase) => [phrase]);
+        const lexical = { query: 'word', fields: ['/content'], requiredPhraseGroups };
+        return (await allOf(stage, { lexical })).length;
+      };
+      const held = ['key one', 'shelf nine', 'word', 'left end', 'Right, start', '7', 'true'];
+      for (const phrase of held) expect([phrase, await finds(phrase)]).toEqual([phrase, 1]);
+      expect(await finds(...held)).toBe(1);
+      for (const phrase of ['end right', 'left end right start', 'start 7', 'euclidean', 'rev'])
+        expect([phrase, await finds(phrase)]).toEqual([phrase, 0]);
+      expect(await finds('left end', 'end right')).toBe(0);
     });
 
     test('for neither answers the page of the query with score 1', async () => {

@@ -30,6 +30,8 @@ export class Counts {
   /** The phrases, and the whole query, that were found in selected fields. */
   readonly texts: string[] = [];
   length = 0;
+  /** How often the terms stand in the selected fields, all together. */
+  hits = 0;
   isExact = false;
 
   /** `none` has a zero for each term of the query. */
@@ -57,7 +59,9 @@ export class Counts {
     this.length += words;
     for (const term of this.#touched) {
       const exact = this.#exact[term]!;
-      this.weights[term]! += (exact > 0 ? exact : this.#longer[term]!) * field.boost;
+      const found = exact > 0 ? exact : this.#longer[term]!;
+      this.hits += found;
+      this.weights[term]! += found * field.boost;
       this.isMatched[term] = 1;
       if (exact === 0) this.isPrefixed[term] = 1;
     }

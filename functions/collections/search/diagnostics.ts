@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { printedNumber } from './numbers.ts';
 import type { RankedMatch, Ranking } from './pool.ts';
-import { hits, matchedTerms, termScoresOf } from './scoring.ts';
+import { matchedTerms, termFrequency, termScoresOf } from './scoring.ts';
 import type { VectorQuery } from './vector-query.ts';
 
 const SCHEMA_VERSION = 'svc.retrieval.diagnostics.v1';
@@ -41,7 +41,7 @@ export function lexicalDiagnostics(
       lexicalBase: parts.base,
       lexicalRaw: parts.raw,
       termCoverage: query.terms.length === 0 ? 0 : matchedTerms(reading.isMatched) / query.terms.length,
-      termFrequency: hits(reading.weights),
+      termFrequency: termFrequency(reading, query),
       phraseBoost: parts.phraseBoost,
       exactBoost: parts.exactBoost,
       metadataBoost: parts.metadataBoost,

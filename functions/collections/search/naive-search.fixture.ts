@@ -269,6 +269,10 @@ function score(pool: readonly Leaves[], asked: Asked, request: LexicalRequest) {
     return {
       fields,
       length: fields.reduce((sum, [, text]) => sum + tokens(text).length, 0),
+      hits: asked.terms.reduce(
+        (sum, term) => sum + fields.reduce((found, [, text]) => found + tf(term, text), 0),
+        0,
+      ),
       weights: asked.terms.map((term) =>
         fields.reduce((sum, [path, text]) => sum + tf(term, text) * boostOf(path), 0),
       ),
@@ -283,10 +287,9 @@ function score(pool: readonly Leaves[], asked: Asked, request: LexicalRequest) {
   const average = docs.reduce((sum, { length }) => sum + length, 0) / docs.length;
   const k1 = request.bm25K1 ?? 1.2;
   const b = request.bm25B ?? 0.75;
-  const raws = docs.map(({ weights, terms, length }) => {
+  const raws = docs.map(({ weights, terms, length, hits }) => {
     const count = asked.terms.length;
     if (request.scoring === 'coverage') {
-      const hits = weights.reduce((sum, each) => sum + each, 0);
       return count === 0 ? 0 : 0.8 * (terms.length / count) + 0.2 * Math.min(1, hits / count);
     }
     return weights.reduce((sum, weight, index) => {

@@ -73,6 +73,17 @@ describe('coverage', () => {
       ['2', 0.5],
     ]);
   });
+
+  test('leaves the boosts of fields aside', () => {
+    const records = [{ '/content': 'fox' }, { '/metadata/title': 'fox' }, { '/content': 'fox fox' }];
+    for (const fieldBoosts of [{}, { '/content': 7, '/metadata': 0 }, { '/content': 0.1 }]) {
+      expect(scores(records, { query: 'fox dog', scoring: 'coverage', fieldBoosts, ...plain })).toEqual([
+        ['2', 0.6],
+        ['0', 0.5],
+        ['1', 0.5],
+      ]);
+    }
+  });
 });
 
 describe('scores', () => {
@@ -83,13 +94,13 @@ describe('scores', () => {
       { '/content': 'red, fox' },
       { '/metadata/title': 'red-fox' },
     ];
-    const request = { query: 'red fox', scoring: 'coverage', fieldBoosts: { '/content': 0, '/metadata': 0 } };
+    const request = { query: '"red fox" hen', scoring: 'coverage', fieldBoosts: { '/content': 0 } };
     expect(scores(records, { ...request, phraseBoost: 0.05, exactBoost: 0.06, metadataBoost: 0.07 })).toEqual(
       [
-        ['1', 0.91],
-        ['3', 0.87],
-        ['0', 0.85],
-        ['2', 0.8],
+        ['1', 0.7766667],
+        ['3', 0.7366667],
+        ['0', 0.7166667],
+        ['2', 0.6666667],
       ],
     );
     expect(scores(records, { ...request, exactBoost: 3 })[0]).toEqual(['1', 1]);

@@ -23,6 +23,8 @@ export interface Reading {
   readonly length: number;
   /** For each term of the query the sum of its frequencies in the selected fields, each times the boost of its field. */
   readonly weights: readonly number[];
+  /** The frequencies of all terms in the selected fields together, without boosts. */
+  readonly hits: number;
   /** For each term whether a selected field holds it. */
   readonly isMatched: Flags;
   /** For each term whether it matched longer words. */
@@ -270,6 +272,7 @@ export class LexiconReader {
       orderKey,
       length: counts.length,
       weights: counts.weights,
+      hits: counts.hits,
       isMatched: counts.isMatched,
       isPrefixed: counts.isPrefixed,
       paths: counts.paths,

@@ -71,10 +71,10 @@ function termScore(weight: number, rarity: number, k1: number, norm: number): nu
   return weight === 0 ? 0 : (rarity * (weight * (k1 + 1))) / (weight + norm);
 }
 
-function coverage({ weights, isMatched }: Reading): number {
-  const terms = weights.length;
+function coverage({ hits, isMatched }: Reading): number {
+  const terms = isMatched.length;
   if (terms === 0) return 0;
-  const raw = 0.8 * (matchedTerms(isMatched) / terms) + 0.2 * Math.min(1, hits(weights) / terms);
+  const raw = 0.8 * (matchedTerms(isMatched) / terms) + 0.2 * Math.min(1, hits / terms);
   return Math.min(1, Math.max(0, raw));
 }
 
@@ -82,9 +82,9 @@ export function matchedTerms(isMatched: Flags): number {
   return isMatched.reduce((sum, each) => sum + each, 0);
 }
 
-/** The weighted frequencies of all terms together. */
-export function hits(weights: readonly number[]): number {
-  return weights.reduce((sum, each) => sum + each, 0);
+/** The frequencies of all terms together, as the scoring counts them: fields have boosts with bm25 alone. */
+export function termFrequency({ weights, hits }: Reading, { scoring }: LexicalQuery): number {
+  return scoring === 'bm25' ? weights.reduce((sum, each) => sum + each, 0) : hits;
 }
 
 function scoreOf(raw: number, part: number, reading: Reading, { boosts }: LexicalQuery): Score {
