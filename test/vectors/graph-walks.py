@@ -53,7 +53,9 @@ def walk(graph, profile, starts):
     inner = {name for name, depth in depths.items() if depth < profile["maxDepth"]}
     ends = {"outgoing": [0], "incoming": [1], "both": [0, 1]}[profile["direction"]]
     edges = [key for *pair, key in network.edges(keys=True) if any(pair[end] in inner for end in ends)]
-    return {"depths": dict(sorted(depths.items())), "edges": sorted(edges)}
+    # A start that the filter of nodes refuses is walked from, and is no node of the answer.
+    listed = {name: depth for name, depth in sorted(depths.items()) if not wanted or kinds[name] in wanted}
+    return {"depths": listed, "edges": sorted(edges)}
 
 
 def case(seed):

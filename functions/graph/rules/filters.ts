@@ -1,7 +1,7 @@
 import { type GraphEdge, type GraphNode, isGrounded } from './elements.ts';
 import type { TraversalProfile } from './profile.ts';
 
-/** Why a traversal leaves out an edge, and the node behind it. */
+/** Why a traversal leaves out an edge and the node behind it, or a start. */
 export type FilteredBy =
   | 'nodeType'
   | 'predicate'
@@ -35,7 +35,7 @@ export function statusFault(statuses: EdgeStatuses, profile: TraversalProfile): 
   return allowsAny(profile.reviewStatuses, statuses.reviews) ? null : 'reviewStatus';
 }
 
-/** What keeps a node out that an edge leads to. */
+/** What keeps a node out: one that an edge leads to, or a start. */
 export function nodeFault(node: GraphNode, profile: TraversalProfile): FilteredBy | null {
   return allows(profile.nodeTypes, node.type) ? elementFault(node, profile) : 'nodeType';
 }

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { finish } from '../../../test/support/finish.ts';
 import { refusalOf } from '../../../test/support/refusal.ts';
 import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
+import { nodeFault } from './filters.ts';
 import { envelopeOf, graphs, profiles, startLists } from './graph.fixture.ts';
 import { ListedGraph, walkLists } from './graph-lists.ts';
 import { pathsOf } from './paths.ts';
@@ -88,12 +89,16 @@ test('and the comparison finds pages in another order, and a lost status', () =>
   expect(agrees(mute, 1_000)).toBe(false);
 });
 
-test('an edge of an answer leads to no node outside of it, save to a start that is not wanted', () => {
+test('an edge of an answer leads to no node outside of it, save to a start that is not wanted or that a filter refuses', () => {
   const property = fc.property(graphs, profiles, startLists, (given, profile, starts) => {
     // Few places, no statuses: most walks fill their list.
     const few = { ...profile, limit: 1 + (profile.limit % 3), assertionStatuses: [], reviewStatuses: [] };
     const { nodes, edges } = walked(given, starts, few);
-    const known = new Set([...idsOf(nodes), ...(profile.includeStart ? [] : starts)]);
+    const read = readProfile(few);
+    const outside = envelopeOf(given).nodes.filter(
+      (each) => starts.includes(each.id) && (!profile.includeStart || nodeFault(each, read) !== null),
+    );
+    const known = new Set([...idsOf(nodes), ...idsOf(outside)]);
     return edges.every(({ sourceId, targetId }) => known.has(sourceId) && known.has(targetId));
   });
   fc.assert(property, { numRuns: 1_000 });
@@ -160,6 +165,30 @@ describe('a walk', () => {
     expect(idsOf(walked(chain, ['a'], { includeStart: false }).nodes)).toEqual(['b']);
   });
 
+  test.each<[what: string, start: object, profile: object, counter: string]>([
+    ['another type', { type: 'y' }, { nodeTypes: ['x'] }, 'nodeType'],
+    ['no source', {}, { requireSourceGrounding: true }, 'sourceGrounding'],
+    ['a low score', { properties: { score: 0.1 } }, { minScore: 0.2 }, 'score'],
+  ])('counts a start with %s, leaves it out and begins at it', (_, start, profile, counter) => {
+    const sound = { sourceSpans: [{ sourceRef: 's' }] };
+    const graph = {
+      nodes: [node('a', start), node('b', sound), node('c', sound)],
+      edges: [edge('ab', 'a', 'b', sound), edge('aa', 'a', 'a', sound), edge('bc', 'b', 'c', sound)],
+    };
+    const found = walked(graph, ['a', 'c'], { maxDepth: 1, limit: 2, ...profile });
+    expect([idsOf(found.nodes), idsOf(found.edges)]).toEqual([
+      ['c', 'b'],
+      ['ab', 'aa', 'bc'],
+    ]);
+    expect(Object.values(found.filtered).reduce((sum, count) => sum + count, 0)).toBe(1);
+    expect(found.filtered).toMatchObject({ [counter]: 1 });
+    expect(found.missingStartNodeIds).toEqual([]);
+    // Where no start is wanted, none is judged.
+    const bare = walked(graph, ['a', 'c'], { maxDepth: 1, limit: 2, includeStart: false, ...profile });
+    expect([idsOf(bare.nodes), bare.filtered]).toMatchObject([['b'], { [counter]: 0 }]);
+    expect(idsOf(bare.edges)).toEqual(idsOf(found.edges));
+  });
+
   test.each<[what: string, edge: object, profile: object, counter: string]>([
     ['another predicate', {}, { predicates: ['q'] }, 'predicate'],
     ['no source', {}, { requireSourceGrounding: true }, 'sourceGrounding'],
@@ -172,7 +201,7 @@ describe('a walk', () => {
       nodes: [node('a'), node('b')],
       edges: [edge('ab', 'a', 'b', more), edge('ba', 'b', 'a', more)],
     };
-    const { edges, filtered } = walked(graph, ['a'], { maxDepth: 3, ...profile });
+    const { edges, filtered } = walked(graph, ['a'], { maxDepth: 3, includeStart: false, ...profile });
     expect(edges).toEqual([]);
     expect(filtered).toMatchObject({ [counter]: 2 });
   });

@@ -20,7 +20,7 @@ export interface Traversed {
   readonly missingStartNodeIds: readonly string[];
   readonly edgeTruncated: boolean;
   readonly nodeLimitReached: boolean;
-  /** Edges that were left out, by what kept them out; one counts at each end from which the walk met it. */
+  /** Edges and starts that were left out, by what kept them out; an edge counts at each end from which the walk met it. */
   readonly filtered: Readonly<Record<FilteredBy, number>>;
   /** The last edge of the way to each node; `null` for a start. */
   readonly steps: ReadonlyMap<string, PathStep | null>;
@@ -90,14 +90,14 @@ class Traversal {
     for (const id of starts) {
       const node = found.get(id);
       if (node === undefined) continue;
-      // A start without a place in the list is met nowhere: an edge at it would lead out of the answer.
       const { includeStart } = this.#profile;
-      if (includeStart && this.#isFull()) {
-        this.#filtered.nodeLimit += 1;
-        continue;
-      }
+      const fault = includeStart ? this.#nodeFault(node) : null;
+      if (fault !== null) this.#filtered[fault] += 1;
+      // A start without a place in the list is met nowhere: an edge at it would lead out of the answer.
+      if (fault === 'nodeLimit') continue;
+      // From a start that a filter refuses the walk begins as from one that is not wanted.
       this.#meet(node, 0, null);
-      if (includeStart) this.#nodes.push(node);
+      if (includeStart && fault === null) this.#nodes.push(node);
     }
   }
 

@@ -2750,13 +2750,16 @@ export type SvcGraphTraversalProfileInput = {
   readonly maxDepth?: number | null;
   /** Predicates of the edges that it follows; empty: all. (at most 10000 items) */
   readonly predicates?: readonly string[] | null;
-  /** Types of the nodes that it goes to; empty: all. (at most 10000 items) */
+  /** Types of the nodes of the answer; empty: all. (at most 10000 items) */
   readonly nodeTypes?: readonly string[] | null;
   /** Nodes of the answer, at most. Edges to further nodes are left out. (at least 1, 100 when absent) */
   readonly limit?: number | null;
   /** Edges of the answer, at most. The walk ends with them. (at least 1, 100 when absent) */
   readonly edgeLimit?: number | null;
-  /** Whether the answer has the starts. (true when absent) */
+  /**
+   * Whether the answer has the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
+   * refuses is left out and counted; the walk begins at it all the same. (true when absent)
+   */
   readonly includeStart?: boolean | null;
   /** Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items) */
   readonly reviewStatuses?: readonly string[] | null;
@@ -2784,13 +2787,16 @@ export type SvcGraphTraversalProfile = {
   readonly maxDepth?: number | null;
   /** Predicates of the edges that it follows; empty: all. (at most 10000 items) */
   readonly predicates?: readonly string[] | null;
-  /** Types of the nodes that it goes to; empty: all. (at most 10000 items) */
+  /** Types of the nodes of the answer; empty: all. (at most 10000 items) */
   readonly nodeTypes?: readonly string[] | null;
   /** Nodes of the answer, at most. Edges to further nodes are left out. (at least 1) */
   readonly limit?: number | null;
   /** Edges of the answer, at most. The walk ends with them. (at least 1) */
   readonly edgeLimit?: number | null;
-  /** Whether the answer has the starts. */
+  /**
+   * Whether the answer has the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
+   * refuses is left out and counted; the walk begins at it all the same.
+   */
   readonly includeStart?: boolean | null;
   /** Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items) */
   readonly reviewStatuses?: readonly string[] | null;

@@ -2966,13 +2966,15 @@ class _SvcGraphTraversalProfileInputMembers(TypedDict):
     predicates: NotRequired[Sequence[str] | None]
     """Predicates of the edges that it follows; empty: all. (at most 10000 items)"""
     nodeTypes: NotRequired[Sequence[str] | None]
-    """Types of the nodes that it goes to; empty: all. (at most 10000 items)"""
+    """Types of the nodes of the answer; empty: all. (at most 10000 items)"""
     limit: NotRequired[int | None]
     """Nodes of the answer, at most. Edges to further nodes are left out. (at least 1, 100 when absent)"""
     edgeLimit: NotRequired[int | None]
     """Edges of the answer, at most. The walk ends with them. (at least 1, 100 when absent)"""
     includeStart: NotRequired[bool | None]
-    """Whether the answer has the starts. (true when absent)"""
+    """Whether the answer has the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
+    refuses is left out and counted; the walk begins at it all the same. (true when absent)
+    """
     reviewStatuses: NotRequired[Sequence[str] | None]
     """Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
     assertionStatuses: NotRequired[Sequence[str] | None]
@@ -3005,13 +3007,15 @@ class SvcGraphTraversalProfile(TypedDict):
     predicates: NotRequired[list[str] | None]
     """Predicates of the edges that it follows; empty: all. (at most 10000 items)"""
     nodeTypes: NotRequired[list[str] | None]
-    """Types of the nodes that it goes to; empty: all. (at most 10000 items)"""
+    """Types of the nodes of the answer; empty: all. (at most 10000 items)"""
     limit: NotRequired[int | None]
     """Nodes of the answer, at most. Edges to further nodes are left out. (at least 1)"""
     edgeLimit: NotRequired[int | None]
     """Edges of the answer, at most. The walk ends with them. (at least 1)"""
     includeStart: NotRequired[bool | None]
-    """Whether the answer has the starts."""
+    """Whether the answer has the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
+    refuses is left out and counted; the walk begins at it all the same.
+    """
     reviewStatuses: NotRequired[list[str] | None]
     """Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
     assertionStatuses: NotRequired[list[str] | None]
