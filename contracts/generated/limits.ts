@@ -257,8 +257,11 @@ export const limits = {
   requestHeadersMax: 100,
   /** All header fields of a request together, names, values and four bytes a field. Unit: bytes. */
   requestHeaderBytesMax: 12_288,
-  /** Path and query of a request. Unit: bytes. */
-  requestTargetBytesMax: 8_192,
+  /**
+   * Path and query of a request. The path of a record with the longest keys fits, whatever their script.
+   * Unit: bytes.
+   */
+  requestTargetBytesMax: 12_288,
   /** One decoded segment of a path, where its parameter does not allow more. Unit: UTF-16 code units. */
   pathSegmentLengthMax: 200,
   /** Time for a request body that arrives slower than the minimum rate. Unit: seconds. */

@@ -87,6 +87,25 @@ describe('records over HTTP', () => {
     expect((await service.call(place)).status).toBe(404);
   });
 
+  test.each(['語', '😀', 'é', '"', 'k'])(
+    'with the longest keys of %s are written, read and deleted by path',
+    async (character) => {
+      const keyOf = (bytes: number) => character.repeat(Math.floor(bytes / Buffer.byteLength(character)));
+      const [id, partitionKey] = [keyOf(1_023), keyOf(2_048)];
+      const written = await write(JSON.stringify({ id, partitionKey }));
+      expect(written.status).toBe(201);
+      const path = written.headers['location'] ?? '';
+      expect(path).toBe(
+        `/collections/notes/records/${encodeURIComponent(partitionKey)}/${encodeURIComponent(id)}`,
+      );
+      const scoped = `${path}?productId=${'p'.repeat(200)}&tenantId=${'t'.repeat(200)}`;
+      expect((await service.call({ method: 'GET', path })).body).toBe(written.body);
+      expect((await service.call({ method: 'GET', path: scoped })).status).not.toBe(431);
+      expect((await service.call({ method: 'DELETE', path })).status).toBe(204);
+      expect((await service.call({ method: 'GET', path })).status).toBe(404);
+    },
+  );
+
   test.each([
     ['a number beyond a double', '{"id":"1","partitionKey":"p","n":1e400}'],
     ['U+0000 in a key', '{"id":"1\\u0000","partitionKey":"p"}'],
