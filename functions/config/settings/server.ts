@@ -40,7 +40,7 @@ export const server = {
   requestsAtWorkMax: setting('Server:RequestsAtWorkMax', integer(8, 10_000), 128,
     'Requests that one process works at together. Further ones wait; one that would wait too long is refused with 503 (overloaded).'),
   writeBytesPerMinute: setting('Server:WriteBytesPerMinute', integer(67_108_864, 1_099_511_627_776), 1_073_741_824,
-    'Bytes that requests of one tenant or space may write in a minute through one process; a further write is refused with 429. Jobs and restores are not counted.', { unit: 'bytes' }),
+    'Bytes that requests of one tenant or space may write in a minute through one process, whether they add or replace; a further write is refused with 429. Jobs and restores are not counted.', { unit: 'bytes' }),
   refusalDelayMs: setting('Server:RefusalDelayMs', integer(0, 10_000), onFunctions<number>(0, 1_000),
     'Delay of a refusal by a rate limit for an address that was refused more than ten times in its window; 0 for none. Cloud functions have none: a delayed answer keeps its place in an instance.', { unit: 'milliseconds' }),
   validateResponses: setting('Server:ValidateResponses', truth(), inDevelopment(true, false),
