@@ -334,4 +334,8 @@ test('a busy owner costs each process three additions and two readings a minute,
   spied.mockClear();
   world.advance(600_000);
   expect([spied.mock.calls.length, world.pendingTimers]).toEqual([0, 0]);
+  // The first write after a pause reads once before it decides.
+  queries.mockClear();
+  for (const id of ['1', '2', '3']) await put(id, 'x'.repeat(200));
+  expect(queries.mock.calls.filter(([{ name }]) => name === USAGE_SCOPE.name)).toHaveLength(1);
 });
