@@ -1,13 +1,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { limitsOf } from '../functions/compose/quotas.ts';
+import { recount } from '../functions/quotas/recount.ts';
 import { listUse, type OwnersUse, sumOf } from '../functions/quotas/usage-store.ts';
+import { executionCollections } from '../functions/runs/records.ts';
 import { type DatabaseOptions, databaseCommand } from './copy-options.ts';
 import { jsonText, say, textTable } from './output.ts';
-import { withStore } from './store.ts';
+import { filled, type OpenStore, withStore } from './store.ts';
 
 interface UsageOptions extends DatabaseOptions {
   readonly over: number;
   readonly limit: number;
+  readonly recount?: string;
 }
 
 /** `svc usage`: what tenants and spaces have stored, of what they may. */
@@ -20,24 +23,44 @@ export function usageCommand(): Command {
           .argParser(numberTo(1_000))
           .default(0),
       )
+      .addOption(new Option('--limit <count>', 'so many at most').argParser(numberTo(1_000_000)).default(100))
       .addOption(
-        new Option('--limit <count>', 'so many at most').argParser(numberTo(1_000_000)).default(100),
+        new Option(
+          '--recount <name>',
+          'counts the tenant and the space of this name again, and lists these two',
+        ).argParser(filled),
       ),
   )
     .addHelpText('after', examples)
     .action((_, invoked: Command) => list(invoked.optsWithGlobals<UsageOptions>()));
 }
 
-async function list({ over, limit, ...options }: UsageOptions): Promise<void> {
-  const use = { verbose: options.verbose === true, readOnly: true };
-  await withStore(options, use, async ({ store, settings }) => {
+async function list({ over, limit, recount: name, ...options }: UsageOptions): Promise<void> {
+  const use = { verbose: options.verbose === true, readOnly: name === undefined };
+  await withStore(options, use, async (opened) => {
+    const { store, settings } = opened;
+    if (name !== undefined) await countAgain(opened, name);
     const limitOf = limitsOf(settings);
-    const rows = (await listUse(store)).map((each) => rowOf(each, limitOf(each.owner).bytes));
+    const wanted = (await listUse(store)).filter(({ owner }) => name === undefined || owner.name === name);
+    const rows = wanted.map((each) => rowOf(each, limitOf(each.owner).bytes));
     const shown = rows.filter(({ percent }) => percent >= over).slice(0, limit);
     if (options.output === 'json') say(jsonText(shown));
     else if (shown.length === 0) say('No tenant and no space has stored so much.');
     else say(textTable([headings, ...shown.map((row) => Object.values(row).map(String))]));
   });
+}
+
+async function countAgain({ store, runs }: OpenStore, name: string): Promise<void> {
+  // Loads every group, which other commands need not wait for.
+  const { declaredCollections } = await import('../functions/compose/collections.ts');
+  const { scope } = await runs();
+  const ofRuns = { scope, collections: namesOf(executionCollections) };
+  for (const kind of ['tenants', 'spaces'] as const)
+    await recount(store, { kind, name }, namesOf(declaredCollections), ofRuns);
+}
+
+function namesOf(collections: readonly { readonly name: string }[]): string[] {
+  return [...new Set(collections.map((each) => each.name))].sort();
 }
 
 const headings = ['owner', 'name', 'used', 'of runs', 'limit', 'percent'];
@@ -61,6 +84,10 @@ const examples = `
 Counted are the records of tenants and spaces with their texts, history, vectors and bytes outside of the database, as
 processes have added them: each does so every 20 seconds. Data of releases before 0.6.0 is not counted.
 
+A process that was killed has lost what it had not added: up to 8 MiB of each owner. --recount reads all records of the owner and
+all runs, and corrects its count. Use it while the owner is not written.
+
 Examples:
   $ svc usage
+  $ svc usage --recount acme
   $ svc usage --over 80 --output json`;
