@@ -21,13 +21,14 @@ export interface FunctionOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether to discard its log lines; default false. */
   readonly silent?: boolean;
+  /** After how long an ordered stop becomes a kill, in milliseconds: longer than the function takes to drain. */
+  readonly stopMs?: number;
 }
 
-// Longer than a function takes to drain.
-const stopTimeoutMs = 15_000;
+const stopMsDefault = 15_000;
 
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
-  const { name, entry, env, silent = false } = options;
+  const { name, entry, env, silent = false, stopMs = stopMsDefault } = options;
   const log = silent ? 'ignore' : process.stderr;
   const host = join(import.meta.dirname, 'function-host.ts');
   const child = spawn(process.execPath, [host, entry], {
@@ -51,7 +52,7 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
     ended,
     async stop() {
       child.kill('SIGTERM');
-      const force = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+      const force = setTimeout(() => child.kill('SIGKILL'), stopMs);
       await ended;
       clearTimeout(force);
     },

@@ -2,6 +2,7 @@ import { type RunningEmulator, startFirestoreEmulator } from './firestore.ts';
 import { type RunningFunction, startFunction } from './functions.ts';
 import { localNames, tokenCommand } from './identity.ts';
 import {
+  drainMsOf,
   emulatorVariables,
   functionsOf,
   jobsFor,
@@ -52,7 +53,11 @@ export class LocalCloud {
     const { port, oidc, given } = this.#options;
     // Bind the router first: the functions need the address of the worker behind it.
     const issuer = (this.#issuer = await startOidcIssuer());
-    const router = (this.#router = await startRouter({ host: '127.0.0.1', port }));
+    const router = (this.#router = await startRouter({
+      host: '127.0.0.1',
+      port,
+      stopMs: drainMsOf(given) + 2_000,
+    }));
     const settings = settingsFor({ routerUrl: router.url, issuer }, { oidc, given });
     await this.#startEmulators(issuer, settings);
     const firestoreHost = this.#firestore?.host ?? '';
@@ -111,7 +116,7 @@ export class LocalCloud {
   ): Promise<ReadonlyMap<string, number>> {
     const { entry } = this.#options;
     const starting = await Promise.allSettled(
-      functionsOf(env).map((name) => startFunction({ name, entry, env })),
+      functionsOf(env).map((name) => startFunction({ name, entry, env, stopMs: drainMsOf(env) + 7_000 })),
     );
     this.#functions = starting.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     for (const outcome of starting) if (outcome.status === 'rejected') throw outcome.reason;

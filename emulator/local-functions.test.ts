@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  drainMsOf,
   emulatorVariables,
   functionsOf,
   jobsFor,
@@ -171,4 +172,10 @@ test('the MCP endpoint is a function where the settings enable it', () => {
   expect([nameOf('/mcp'), nameOf('/.well-known/oauth-protected-resource/mcp')]).toEqual(['mcp', 'mcp']);
   // Without the function its paths are those of no operation.
   expect(localFunctions[portOf(routesTo(ports, {}), '/mcp') - 1000]).toBe('server');
+});
+
+test('functions get the time of the settings to finish, and that of the platform without one', () => {
+  expect([{}, { server__drainseconds: '600' }, { Server__DrainSeconds: 'long' }].map(drainMsOf)).toEqual([
+    8_000, 600_000, 8_000,
+  ]);
 });

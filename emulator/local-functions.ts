@@ -76,6 +76,12 @@ function settingOf(variables: Variables, name: string): string | undefined {
   return Object.entries(variables).find(([each]) => each.toLowerCase() === lower)?.[1];
 }
 
+/** How long a function gets to finish its requests, as on the platform unless the settings say otherwise. */
+export function drainMsOf(variables: Variables): number {
+  const seconds = settingOf(variables, 'Server__DrainSeconds') ?? '';
+  return /^\d{1,3}$/.test(seconds) ? Number(seconds) * 1_000 : 8_000;
+}
+
 /** Maps the first path segment to a function: segments come from the catalog and from the queue. */
 export function routesTo(ports: ReadonlyMap<string, number>, variables: Variables): Routes {
   const groupsOf = new Map<string, Set<string>>();

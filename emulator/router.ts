@@ -20,6 +20,8 @@ export interface RouterOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
+  /** How long requests under way may take when it stops, in milliseconds; 10 seconds unless given. */
+  readonly stopMs?: number;
 }
 
 export interface Routes {
@@ -51,7 +53,7 @@ const hopByHop = new Set([
 
 // The limit of the functions, so that they and not the router refuse large headers.
 const headerBytesMax = 64 * 1024;
-const stopTimeoutMs = 10_000;
+const stopMsDefault = 10_000;
 
 interface State {
   readonly agent: Agent;
@@ -67,7 +69,7 @@ interface Forwarded extends Turn {
   last: boolean;
 }
 
-export async function startRouter({ host, port }: RouterOptions): Promise<Router> {
+export async function startRouter({ host, port, stopMs = stopMsDefault }: RouterOptions): Promise<Router> {
   const agent = new Agent({ keepAlive: true });
   const server = createServer({ maxHeaderSize: headerBytesMax, requireHostHeader: false });
   const state: State = { agent, routes: null, stopping: false };
@@ -105,7 +107,7 @@ export async function startRouter({ host, port }: RouterOptions): Promise<Router
     },
     async stop() {
       state.stopping = true;
-      const force = setTimeout(() => server.closeAllConnections(), stopTimeoutMs);
+      const force = setTimeout(() => server.closeAllConnections(), stopMs);
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
