@@ -172,7 +172,7 @@ export async function readJsonBytes(path: string, input: Readable, bytesMax: num
 async function collect(path: string, stream: Readable, bytesMax: number): Promise<Buffer> {
   const blocks = new ByteBlocks();
   for await (const chunk of stream) {
-    blocks.add(Buffer.from(chunk as Uint8Array | string));
+    blocks.add(typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array));
     if (blocks.size > bytesMax)
       throw new ToolError(`${path === '-' ? 'standard input' : path}: is larger than ${bytesMax} bytes`);
   }

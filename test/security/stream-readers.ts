@@ -62,18 +62,21 @@ function closing(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-async function serveMcp(): Promise<Served> {
-  const service = await startService({ world: hurried, settings: { 'Mcp:Enabled': 'true' } });
-  const host = await serveNode(service.chain, { host: '127.0.0.1', port: 0, world: hurried, drainMs: 1 });
-  return {
-    port: host.address.port,
-    head: ['POST /mcp HTTP/1.1', json, 'Accept: application/json, text/event-stream'],
-    async close() {
-      await host.stop();
-      await service.close();
-    },
+/** The service, which reads the body of the request with this head. */
+const serveRequest =
+  (...head: readonly string[]) =>
+  async (): Promise<Served> => {
+    const service = await startService({ world: hurried, settings: { 'Mcp:Enabled': 'true' } });
+    const host = await serveNode(service.chain, { host: '127.0.0.1', port: 0, world: hurried, drainMs: 1 });
+    return {
+      port: host.address.port,
+      head,
+      async close() {
+        await host.stop();
+        await service.close();
+      },
+    };
   };
-}
 
 async function serveDeliveries(): Promise<Served> {
   const worker = { deliver: () => Promise.reject(new Error('not reached')) };
@@ -110,7 +113,7 @@ async function serveRouter(): Promise<Served> {
   };
 }
 
-/** Every reader but those of request bodies, which `tiny-pieces.test.ts` tests for each route of the service. */
+/** Every reader; of request bodies one of each kind, since `tiny-pieces.test.ts` tries each route of the service. */
 export const streamReaders: readonly StreamReader[] = [
   {
     name: 'the answer of a provider',
@@ -210,7 +213,40 @@ export const streamReaders: readonly StreamReader[] = [
     },
   },
   // Last: a whole service makes each collection after it slower.
-  { name: 'a request of the MCP endpoint', source: 'functions/http/body.ts', serve: serveMcp },
+  {
+    name: 'a request of the MCP endpoint',
+    source: 'functions/http/body.ts',
+    serve: serveRequest('POST /mcp HTTP/1.1', json, 'Accept: application/json, text/event-stream'),
+  },
+  {
+    name: 'a restore of a tenant',
+    source: 'functions/http/paced-chunks.ts',
+    serve: serveRequest('POST /canonical/tenants/t/restore HTTP/1.1', json),
+  },
+  {
+    name: 'an import of a collection',
+    source: 'functions/http/counted-pieces.ts',
+    serve: serveRequest('POST /collections/c/import HTTP/1.1', json, 'Idempotency-Key: k'),
+  },
+  {
+    name: 'an import of a graph',
+    source: 'functions/http/counted-pieces.ts',
+    serve: serveRequest('POST /collections/c/graph/import HTTP/1.1', json, 'Idempotency-Key: k'),
+  },
+  {
+    name: 'an object',
+    source: 'functions/http/byte-body.ts',
+    serve: serveRequest('PUT /objects/files/k HTTP/1.1', 'Content-Type: application/octet-stream'),
+  },
+  {
+    name: 'a form with an artifact',
+    source: 'functions/http/multipart.ts',
+    serve: serveRequest(
+      'POST /ingest/record-artifact HTTP/1.1',
+      'Content-Type: multipart/form-data; boundary=b',
+      'Idempotency-Key: k',
+    ),
+  },
 ];
 
 /** Files that gather a stream and are tested elsewhere. */

@@ -4,6 +4,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { CopyCounter } from './copy-counter.ts';
 
 /** How a body comes: in pieces of 64 KiB, each byte an HTTP chunk, or each byte a TCP segment. */
 export type Cut = 'whole' | 'chunks' | 'segments';
@@ -67,13 +68,30 @@ async function writeBody(socket: Socket, cut: Cut, bytes: number): Promise<void>
   }
 }
 
-/** Sends a request whose body comes piece by piece, and answers what the server holds before its last byte. */
-export async function feedServer(
-  port: number,
-  head: readonly string[],
-  cut: Cut,
-  bytes: number,
-): Promise<number> {
+/** What a reader takes for a body. */
+export interface Taken {
+  /** Bytes that the process holds before the last one. */
+  readonly held: number;
+  /** The work with the bytes until the end, counted. */
+  readonly work: number;
+}
+
+/** What the reader takes that `feed` feeds. */
+async function taken(feed: () => Promise<number>): Promise<Taken> {
+  const counter = new CopyCounter();
+  try {
+    return { held: await feed(), work: counter.work };
+  } finally {
+    counter.close();
+  }
+}
+
+/** Sends a request whose body comes piece by piece, and answers what the server takes for it. */
+export function feedServer(...given: Parameters<typeof heldByServer>): Promise<Taken> {
+  return taken(() => heldByServer(...given));
+}
+
+async function heldByServer(port: number, head: readonly string[], cut: Cut, bytes: number): Promise<number> {
   const socket = connect(port, '127.0.0.1').setNoDelay().resume();
   socket.on('error', () => {});
   await once(socket, 'connect');
@@ -88,7 +106,11 @@ export async function feedServer(
 }
 
 /** Answers the request of a client piece by piece; what the client makes of the answer is its own affair. */
-export async function feedClient(
+export function feedClient(...given: Parameters<typeof heldByClient>): Promise<Taken> {
+  return taken(() => heldByClient(...given));
+}
+
+async function heldByClient(
   call: (address: string) => Promise<unknown>,
   cut: Cut,
   bytes: number,
@@ -117,7 +139,11 @@ export async function feedClient(
 }
 
 /** Feeds a reader of a stream in this process, such as that of standard input. */
-export async function feedStream(
+export function feedStream(...given: Parameters<typeof heldByStream>): Promise<Taken> {
+  return taken(() => heldByStream(...given));
+}
+
+async function heldByStream(
   read: (stream: Readable) => Promise<unknown>,
   cut: Cut,
   bytes: number,
