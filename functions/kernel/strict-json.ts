@@ -21,6 +21,8 @@ export interface StrictJsonLimits {
   readonly keepsHalfCharacters?: boolean;
   /** Where numbers that are not spelled as integers round to a double; absent: nowhere. */
   readonly floats?: FloatMembers;
+  /** Where numbers, also integers, are left to the caller to judge; absent: nowhere. */
+  readonly unjudged?: FloatMembers;
   /** Leads to the text, in the refusal of a number. */
   readonly pointer?: string;
   /** Learns how much the text holds before the values of it take memory; may throw. */
@@ -33,7 +35,9 @@ export interface JsonCounts {
 }
 
 /** What `measured` learns. */
-export interface JsonMeasure extends JsonCounts {
+export interface JsonMeasure extends JsonCounts, LongNumbers {}
+
+export interface LongNumbers {
   /** Whether a number that is not spelled as an integer is so long, or has so large an exponent, that a double may change it. */
   readonly hasLongNumber: boolean;
   /** Whether a double changes an integer. */
@@ -57,9 +61,11 @@ export function parseStrictJson(bytes: Uint8Array, most: StrictJsonLimits = stri
 
 /** Judges the numbers of a text that the parser takes; `null` where none is in question. */
 export function judgeOf(
-  { hasLongNumber, hasChangedInteger }: JsonMeasure,
-  { floats, pointer }: StrictJsonLimits,
+  { hasLongNumber, hasChangedInteger }: LongNumbers,
+  { floats, unjudged, pointer }: Pick<StrictJsonLimits, 'floats' | 'unjudged' | 'pointer'>,
 ): ExactNumbers | null {
+  if (unjudged !== undefined)
+    return hasLongNumber || hasChangedInteger ? new ExactNumbers({ floats: unjudged, pointer }) : null;
   if (hasChangedInteger) return new ExactNumbers({ floats: [], pointer, integersOnly: true });
   return hasLongNumber ? new ExactNumbers({ floats, pointer }) : null;
 }

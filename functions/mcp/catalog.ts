@@ -1,6 +1,7 @@
 import type { RequestBooks } from '../http/request-books.ts';
 import type { JsonMembers } from '../identity/oidc/json-object.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
+import type { LongNumbers } from '../kernel/strict-json.ts';
 import type { McpCaller } from './caller.ts';
 
 /**
@@ -109,8 +110,8 @@ export interface McpContext {
   readonly capabilities: JsonMembers;
   /** The arguments of the call as JSON text, with the spelling of numbers that values lose. */
   readonly argumentsText: () => string;
-  /** Whether that text may hold a number that a double changes. */
-  readonly hasLongNumber: boolean;
+  /** Which numbers of that text a double may change. */
+  readonly longNumbers: LongNumbers;
   /** Answers to the input requests of an earlier round, by key. Checked to be objects, no further. */
   readonly inputResponses: Readonly<Record<string, JsonObject>>;
   /** The state of the earlier round, proven to be ours and of this caller and call; `null` in the first. */

@@ -1,7 +1,13 @@
 import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { compactJson, membersOf } from '../kernel/json-slices.ts';
-import { type JsonMeasure, parseStrictJson, type StrictJsonLimits, textOf } from '../kernel/strict-json.ts';
+import {
+  type JsonMeasure,
+  type LongNumbers,
+  parseStrictJson,
+  type StrictJsonLimits,
+  textOf,
+} from '../kernel/strict-json.ts';
 import { ErrorCode, invalidMeta, McpError } from './errors.ts';
 
 export type RequestId = string | number;
@@ -13,8 +19,8 @@ export interface McpCall {
   readonly params: JsonMembers;
   /** The arguments as the body spells them, as JSON without white space. Cut out where somebody asks. */
   readonly argumentsText: () => string;
-  /** Whether the message holds a number that a double may change; those of the arguments are not judged yet. */
-  readonly hasLongNumber: boolean;
+  /** Which numbers of the message a double may change; those of the arguments are not judged yet. */
+  readonly longNumbers: LongNumbers;
 }
 
 /** One message of a body: a request, a notification, or the refusal with the id as far as it could be read. */
@@ -23,19 +29,19 @@ export type ReadMessage =
   | { readonly kind: 'notification' }
   | { readonly kind: 'refusal'; readonly id: RequestId | undefined; readonly error: McpError };
 
-/** The tool that is called says which of them hold floats. */
+/** The tool that is called says which of them hold floats, and a refusal names one by its pointer. */
 const OF_ARGUMENTS = ['/params/arguments/**'];
 
 /** Reads the one JSON-RPC message of a body (JSON-RPC 2.0 section 4). A list of messages is none. */
 export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMessage {
   let value: unknown;
-  let hasLongNumber = false;
+  let longNumbers: LongNumbers = { hasLongNumber: false, hasChangedInteger: false };
   const measured = (counts: JsonMeasure): void => {
-    ({ hasLongNumber } = counts);
+    longNumbers = { hasLongNumber: counts.hasLongNumber, hasChangedInteger: counts.hasChangedInteger };
     limits.measured?.(counts);
   };
   try {
-    value = parseStrictJson(body, { ...limits, floats: OF_ARGUMENTS, measured });
+    value = parseStrictJson(body, { ...limits, unjudged: OF_ARGUMENTS, measured });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return refusal(undefined, new McpError(ErrorCode.parse, `Parse error: ${error.message}`));
@@ -51,7 +57,7 @@ export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMes
   if (!isJsonObject(params)) return refusal(known, invalidRequest('the params are not an object'));
   if (known === undefined) return { kind: 'notification' };
   const argumentsText = (): string => argumentsOf(textOf(body));
-  return { kind: 'call', call: { id: known, method, params, argumentsText, hasLongNumber } };
+  return { kind: 'call', call: { id: known, method, params, argumentsText, longNumbers } };
 }
 
 function argumentsOf(message: string): string {

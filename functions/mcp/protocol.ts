@@ -63,7 +63,7 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
       correlationId: request.correlationId,
       signal: request.signal,
       argumentsText: call.argumentsText,
-      hasLongNumber: call.hasLongNumber,
+      longNumbers: call.longNumbers,
       capabilities: meta.capabilities,
       notifyProgress: progressOf(meta, queue),
       matched: (operation) => {

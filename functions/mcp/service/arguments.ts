@@ -3,9 +3,9 @@ import type { InProcessInput } from '../../http/in-process.ts';
 import type { ParameterValue } from '../../http/parameters.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
-import { ExactNumbers } from '../../kernel/exact-numbers.ts';
 import { membersOf, objectOf } from '../../kernel/json-slices.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
+import { judgeOf } from '../../kernel/strict-json.ts';
 import type { McpContext } from '../catalog.ts';
 
 /** Arguments of a tool as the input of its operation: parameters and members of the body stand side by side. */
@@ -30,11 +30,11 @@ export function inputOf(
   entry: OperationEntry,
   names: ReadonlySet<string>,
   given: JsonObject,
-  { argumentsText, hasLongNumber }: Pick<McpContext, 'argumentsText' | 'hasLongNumber'>,
+  { argumentsText, longNumbers }: Pick<McpContext, 'argumentsText' | 'longNumbers'>,
 ): InProcessInput {
   if (Object.keys(given).some((name) => !names.has(name))) throw unknownArgument();
   const [route] = entry.routes;
-  if (hasLongNumber) new ExactNumbers({ floats: floatsOf(entry, route) }).run(argumentsText());
+  judgeOf(longNumbers, { floats: floatsOf(entry, route) })?.run(argumentsText());
   const { [OFFSET_ARGUMENT]: _offset, ...sent } = given;
   const params: Record<string, string> = {};
   const query: Record<string, ParameterValue> = {};
