@@ -1,8 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { limitsOf } from '../functions/compose/quotas.ts';
-import { recount } from '../functions/quotas/recount.ts';
 import { listUse, type OwnersUse, sumOf } from '../functions/quotas/usage-store.ts';
-import { executionCollections } from '../functions/runs/records.ts';
 import { type DatabaseOptions, databaseCommand } from './copy-options.ts';
 import { jsonText, say, textTable } from './output.ts';
 import { filled, type OpenStore, withStore } from './store.ts';
@@ -52,7 +50,11 @@ async function list({ over, limit, recount: name, ...options }: UsageOptions): P
 
 async function countAgain({ store, runs }: OpenStore, name: string): Promise<void> {
   // Loads every group, which other commands need not wait for.
-  const { declaredCollections } = await import('../functions/compose/collections.ts');
+  const [{ declaredCollections }, { recount }, { executionCollections }] = await Promise.all([
+    import('../functions/compose/collections.ts'),
+    import('../functions/quotas/recount.ts'),
+    import('../functions/runs/records.ts'),
+  ]);
   const { scope } = await runs();
   const ofRuns = { scope, collections: namesOf(executionCollections) };
   for (const kind of ['tenants', 'spaces'] as const)

@@ -3,7 +3,7 @@ import { recordAccessOf } from '../identity.ts';
 import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
-  bytesMax: 459_000,
+  bytesMax: 460_000,
   async collections() {
     const { spaceCollections } = await import('../../collections/store-collections.ts');
     const { upkeepCollections } = await import('../../collections/upkeep-collections.ts');
