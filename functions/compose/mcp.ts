@@ -12,6 +12,7 @@ import { MCP_PATH, METADATA_PATH, type ProtectedResource } from '../mcp/protecte
 import { createServiceCatalog, type McpDefinition } from '../mcp/service/service-catalog.ts';
 import { release } from '../release.ts';
 import type { GroupParts } from './group.ts';
+import { loadOf } from './load-class.ts';
 import { pageTokensOf } from './page-tokens.ts';
 
 /** The MCP endpoint, put together beside the operations that it calls. */
@@ -90,7 +91,12 @@ async function endpointOf(parts: GroupParts, options: ChainOptions, shared: Shar
     singleHeaders: options.singleHeaders ?? [],
     allowedOrigins: settings.cors.allowedOrigins,
     loopbackHostsOnly: options.loopbackHostsOnly === true,
-    capacity: { ...shared, rateClass: RATE_CLASS, trustedProxyHops: settings.server.trustedProxyHops },
+    capacity: {
+      ...shared,
+      rateClass: RATE_CLASS,
+      trustedProxyHops: settings.server.trustedProxyHops,
+      loadOf,
+    },
     ...(described === undefined ? {} : { protectedResource: described }),
   });
 }

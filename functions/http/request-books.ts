@@ -43,6 +43,12 @@ export class RequestBooks {
     return undefined;
   }
 
+  /** Goes on as work of another class: gives the place away and waits in the line of that class. Rejects as `enter` does. */
+  async enterAs(load: Load): Promise<void> {
+    this.leave();
+    await this.enter(load);
+  }
+
   /** The body has arrived. A request whose body was slow waits for a place again. */
   received(): Promise<void> | undefined {
     if (this.#load === null || this.#slot?.received() !== true) return undefined;

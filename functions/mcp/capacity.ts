@@ -1,3 +1,5 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import type { Load } from '../http/class-line.ts';
 import type { RawRequest } from '../http/message.ts';
 import type { HeaderField } from '../http/rate-limit.ts';
 import { RequestBooks } from '../http/request-books.ts';
@@ -12,6 +14,8 @@ export interface EndpointCapacity extends SharedCapacity {
   /** The rate class of the endpoint. */
   readonly rateClass: string;
   readonly trustedProxyHops: number;
+  /** The class of an operation, which is known once the message is read. Absent: all are usual ones. */
+  readonly loadOf?: (entry: OperationEntry) => Load | null;
 }
 
 /** What one request takes of it. */
@@ -55,12 +59,16 @@ export class RequestCapacity {
   }
 
   get ofCall(): McpCapacity {
-    const { limits } = this.#shared;
+    const { limits, loadOf } = this.#shared;
     return {
       books: this.books,
       permit: async (rateClass) => {
         await this.#acquire(rateClass, () => {});
         limits.charge(rateClass, this.#addressOf, this.#bodyPermits);
+      },
+      enterAs: async (entry) => {
+        const load = loadOf?.(entry) ?? null;
+        if (load?.loadClass === 'bulk') await this.books.enterAs(load);
       },
       chargeTo: (rateClass, permits) => limits.charge(rateClass, this.#addressOf, permits),
     };

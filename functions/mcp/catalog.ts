@@ -1,3 +1,4 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
 import type { RequestBooks } from '../http/request-books.ts';
 import type { JsonMembers } from '../identity/oidc/json-object.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
@@ -130,6 +131,8 @@ export interface McpCapacity {
    * weighs. Throws `rate_limited`.
    */
   readonly permit: (rateClass: string | null) => Promise<void>;
+  /** Waits in the line of bulk work where the operation is of that class. Throws `overloaded`. */
+  readonly enterAs: (entry: OperationEntry) => Promise<void>;
   /** Takes further permits of the class for a call that costs more than others. */
   readonly chargeTo: (rateClass: string | null, permits: number) => void;
   /** What the request has taken, of which the call takes its part. */

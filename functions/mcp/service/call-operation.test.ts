@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { operations } from '../../../contracts/generated/operations.ts';
+import type { OperationEntry } from '../../../contracts/operation.ts';
 import { ManualWorld } from '../../../test/support/manual-world.ts';
+import { loadOf } from '../../compose/load-class.ts';
 import { createBytesInFlight } from '../../http/bytes-in-flight.ts';
+import type { LineRequest } from '../../http/class-line.ts';
 import { createLargeAnswers } from '../../http/large-answers.ts';
 import { createRateLimits } from '../../http/rate-limits.ts';
 import { RequestLine } from '../../http/request-line.ts';
@@ -53,6 +56,44 @@ test('large answers become results one by one, with turns of the event loop for 
   }
   expect(order).toEqual([['busy'], ['busy'], ['other'], ['busy']]);
   await Promise.all(all);
+});
+
+test('a call of bulk work waits in the line of bulk work, and all others go on at once', async () => {
+  const world = new ManualWorld();
+  const entered: string[] = [];
+  class Line extends RequestLine {
+    override enter(request: LineRequest) {
+      entered.push(request.loadClass);
+      return super.enter(request);
+    }
+  }
+  const shared = {
+    limits: createRateLimits({ operations, rateLimit: null, world }),
+    rateClass: 'mcp',
+    bytes: createBytesInFlight({ perProcess: Infinity, perCaller: Infinity }),
+    large: createLargeAnswers(),
+    line: new Line(world, () => {}, 1),
+    trustedProxyHops: 0,
+    loadOf,
+  };
+  const call = () => Promise.resolve({ status: 200, body: new JsonText('null') });
+  const service = { call } as unknown as ServiceOperations;
+  const ask = async (entry: OperationEntry) => {
+    const caller = { kind: 'workload', principal: 'p' } as const;
+    const capacity = new RequestCapacity(shared, requestOf());
+    await capacity.enter();
+    capacity.books.open(caller.principal);
+    const context = { caller, capacity: capacity.ofCall, matched: () => {} } as unknown as McpContext;
+    await callAs(service, entry, {}, context);
+    capacity.books.leave();
+    return entered.splice(0);
+  };
+  for (const entry of Object.values(operations)) {
+    const isBulk = loadOf(entry)?.loadClass === 'bulk';
+    expect([entry.id, ...(await ask(entry))]).toEqual([entry.id, 'usual', ...(isBulk ? ['bulk'] : [])]);
+  }
+  // The one place is free again after each.
+  expect(shared.line.waiting).toBe(0);
 });
 
 function requestOf() {

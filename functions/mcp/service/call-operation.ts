@@ -57,6 +57,7 @@ export async function callAs(
   const known = await callerTo(caller, entry);
   if (known === null) throw new ServiceError('permission_denied', 'The caller may not do this.');
   await capacity?.permit(entry.rateClass);
+  await capacity?.enterAs(entry);
   const books = capacity?.books;
   await books?.turnOf(entry.id);
   const answer = await call(entry.id, input, known, {
