@@ -72,6 +72,16 @@ test('flipped bytes in a page are a failed check that names the page, and leave 
     expect(hashesIn(folder)).toEqual(before);
   }));
 
+test('the progress names what is being read', () =>
+  inFolder(async (folder) => {
+    await sampleIn(folder);
+    const args = ['doctor', '--deep', '--verbose', `--data-dir=${folder}`, '--server:Port=0'];
+    const { code, stderr } = await runTool(args);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^checking \d+ pages of 4096 bytes …$/m);
+    expect(stderr).toMatch(/^checking the table records and its indexes, \d+ of \d+ …$/m);
+  }));
+
 test.each([
   ['the header', 0],
   ['the schema', 100],
