@@ -19,6 +19,8 @@ const TENANT = 't-0123456789ab';
 const SETTINGS = [
   'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
   'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',
+  // The limits that getUsage names must not depend on the disk of the machine.
+  'Quotas:DiskSharePercent=100',
 ];
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' } } });

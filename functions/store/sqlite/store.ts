@@ -1,9 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { TurnRoom } from '../../kernel/turn-room.ts';
-import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
-import { delay } from '../../kernel/world.ts';
-import { groupedNames } from '../grouping.ts';
+import { delay, type Timers } from '../../kernel/world.ts';
 import { NearestSearch } from '../nearest/nearest-search.ts';
 import {
   type ClaimDecision,
@@ -31,54 +28,23 @@ import { Connection } from './connection.ts';
 import { readDue } from './due.ts';
 import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
 import { MomentPassed, readLocked, UnlockedMoment } from './moment.ts';
-import { folderFault, makePrivateFile, makePrivateFolder, restrictDatabase } from './private-files.ts';
+import { openBusyMs, openReader, openWriter, type SqliteStoreOptions } from './open.ts';
+import { folderFault, makePrivateFolder } from './private-files.ts';
 import { readPage } from './query.ts';
 import { connectToRead } from './read-only.ts';
 import { Room } from './room.ts';
 import { scanRecords } from './scan.ts';
-import { migrate, requireVersion } from './schema.ts';
-import { migrateSearches } from './search-schema.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
 import { transactIn } from './transact.ts';
-import { checkWholePages } from './whole-pages.ts';
 import { WriteQueue } from './write-queue.ts';
 
-export interface SqliteStoreOptions {
-  /** The database file; its folder is made. SQLite keeps two files beside it while it is open. */
-  readonly path: string;
-  readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly timers: Timers;
-  /** In which long searches take turns with other long work; without it each takes turns by itself. */
-  readonly turns?: TurnRoom;
-  /** Whether waiting calls share a flush to disk (default), or each has a database transaction to itself. */
-  readonly grouping?: boolean;
-  /**
-   * The collections as their owners declare them: without this, every collection is taken for one with paired indexes.
-   * Changing the declaration of a collection that holds records needs a swap.
-   */
-  readonly collections?: readonly Collection[];
-  /** Pages in the write-ahead log before they are copied into the database file. */
-  readonly checkpointPages?: number;
-  /** Memory for the vectors of searches, in bytes. */
-  readonly vectorBytesMax?: number;
-  /** Opens the database so that no byte of it changes, also of the files beside it: it must exist in the form of this release. */
-  readonly readOnly?: boolean;
-}
+export type { SqliteStoreOptions };
 
 const vectorBytesDefault = 512 * 1024 * 1024;
 
-/** Opening may wait on the spot; later, waiting would stop the event loop, so it is done between tries. */
-const openBusyMs = 100;
 const openTriesMax = 80;
-const busySliceMs = 10;
 const busyDelayMs = 20;
 const busyReadsMax = 160;
-
-/** Larger logs flush rarer, but each copy stops the loop longer: about 2 ms for every 1,000 pages. */
-const checkpointPagesDefault = 4000;
-/** A log that grew larger, because a reader held it, is cut down to four times the size at which it is copied. */
-const logBytesPerPage = 4 * 4096;
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RecordStore> {
   const { timers, readOnly = false } = options;
@@ -99,64 +65,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reco
     await delay(timers, busyDelayMs);
   }
 }
-
-function openReader(options: SqliteStoreOptions): Connection {
-  checkWholePages(options.path);
-  const reader = connectToRead(options.path, openBusyMs);
-  declareCollections(reader, options);
-  try {
-    requireVersion(reader);
-    reader.exec(`PRAGMA busy_timeout = ${busySliceMs}; ${readingPragmas}`);
-    return reader;
-  } catch (error) {
-    reader.close();
-    throw error;
-  }
-}
-
-function declareCollections(connection: Connection, options: SqliteStoreOptions): void {
-  const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
-  connection.paired = (collection) => !unpaired.has(collection);
-  const grouped = groupedNames(options.collections);
-  connection.grouped = (collection) => grouped.has(collection);
-}
-
-function openWriter(options: SqliteStoreOptions): Connection {
-  makePrivateFile(options.path);
-  restrictDatabase(options.path);
-  checkWholePages(options.path);
-  const writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
-  declareCollections(writer, options);
-  try {
-    const pages = options.checkpointPages ?? checkpointPagesDefault;
-    prepareWriter(writer, new Room(options.path).logPages(pages));
-    migrate(writer);
-    migrateSearches(writer);
-    writer.exec(`PRAGMA busy_timeout = ${busySliceMs}`);
-    return writer;
-  } catch (error) {
-    writer.close();
-    throw error;
-  }
-}
-
-function prepareWriter(writer: Connection, checkpointPages: number): void {
-  const mode = writer.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode;
-  if (mode !== 'wal') {
-    throw new StoreError('unavailable', 'the file system of the database does not carry a write-ahead log');
-  }
-  // FULL flushes the log before a commit is answered; NORMAL could lose answered commits when the power fails. Mapped
-  // memory costs only address space, and spares a random read of a large file its system call.
-  writer.exec(`
-    PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = ${checkpointPages};
-    PRAGMA journal_size_limit = ${checkpointPages * logBytesPerPage};
-    ${readingPragmas}
-  `);
-}
-
-const readingPragmas =
-  'PRAGMA cache_size = -65536; PRAGMA mmap_size = 2147418112; PRAGMA temp_store = MEMORY;';
 
 class SqliteStore implements RecordStore {
   readonly provider = 'sqlite';
