@@ -49,12 +49,12 @@ const jobs: Readonly<Record<string, (n: number) => InjectedRequest>> = {
       snapshot: { collection: `copy${n}`, policy: { name: `copy${n}` }, records: recordsOf(n, 60) },
     }),
   'svc.artifacts.record-ingest': (n) => {
-    const told = {
+    const parts = {
       collection: 'library',
       record: recordOf(9_000 + n),
       artifact: { container: 'files', key: `k${n}` },
     };
-    const form = artifactForm(JSON.stringify(told), Buffer.from(textOf(n, 2_000)), 'text/plain');
+    const form = artifactForm(JSON.stringify(parts), Buffer.from(textOf(n, 2_000)), 'text/plain');
     return { method: 'POST', path: '/ingest/record-artifact', ...form };
   },
   'svc.embedding.batch': (n) =>
