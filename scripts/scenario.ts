@@ -11,17 +11,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
 import { startServer } from '../test/support/server-process.ts';
-import { normalised } from '../test/system/sdk-transcript.ts';
+import { normalised, SCENARIO_SETTINGS } from '../test/system/sdk-transcript.ts';
 
 const TRANSCRIPT = 'sdk/scenario/transcript.json';
 const TENANT = 't-0123456789ab';
-/** As in `test/system/sdk-scenario.test.ts`: the scenario itself works on its runs. */
-const SETTINGS = [
-  'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
-  'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',
-  // The limits that getUsage names must not depend on the disk of the machine.
-  'Quotas:DiskSharePercent=100',
-];
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' } } });
 const given = await transcript();
@@ -35,7 +28,7 @@ if (values.check !== true) {
 
 async function transcript(): Promise<unknown> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-scenario-'));
-  const server = await startServer({ SVC_DATA_DIR: folder }, SETTINGS);
+  const server = await startServer({ SVC_DATA_DIR: folder }, SCENARIO_SETTINGS);
   try {
     const program = ['sdk/scenario/typescript.ts', 'sdk/scenario/scenario.json', server.address, TENANT];
     const { stdout } = await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 26 });

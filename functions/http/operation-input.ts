@@ -68,7 +68,7 @@ export class RefusedByModel extends Error {
   readonly body: Json;
 
   constructor(faults: Validator['errors'], body: Json) {
-    super('the body does not match its model');
+    super();
     this.faults = faults;
     this.body = body;
   }

@@ -110,7 +110,7 @@ describe('log lines', () => {
     const lines: string[] = [];
     const event = { severity: 'WARNING', message: 'x', tenantId: 'a\u202eb\u0007', topic: 'ü' } as const;
     createLog((line) => lines.push(line))(event);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ tenantId: 'a\\u{202e}b\\u{7}', topic: 'ü' });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ tenantId: 'a%E2%80%AEb%07', topic: 'ü' });
   });
 
   test('C05, J01: no API key and no token is written, wherever it got to', () => {

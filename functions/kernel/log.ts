@@ -94,10 +94,10 @@ export function createLog(
   };
 }
 
-/** Characters that reverse or hide the text around them are written as escapes, where callers choose the text. */
+/** Characters that reverse or hide the text around them are percent-encoded where callers choose the text. */
 function shown(field: (typeof fields)[number], text: string): string {
   if (field === 'failure' || field === 'message') return text;
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, encodeURIComponent);
 }
 
 /**

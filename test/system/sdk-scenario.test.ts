@@ -12,7 +12,7 @@ import expected from '../../sdk/scenario/transcript.json' with { type: 'json' };
 import { firestoreHost, firestoreMissing, firestoreProject } from '../support/firestore.ts';
 import { pythonMissing } from '../support/python.ts';
 import { startServer } from '../support/server-process.ts';
-import { normalised } from './sdk-transcript.ts';
+import { normalised, SCENARIO_SETTINGS } from './sdk-transcript.ts';
 
 /** The same steps through the public methods of both SDKs, against the real server: what they give must be the same. */
 
@@ -64,18 +64,12 @@ const databases: Readonly<
   },
 };
 
-/** The runs of the scenario are worked on by the scenario. */
-const runs = [
-  'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
-  'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',
-];
-
 /** What one run gave, on a database of its own. */
 async function transcript(runner: Runner, database: string, steps: object = scenario): Promise<unknown> {
   const { command, program, env, more = [] } = runner;
   const path = join(folder, `${randomBytes(4).toString('hex')}.json`);
   writeFileSync(path, JSON.stringify(steps));
-  const server = await startServer(databases[database]?.env() ?? {}, runs);
+  const server = await startServer(databases[database]?.env() ?? {}, SCENARIO_SETTINGS);
   const tenant = `t-${randomBytes(6).toString('hex')}`;
   try {
     const { stdout } = await run(command, [program, path, server.address, tenant, ...more], {

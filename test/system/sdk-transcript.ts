@@ -1,3 +1,10 @@
+/** Of the server on which the scenario runs. The limits that getUsage names must not depend on the disk of the machine. */
+export const SCENARIO_SETTINGS = [
+  'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
+  'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',
+  'Quotas:DiskSharePercent=100',
+] as const;
+
 /** Members whose values differ in every run. Equal values keep an equal name. */
 const chosen = new Set([
   'admissionId',

@@ -10,19 +10,13 @@ import scenario from '../../sdk/scenario/scenario.json' with { type: 'json' };
 import expected from '../../sdk/scenario/transcript.json' with { type: 'json' };
 import { type Relay, startRelay } from '../support/relay.ts';
 import { type ServerProcess, startServer } from '../support/server-process.ts';
-import { normalised } from './sdk-transcript.ts';
+import { normalised, SCENARIO_SETTINGS } from './sdk-transcript.ts';
 
 /** Every operation of the contract, on two processes over one database that share nothing else. */
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'two-scenario-'));
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
-const settings = [
-  'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
-  'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',
-  // The limits that getUsage names must not depend on the disk of the machine.
-  'Quotas:DiskSharePercent=100',
-];
 /** Requests of the scenario before the kill, and before the killed server takes part again. */
 const KILLED_AT = 40;
 const BACK_AT = 50;
@@ -31,7 +25,7 @@ let relay: Relay;
 
 beforeAll(async () => {
   const env = { SVC_DATA_DIR: folder };
-  servers = [await startServer(env, settings), await startServer(env, settings)];
+  servers = [await startServer(env, SCENARIO_SETTINGS), await startServer(env, SCENARIO_SETTINGS)];
   relay = await startRelay(servers);
 });
 
@@ -54,15 +48,15 @@ describe('two processes behind a balancer without affinity', () => {
   test('give it also where one is killed in the middle and started again', async () => {
     const own = mkdtempSync(join(tmpdir(), 'two-killed-'));
     const env = { SVC_DATA_DIR: own };
-    const first = await startServer(env, settings);
-    const places: (ServerProcess | undefined)[] = [first, await startServer(env, settings)];
+    const first = await startServer(env, SCENARIO_SETTINGS);
+    const places: (ServerProcess | undefined)[] = [first, await startServer(env, SCENARIO_SETTINGS)];
     let back: Promise<void> | undefined;
     const middle = await startRelay(places, {
       async before(requests) {
         if (requests === KILLED_AT) {
           places[0] = undefined;
           await first.kill();
-          back = startServer(env, settings).then((server) => {
+          back = startServer(env, SCENARIO_SETTINGS).then((server) => {
             places[0] = server;
           });
         }
