@@ -97,7 +97,7 @@ export function createLog(
 /** Characters that reverse or hide the text around them are percent-encoded where callers choose the text. */
 function shown(field: (typeof fields)[number], text: string): string {
   if (field === 'failure' || field === 'message') return text;
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, encodeURIComponent);
+  return text.replace(/\p{C}/gu, encodeURIComponent);
 }
 
 /**
