@@ -25,8 +25,8 @@ export interface StagedPayloadsParts {
   readonly payloadBytesMax: number;
   /** Bytes that the unfinished jobs of one space may have staged. */
   readonly spaceBytesMax: number;
-  /** The setting from which that follows. */
-  readonly setting: string;
+  /** The setting from which that follows; `null` where it is fixed. */
+  readonly setting: string | null;
 }
 
 /**
@@ -70,7 +70,8 @@ export class StagedPayloads {
 
   #full(used: number): Full {
     const { spaceBytesMax: limit, setting } = this.#parts;
-    const detail = `Unfinished jobs of this space hold ${used} of ${limit} bytes of requests (${setting})`;
+    const why = setting === null ? '' : ` (${setting})`;
+    const detail = `Unfinished jobs of this space hold ${used} of ${limit} bytes of requests${why}`;
     return { detail, limit, used, setting };
   }
 

@@ -25,7 +25,11 @@ export const ragJobsPartsOf = layer((parts): RagJobsParts => {
     blobs: processBlobsOf(parts),
     payloadBytesMax,
     spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
-    setting: recordSettings.importPayloadBytesMax.key,
+    // A smaller setting decides nothing.
+    setting:
+      settings.records.importPayloadBytesMax < payloadBytesMax
+        ? null
+        : recordSettings.importPayloadBytesMax.key,
   });
   const access = recordAccessOf(settings);
   const resultBytesMax = settings.execution.maxResultBytes;

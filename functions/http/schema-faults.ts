@@ -12,7 +12,6 @@ export interface FaultSchema {
   readonly properties?: Readonly<Record<string, FaultSchema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | FaultSchema;
-  readonly propertyNames?: FaultSchema;
   readonly maxProperties?: number;
   readonly items?: FaultSchema;
   readonly minItems?: number;
@@ -28,10 +27,11 @@ export interface FaultSchema {
 export type FaultSchemas = Readonly<Record<string, FaultSchema>>;
 
 const REFERENCE = '#/$defs/';
+const COMPARED_MAX = 64;
 
 /**
  * The faults of a value that its validator has refused, as that would report them one by one. Pure. The validator decides; this names
- * what else is wrong. Rules that it leaves out (formats, unique items) are reported by the validator alone. Lazy, so that a reader
+ * what else is wrong. Rules that it leaves out (formats, names of members, unique items) are reported by the validator alone. Lazy, so that a reader
  * who wants twenty faults pays for twenty.
  */
 export function* schemaFaults(
@@ -138,13 +138,7 @@ function* listFaults(
 
 function* objectFaults(
   schemas: FaultSchemas,
-  {
-    required = [],
-    properties = {},
-    additionalProperties: further,
-    propertyNames,
-    maxProperties,
-  }: FaultSchema,
+  { required = [], properties = {}, additionalProperties: further, maxProperties }: FaultSchema,
   value: object,
   path: string,
 ): Generator<ValidatorFault> {
@@ -161,10 +155,9 @@ function* objectFaults(
     else if (further === false)
       yield fault(path, 'additionalProperties', '', {
         additionalProperty: name,
-        meant: nearName(name, Object.keys(properties)),
+        // A longer name is no slip of the pen, and the comparison takes the product of both lengths.
+        meant: name.length <= COMPARED_MAX ? nearName(name, Object.keys(properties)) : undefined,
       });
-    else if (propertyNames !== undefined && !schemaFaults(schemas, propertyNames, name).next().done)
-      yield fault(path, 'propertyNames', 'property name must be valid', { propertyName: name });
     else if (typeof further === 'object') yield* schemaFaults(schemas, further, each, pointerTo(path, name));
   }
 }

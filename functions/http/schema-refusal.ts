@@ -26,7 +26,7 @@ export async function refusalBySchema(
   const words = errors.map(
     ({ pointer, detail }) => `${pointer === '' ? 'the body' : `${pointer}:`} ${detail}`,
   );
-  const detail = `The request is not valid: ${words.join('; ').slice(0, DETAIL_MAX).toWellFormed()}`;
+  const detail = `The request is not valid: ${words.join('; ')}`.slice(0, DETAIL_MAX).toWellFormed();
   return new ServiceError(code, detail, { errors });
 }
 
@@ -42,11 +42,14 @@ async function allFaults(
     with: { type: 'json' },
   });
   const schemas = bundle.default.$defs as FaultSchemas;
+  let looked = 0;
   for (const fault of schemaFaults(schemas, schemas[model] ?? {}, refused)) {
     const detail = detailOf(fault);
     // The same fault again may say which name was meant.
     all.set(keyOf(detail), detail);
-    if (all.size >= FAULTS_MAX) break;
+    looked += 1;
+    // Pointers that were cut may be the same.
+    if (all.size >= FAULTS_MAX || looked > FAULTS_MAX) break;
   }
   return all;
 }

@@ -4,6 +4,6 @@ export interface Full {
   readonly detail: string;
   readonly limit: number;
   readonly used: number;
-  /** The key of the setting that says so. */
-  readonly setting: string;
+  /** The key of the setting that says so; `null` where none does. */
+  readonly setting: string | null;
 }

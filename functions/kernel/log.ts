@@ -87,25 +87,21 @@ export function createLog(
       const value = field === 'failure' && event.failure ? locate(event.failure) : event[field];
       if (typeof value === 'number') line[field] = value;
       else if (typeof value === 'string')
-        line[field] = withoutCredentials(shown(field, value.slice(0, textLengthMax).toWellFormed()));
+        line[field] = withoutCredentials(value.slice(0, textLengthMax).toWellFormed(), field);
     }
     // JSON leaves these two separators unescaped, and some readers break lines at them.
     write(JSON.stringify(line).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
   };
 }
 
-/** Characters that reverse or hide the text around them are percent-encoded where callers choose the text. */
-function shown(field: (typeof fields)[number], text: string): string {
-  if (field === 'failure' || field === 'message') return text;
-  return text.replace(/\p{C}/gu, encodeURIComponent);
-}
-
 /**
  * Removes credentials that reach a field by mistake, such as in a correlation id. Works word by word: a pattern of a
  * whole token would search a hostile text again from every place in it.
  */
-function withoutCredentials(text: string): string {
-  return text.replace(/[\w.~-]{20,}/g, (word) =>
+function withoutCredentials(text: string, field: string): string {
+  // Callers choose the text of all other fields: nothing in it may reverse or hide the text around it.
+  const shown = /^(?:failure|message)$/.test(field) ? text : text.replace(/\p{C}/gu, encodeURIComponent);
+  return shown.replace(/[\w.~-]{20,}/g, (word) =>
     // A JSON Web Token is two encoded objects and a signature.
     word.includes('svc_live_') || (word.includes('eyJ') && word.includes('.eyJ')) ? '[redacted]' : word,
   );

@@ -8,14 +8,16 @@ import { meteredStore } from './metered-store.ts';
 
 /** A store of owners who may store so many bytes as the test says, at first any number. */
 export function boundedMemory(world: Pick<World, 'clock' | 'timers'> = new ManualWorld()) {
-  const bound = { bytes: Infinity };
+  const bound = { bytes: Infinity, bytesPerMinute: Infinity };
   const store = new MemoryStore(new MemoryDatabase());
   const meter = new Meter({
     store: () => Promise.resolve(store),
     world,
     shard: 0,
     limitOf: () => ({ bytes: bound.bytes, setting: 'Quotas:TenantBytesMax' }),
-    bytesPerMinute: Infinity,
+    get bytesPerMinute() {
+      return bound.bytesPerMinute;
+    },
     onFailure: (error) => {
       throw error;
     },

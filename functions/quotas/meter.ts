@@ -203,7 +203,8 @@ export class Meter {
     const store = await this.#options.store();
     // What is added meanwhile may be in the answer or not.
     for (let additions = -1; additions !== account.additions; ) {
-      await account.adding;
+      // What could not be added stays counted here.
+      await account.adding?.catch(() => undefined);
       ({ additions } = account);
       account.stored = await readUse(store, account.owner);
     }

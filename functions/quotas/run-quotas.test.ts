@@ -43,6 +43,7 @@ test('a handler of the process goes on without the events that its tenant has no
       full();
       await context.log(LARGE);
       await context.trace('step', { details: { text: LARGE } });
+      await context.scheduleTimer('small', new Date('2026-01-02T00:00:00.000Z'), 'x');
       await context.writeCheckpoint('k', LARGE).catch((error: unknown) => refused.push(error));
       await context
         .scheduleTimer('t', new Date('2026-01-02T00:00:00.000Z'), LARGE)
@@ -66,6 +67,22 @@ test('a handler of the process goes on without the events that its tenant has no
     expect.objectContaining({ code: 'quota_exceeded' }),
     expect.objectContaining({ code: 'quota_exceeded' }),
   ]);
+  await instance.stop();
+});
+
+test('a handler of the process is not paced as callers are', async () => {
+  const { stage, client, instance, bound } = deployment({
+    'p.log': async (context) => {
+      for (let n = 0; n < 8; n += 1) await context.log(LARGE);
+      await context.writeCheckpoint('k', LARGE);
+      return 'done';
+    },
+  });
+  bound.bytesPerMinute = 10_000;
+  await instance.start();
+  const { id } = await client.start({ handlerId: 'p.log', scope });
+  await stage.quiet();
+  expect(await client.get(id)).toMatchObject({ status: 'succeeded', result: 'done' });
   await instance.stop();
 });
 

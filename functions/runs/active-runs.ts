@@ -95,18 +95,28 @@ const BOUNDED: Readonly<Record<CeilingName, string>> = {
   jobShare: 'jobs of this space are queued, running or waiting',
 };
 
-/** Why a run found no room: its bound, and how many the bound counts. Of a bound with several counters each of them is full. */
-export function fullOf(options: RuntimeOptions, found: Found, counter: ActiveCounter): Full {
-  const { ceiling, key, isSharded } = counter;
+/** How many runs or jobs the counters of one shard count, by what they bound. */
+export type ActiveCounts = Readonly<Partial<Record<CeilingName, number>>>;
+
+export function countsIn(found: Found, counters: readonly ActiveCounter[]): ActiveCounts {
+  return Object.fromEntries(counters.map(({ ceiling, key }) => [ceiling, activeCount(found, key)]));
+}
+
+export function sumOfCounts(left: ActiveCounts, right: ActiveCounts): ActiveCounts {
+  const names = Object.keys({ ...left, ...right }) as CeilingName[];
+  return Object.fromEntries(names.map((name) => [name, (left[name] ?? 0) + (right[name] ?? 0)]));
+}
+
+/** Why a run found no room: the bound of the counter that was full, and what the counters that were read count. */
+export function fullOf(options: RuntimeOptions, { ceiling, max }: ActiveCounter, counts: ActiveCounts): Full {
   const limits: Readonly<Record<CeilingName, number | null>> = {
     runs: options.activeRunsMax,
     runShare: options.runShareMax,
     jobs: options.activeJobsMax,
     jobShare: options.jobShareMax,
   };
-  const limit = limits[ceiling] ?? counter.max;
-  const isWhole = counter.isShare === true && isSharded !== true;
-  const used = isWhole || options.counterShards === 1 ? activeCount(found, key) : limit;
+  const limit = limits[ceiling] ?? max;
+  const used = counts[ceiling] ?? limit;
   const setting = options.ceilingSettings[ceiling];
   return { detail: `${used} of ${limit} ${BOUNDED[ceiling]} (${setting})`, limit, used, setting };
 }

@@ -65,7 +65,13 @@ export function queueFull(
     failureClass: 'queue_full',
     error: detail,
   };
-  return new ServiceError('queue_full', detail, { admission, limit, used, setting, retryAfterSeconds: 1 });
+  return new ServiceError('queue_full', detail, {
+    admission,
+    limit,
+    used,
+    ...(setting === null ? {} : { setting }),
+    retryAfterSeconds: 1,
+  });
 }
 
 /**

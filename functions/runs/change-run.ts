@@ -107,7 +107,9 @@ async function transition<R>(
           return { writes: [], result: { missing: ending } };
         all.push(...ending.map((counter) => decremented(found, counter)));
       }
-      const grows = request.grows === true && run.job === undefined && 'request';
+      // A handler of this process sends no requests: its pace is not that of a caller.
+      const by = before?.lease?.kind === 'process' ? 'job' : 'request';
+      const grows = request.grows === true && run.job === undefined && by;
       return { writes: all, result: { before, run, result }, owner: ownerOfRun(run), grows };
     },
   );

@@ -9,6 +9,7 @@ import { leaseRecordKey, readRun, runKey, timerRecordKey } from './records.ts';
 import { activeLease } from './rules/lease.ts';
 import { type InboxEvent, isTerminal, type Run, type RunTimer } from './run.ts';
 import type { Runtime } from './runtime.ts';
+import { SMALL_BYTES } from './work.ts';
 
 /** Run-owned leases and recorded timers. Both belong to their run. */
 
@@ -143,7 +144,8 @@ export async function scheduleRunTimer(
     listing: { group: held.runId, id: timer.id, hidden: false, indexes: {} },
   };
   const keys = [{ key, expectAbsent: true }];
-  const request = { runId: held.runId, now, mayMoveTrace: true, grows: true, keys };
+  const grows = Buffer.byteLength(record.body ?? '') > SMALL_BYTES;
+  const request = { runId: held.runId, now, mayMoveTrace: true, grows, keys };
   await changeRun(runtime, request, (before) => {
     const { workerId } = activeLease(before, held, now);
     const event = { type: 'timer.scheduled', details: { timerId: timer.id, name }, workerId };

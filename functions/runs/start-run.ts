@@ -4,14 +4,17 @@ import { decisionTime } from '../kernel/world.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
 import {
   type ActiveCounter,
+  type ActiveCounts,
   ceilingOf,
   countedBy,
   countersOf,
+  countsIn,
   fullOf,
   incremented,
   isFinal,
   isFull,
   sharesHold,
+  sumOfCounts,
 } from './active-runs.ts';
 import { queueFull } from './admission.ts';
 import { afterWrite, announceChange } from './announcements.ts';
@@ -58,6 +61,7 @@ export async function startRun(
   const first = runtime.ids.next();
   const firstShard = shardOf(first, counterShards);
   let full: Full | null = null;
+  let counts: ActiveCounts = {};
   for (let step = 0; full === null || step < counterShards; step += 1) {
     const shard = (firstShard + step) % counterShards;
     const id = idIn(runtime, first, shard);
@@ -83,9 +87,12 @@ export async function startRun(
       if (outcome.mustBound === true) await boundRefused(runtime, outcome.run, now);
       return { run: outcome.run, replayed: false };
     }
-    ({ full } = outcome);
+    const { counter } = outcome;
+    counts = sumOfCounts(counts, outcome.counts);
+    // A share without shards was read with each of them.
+    full = fullOf(runtime.options, counter, isFinal(counter) ? outcome.counts : counts);
     // Another shard may have room, but the share of an owner has no shards.
-    if (ceiling === null || outcome.isFinal) break;
+    if (ceiling === null || isFinal(counter)) break;
   }
   throw queueFull(request, first, clock.now(), full);
 }
@@ -144,7 +151,7 @@ interface Admission {
 type Outcome =
   | { readonly kind: 'admitted'; readonly run: Run; readonly mustBound?: boolean }
   | { readonly kind: 'replay'; readonly admission: Admission }
-  | { readonly kind: 'full'; readonly isFinal: boolean; readonly full: Full };
+  | { readonly kind: 'full'; readonly counter: ActiveCounter; readonly counts: ActiveCounts };
 
 interface Attempt {
   readonly request: StartRequest;
@@ -213,8 +220,8 @@ async function write(
     }
     const full = fullCounter(found, counters);
     if (full !== undefined) {
-      const why = fullOf(runtime.options, found, full);
-      return { writes: [], result: { kind: 'full', isFinal: isFinal(full), full: why } };
+      const counts = countsIn(found, counters);
+      return { writes: [], result: { kind: 'full', counter: full, counts } };
     }
     const created = createRun(request, handler, { id, payload: payload.value, keyHash }, now);
     const counted: Change = { ...created, run: { ...created.run, ...countedBy(counters) } };

@@ -20,7 +20,7 @@ import {
 } from './values.ts';
 
 /** What a wait may carry on a full disk, and for an owner that may store nothing more. */
-const SMALL_BYTES = 1_024;
+export const SMALL_BYTES = 1_024;
 
 /** What the holder of a lease may do to its run, in process or over the wire. */
 

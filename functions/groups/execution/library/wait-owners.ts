@@ -34,7 +34,7 @@ export function leaseOwners({ caller, workerId, tenants, aside }: LeaseCaller): 
   const own = placeOwnerOf(caller, aside);
   const share = limits.executionLeaseWaitingCallsPerTenantMax;
   // The name of the worker is a claim here, so it only divides the share of the caller.
-  const served = tenants?.map(ownerOfServed) ?? [{ name: `worker ${workerId}`, share }];
+  const served = tenants?.map(ownerOfServed) ?? [{ name: `worker ${workerId} of ${own.name}`, share }];
   const ownersOf = (run: OwnedRun | undefined): PlaceOwners => {
     const tenant = run === undefined ? null : tenantOwner(run, share);
     return tenant === null ? [own] : [own, tenant];
