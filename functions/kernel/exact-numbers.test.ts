@@ -122,6 +122,15 @@ describe('a number is exact where its decimal is that of the shortest text of it
         'too large',
       );
   });
+
+  test('a number that overflows is named before others, and wherever it stands', () => {
+    const text = '{"a":[0.1234567890123456789,9007199254740993],"records":[{},{"v":[1,1e999]}]}';
+    expect(pointerOf(() => parseStrictJsonText(text))).toBe('/records/1/v/1');
+    const floats = ['/records/*/v/*'];
+    expect(pointerOf(() => parseStrictJsonText(text, { ...strictJsonLimits, floats }))).toBe(
+      '/records/1/v/1',
+    );
+  });
 });
 
 describe('members that hold floats round', () => {

@@ -32,8 +32,8 @@ export interface ExactOptions {
   readonly floats?: FloatMembers | undefined;
   /** Leads to the text, for a refusal. */
   readonly pointer?: string | undefined;
-  /** Looks for an integer alone. */
-  readonly integersOnly?: boolean;
+  /** Looks for integers alone, or for numbers that no double holds. */
+  readonly only?: 'integers' | 'overflowing';
 }
 
 /** Reads a valid text, in one part or in many that are cut between tokens; throws at the first number that a double changes. */
@@ -41,13 +41,13 @@ export class ExactNumbers {
   /** The first stands around the text, whose name is the empty one before the first slash of a pointer. */
   readonly #frames: [Frame, ...Frame[]];
   readonly #pointer: string;
-  readonly #integersOnly: boolean;
+  readonly #only: ExactOptions['only'];
   #isName = false;
 
-  constructor({ floats = [], pointer = '', integersOnly = false }: ExactOptions = {}) {
+  constructor({ floats = [], pointer = '', only }: ExactOptions = {}) {
     this.#frames = [{ floats: floats.map((each) => each.split('/')), isArray: false, name: '', index: 0 }];
     this.#pointer = pointer;
-    this.#integersOnly = integersOnly;
+    this.#only = only;
   }
 
   run(text: string): void {
@@ -110,12 +110,16 @@ export class ExactNumbers {
 
   #judge(literal: string): void {
     if (literal.length <= KEPT_LENGTH && !hasExponent.test(literal)) return;
-    if ((this.#integersOnly && notInteger.test(literal)) || isExact(literal)) return;
+    const overflows = !Number.isFinite(Number(literal));
+    if (this.#only === 'overflowing' && !overflows) return;
+    if ((this.#only === 'integers' && notInteger.test(literal)) || isExact(literal)) return;
     if (below(this.#last).some((rest) => rest.length === 0 || rest[0] === '**')) return;
     const pointer = this.#frames
       .slice(1)
       .reduce((path, frame) => pointerTo(path, keyOf(frame)), this.#pointer);
-    const detail = 'must be a number that a double holds as it is written: write fewer digits, or a text';
+    const detail = overflows
+      ? 'must be a number that a double holds: it is too large'
+      : 'must be a number that a double holds as it is written: write fewer digits, or a text';
     throw new ServiceError('malformed_request', `A number of the body cannot be kept: it ${detail}.`, {
       errors: [{ pointer, detail }],
     });

@@ -42,6 +42,8 @@ export interface LongNumbers {
   readonly hasLongNumber: boolean;
   /** Whether a double changes an integer. */
   readonly hasChangedInteger: boolean;
+  /** Whether no double holds a number. */
+  readonly hasOverflow: boolean;
 }
 
 export const strictJsonLimits: StrictJsonLimits = {
@@ -61,12 +63,13 @@ export function parseStrictJson(bytes: Uint8Array, most: StrictJsonLimits = stri
 
 /** Judges the numbers of a text that the parser takes; `null` where none is in question. */
 export function judgeOf(
-  { hasLongNumber, hasChangedInteger }: LongNumbers,
+  { hasLongNumber, hasChangedInteger, hasOverflow }: LongNumbers,
   { floats, unjudged, pointer }: Pick<StrictJsonLimits, 'floats' | 'unjudged' | 'pointer'>,
 ): ExactNumbers | null {
-  if (unjudged !== undefined)
-    return hasLongNumber || hasChangedInteger ? new ExactNumbers({ floats: unjudged, pointer }) : null;
-  if (hasChangedInteger) return new ExactNumbers({ floats: [], pointer, integersOnly: true });
+  const hasAny = hasLongNumber || hasChangedInteger || hasOverflow;
+  if (unjudged !== undefined) return hasAny ? new ExactNumbers({ floats: unjudged, pointer }) : null;
+  if (hasOverflow) return new ExactNumbers({ pointer, only: 'overflowing' });
+  if (hasChangedInteger) return new ExactNumbers({ pointer, only: 'integers' });
   return hasLongNumber ? new ExactNumbers({ floats, pointer }) : null;
 }
 
@@ -130,6 +133,7 @@ export class JsonScan implements JsonMeasure {
   containers = 0;
   hasLongNumber = false;
   hasChangedInteger = false;
+  hasOverflow = false;
 
   constructor(most: StrictJsonLimits, outer: OuterArrays | null = null) {
     this.#most = most;
@@ -218,8 +222,8 @@ export class JsonScan implements JsonMeasure {
       (isLargePower || end - start > OVERFLOWING_LENGTH) &&
       !Number.isFinite(Number(text.slice(start, end)))
     )
-      throw malformed('A number of the body is too large.');
-    if (!isInteger) this.hasLongNumber = true;
+      this.hasOverflow = true;
+    else if (!isInteger) this.hasLongNumber = true;
     else if (!isExact(text.slice(start, end))) this.hasChangedInteger = true;
     return end;
   }

@@ -35,9 +35,9 @@ const OF_ARGUMENTS = ['/params/arguments/**'];
 /** Reads the one JSON-RPC message of a body (JSON-RPC 2.0 section 4). A list of messages is none. */
 export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMessage {
   let value: unknown;
-  let longNumbers: LongNumbers = { hasLongNumber: false, hasChangedInteger: false };
+  let longNumbers: LongNumbers = { hasLongNumber: false, hasChangedInteger: false, hasOverflow: false };
   const measured = (counts: JsonMeasure): void => {
-    longNumbers = { hasLongNumber: counts.hasLongNumber, hasChangedInteger: counts.hasChangedInteger };
+    longNumbers = counts;
     limits.measured?.(counts);
   };
   try {
