@@ -59,7 +59,15 @@ function overridesOf(group: string): Map<string, string[]> {
 }
 
 test('exactly the fields that queries order or filter by are indexed', () => {
-  expect(orderedFields()).toEqual(['due', 'order', 'partOrder', 'searchGroup', 'slots', 'terms']);
+  expect(orderedFields()).toEqual([
+    'due',
+    'order',
+    'partOrder',
+    'searchGroup',
+    'searchOrder',
+    'slots',
+    'terms',
+  ]);
   for (const group of recordGroups) {
     expect(Object.fromEntries(overridesOf(group))).toEqual({
       '*': [],
@@ -86,7 +94,9 @@ test('searches have an index of terms and one for each vector field, all within 
   const vectors = [64, 384, 768, 1024, 1536].flatMap((dimensions) =>
     ['a', 'b', 'c', 'd'].map((letter) => `searchGroup,__name__,v${dimensions}${letter}${dimensions}`),
   );
-  expect(texts).toEqual(['searchGroup,terms', ...vectors].map((fields) => `records COLLECTION ${fields}`));
+  expect(texts).toEqual(
+    ['searchGroup,terms,searchOrder', ...vectors].map((fields) => `records COLLECTION ${fields}`),
+  );
   // https://firebase.google.com/docs/firestore/quotas: so many composite indexes has a database without billing.
   expect(texts.length).toBeLessThan(200);
 });

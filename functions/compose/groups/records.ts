@@ -2,7 +2,7 @@ import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
-  bytesMax: 395_000,
+  bytesMax: 396_000,
   async jobs(parts) {
     const [{ recordJobs }, { recordJobsPartsOf }] = await Promise.all([
       import('../../groups/records/library/record-jobs.ts'),

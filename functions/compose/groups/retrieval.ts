@@ -3,7 +3,7 @@ import { recordAccessOf, rerankAccessOf } from '../identity.ts';
 import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
-  bytesMax: 728_000,
+  bytesMax: 729_000,
   async jobs(parts) {
     const [{ retrievalJobs }, { retrievalJobsPartsOf }] = await Promise.all([
       import('../../groups/retrieval/jobs/retrieval-jobs.ts'),

@@ -34,7 +34,6 @@ export async function findByTerm(
 ): Promise<FoundEntries> {
   const path = collectionPath(scope, state.generation, collection);
   const walk = holders(session, path, group, term)
-    .orderBy('searchOrder')
     .select('searchOrder', 'lexicon')
     .limit(limit + 1);
   const query = after === undefined ? walk : walk.startAfter(after);
@@ -47,6 +46,8 @@ export async function findByTerm(
   return { entries, next: docs.length > limit ? (entries.at(-1)?.orderKey ?? null) : null };
 }
 
+/** In the order of their keys. Also counts name it: the index of terms serves no query without it. */
 function holders(session: Session, path: string, group: string, term: string): Query {
-  return session.db.collection(path).where('searchGroup', '==', group).where('terms', 'array-contains', term);
+  const inGroup = session.db.collection(path).where('searchGroup', '==', group);
+  return inGroup.where('terms', 'array-contains', term).orderBy('searchOrder');
 }
