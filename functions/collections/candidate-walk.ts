@@ -109,17 +109,33 @@ async function* entriesOf(
 /** Adds a page of entries, and moves those whose place is final into the pool. */
 async function addEntries(walking: Walking, entries: readonly FoundEntry[]): Promise<void> {
   const { query, pool, order } = walking;
-  for await (const found of foundIn(walking, entries)) {
-    hold(walking, found);
-    if (!order.isFull) continue;
-    await admit(walking, order.takeAll());
-    if (pool.isLimited) return;
+  const read = await readingsOf(walking, entries);
+  if (read.some(needsText)) {
+    for await (const found of withTexts(walking, read)) if (await isEnough(walking, found)) return;
+  } else {
+    // Nothing to wait for, save once for many of them.
+    for (const entry of read) {
+      if (entry.reading === 'body') continue;
+      hold(walking, foundBy(walking, entry, entry.reading));
+      if (order.isFull && (await admitsAll(walking))) return;
+    }
   }
   const last = entries.at(-1);
   if (last !== undefined) order.pass(last.orderKey);
   await admit(walking, order.take());
   // Without a filter each of them is a candidate.
   if (query.condition.filter === null) drop(walking, order.keep(pool.missing));
+}
+
+async function isEnough(walking: Walking, found: WaitingCandidate): Promise<boolean> {
+  hold(walking, found);
+  return walking.order.isFull && (await admitsAll(walking));
+}
+
+/** Moves all that wait into the pool. Returns whether it is limited then. */
+async function admitsAll(walking: Walking): Promise<boolean> {
+  await admit(walking, walking.order.takeAll());
+  return walking.pool.isLimited;
 }
 
 function hold({ reader, lexical, order, known }: Walking, found: WaitingCandidate): void {
@@ -134,10 +150,14 @@ function drop({ reader, lexical }: Candidates, left: readonly WaitingCandidate[]
 
 /** Puts candidates into the pool, until it is limited. */
 async function admit(candidates: Candidates, found: readonly WaitingCandidate[]): Promise<void> {
-  const { pool } = candidates;
+  const { pool, query } = candidates;
   for (let at = 0; at < found.length && !pool.isLimited; ) {
     const some = found.slice(at, at + pool.missing);
     at += some.length;
+    if (query.condition.filter === null) {
+      for (const { id, reading } of some) pool.add(id, reading);
+      continue;
+    }
     for await (const { id, reading } of admittedOf(candidates, some)) {
       pool.add(id, reading);
       if (pool.isLimited) return;
@@ -173,22 +193,21 @@ async function* admittedOf(
 }
 
 /** The entries whose words fulfil the query, in their order. Where the lexicon does not tell, the text is read. */
-async function* foundIn(
+async function* withTexts(
   walking: Walking,
-  entries: readonly FoundEntry[],
+  read: readonly ReadEntry[],
 ): AsyncGenerator<WaitingCandidate, void, undefined> {
   const { reader, query, pool, demand } = walking;
-  const read = await readingsOf(walking, entries);
-  const isSure = query.condition.filter === null;
   const texts = textsOf(
     reader,
-    read.flatMap(({ id, reading }) => (reading === 'body' ? [id] : [])),
+    read.filter(needsText).map(({ id }) => id),
   );
   let text: Awaited<ReturnType<typeof texts.next>> | null = null;
   try {
-    for (const { id, orderKey, reading } of read) {
+    for (const entry of read) {
+      const { id, orderKey, reading } = entry;
       if (reading !== 'body') {
-        yield { id, orderKey, held: heldBy(reading, demand), reading, isAdmitted: isSure || null };
+        yield foundBy(walking, entry, reading);
         continue;
       }
       text ??= await texts.next();
@@ -203,6 +222,19 @@ async function* foundIn(
   } finally {
     await texts.return();
   }
+}
+
+function foundBy(
+  { query, demand }: Walking,
+  { id, orderKey }: ReadEntry,
+  reading: Reading,
+): WaitingCandidate {
+  const isSure = query.condition.filter === null;
+  return { id, orderKey, held: heldBy(reading, demand), reading, isAdmitted: isSure || null };
+}
+
+function needsText({ reading }: ReadEntry): boolean {
+  return reading === 'body';
 }
 
 interface ReadEntry {

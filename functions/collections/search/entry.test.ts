@@ -166,6 +166,21 @@ describe('terms', () => {
     expect(termsLeftOut).toBe(all.terms.length - kept.length);
   });
 
+  test('of a record are fewer where its keys are long: the order key stands beside each in the index', () => {
+    const ofKeys = (partitionKey: string, id: string) =>
+      entryOf({ partitionKey, id, content: manyWords(4_500) });
+    const usual = ofKeys('p'.repeat(49), 'i'.repeat(50));
+    expect([usual.terms.length, Buffer.byteLength(usual.orderKey)]).toEqual([TERMS_MAX, 100]);
+    const longer = ofKeys('p'.repeat(50), 'i'.repeat(50));
+    expect(longer.terms).toHaveLength(3_992);
+    expect(longer.terms.slice(-2)).toEqual(['morewords', 'moreprefixes']);
+    const longest = ofKeys('語'.repeat(682), 'é'.repeat(511));
+    expect(Buffer.byteLength(longest.orderKey)).toBeLessThanOrEqual(768);
+    // Firestore takes 2 MiB of index entries.
+    expect(longest.terms.length * (400 + Buffer.byteLength(longest.orderKey))).toBeLessThan(2_000_000);
+    expect(longest.terms.length).toBeGreaterThan(1_700);
+  });
+
   test('say whether whole words or only prefixes are left out', () => {
     const leaves = [['abc', 'abd', 'abe', 'abf']];
     const of = (termsMax: number) => termsOf(leaves, Infinity, termsMax);
