@@ -1,5 +1,5 @@
 import type { Caller } from '../identity/caller.ts';
-import { PermissionDenied } from '../identity/grants.ts';
+import type { permissionDenied } from '../identity/grants.ts';
 import { ExpectedAbsence } from '../kernel/errors.ts';
 import { describeFailure, type LogEvent } from '../kernel/log.ts';
 import { elapsedMs } from '../kernel/timestamp.ts';
@@ -51,7 +51,8 @@ export function logRequest(
     // An unusual address shows that a token was stolen; one address with many refusals shows guessing.
     sourceAddress: addressOf(options, exchange),
     // For the operator who has to give a right: the answer does not say which one is missing. A line leaves out what is null.
-    ...(failure?.error instanceof PermissionDenied ? (failure.error.missing as Partial<LogEvent>) : {}),
+    ...((failure?.error as Partial<ReturnType<typeof permissionDenied>> | undefined)
+      ?.missing as Partial<LogEvent>),
     ...(reason === undefined ? {} : { failure: reason }),
   };
   options.log(event);

@@ -9,17 +9,10 @@ export interface MissingRight {
 }
 
 /** The one refusal: it reads the same whichever part of a grant was missing, and whether or not the target exists. */
-export class PermissionDenied extends ServiceError {
-  readonly missing: MissingRight;
-
-  constructor(missing: MissingRight) {
-    super('permission_denied', 'The caller may not do this.');
-    this.missing = missing;
-  }
-}
-
-export function permissionDenied(missing: MissingRight = {}): ServiceError {
-  return new PermissionDenied(missing);
+export function permissionDenied(
+  missing: MissingRight = {},
+): ServiceError & { readonly missing: MissingRight } {
+  return Object.assign(new ServiceError('permission_denied', 'The caller may not do this.'), { missing });
 }
 
 /** ASCII letters in lower case and all else as it is: the Kelvin sign must not become a `k`, nor a dotted I an `i`. */

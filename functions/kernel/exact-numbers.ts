@@ -117,9 +117,8 @@ export class ExactNumbers {
     const pointer = this.#frames
       .slice(1)
       .reduce((path, frame) => pointerTo(path, keyOf(frame)), this.#pointer);
-    const detail = overflows
-      ? 'must be a number that a double holds: it is too large'
-      : 'must be a number that a double holds as it is written: write fewer digits, or a text';
+    const why = overflows ? ': it is too large' : ' as it is written: write fewer digits, or a text';
+    const detail = `must be a number that a double holds${why}`;
     throw new ServiceError('malformed_request', `A number of the body cannot be kept: it ${detail}.`, {
       errors: [{ pointer, detail }],
     });
