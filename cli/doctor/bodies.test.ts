@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { machine } from '../../functions/compose/machine.ts';
+import { loadConfiguration } from '../../functions/config/load.ts';
 import { StoreError, type StoreFailure } from '../../functions/store/port.ts';
+import { inFolder } from '../../test/support/operator-tool.ts';
 import { ProgressLine } from '../progress.ts';
-import { BodyWalk } from './bodies.ts';
+import { BodyWalk, lookAtBodies } from './bodies.ts';
 
 function walkOver(count: number, failureOf: (index: number) => StoreFailure | null) {
   const asked: number[] = [];
@@ -28,6 +30,7 @@ test('a body that cannot be read is a failed check, and the ones behind it are r
   );
   await ended;
   expect(asked).toHaveLength(50);
+  expect(walk.verdict).toBe('damaged');
   const checks = walk.checks();
   expect(checks).toHaveLength(27);
   expect(checks[0]).toMatchObject({ status: 'failed', message: 'object body 0 could not be read: EIO.' });
@@ -43,3 +46,28 @@ test('many in a row that cannot be read end the walk', async () => {
   expect(asked).toHaveLength(20);
   expect(walk.found).toHaveLength(20);
 });
+
+test.each([
+  ['none', () => null, 'sound'],
+  ['one that cannot be read', (index: number) => (index === 3 ? 'unavailable' : null), 'not read'],
+] as const)('with %s at fault the verdict is right', async (_, failureOf, verdict) => {
+  const { walk, ended } = walkOver(5, failureOf);
+  await ended;
+  expect(walk.verdict).toBe(verdict);
+});
+
+test('a database that cannot be opened says nothing about its bodies', () =>
+  inFolder(async (folder) => {
+    const input = {
+      host: 'embedded',
+      env: {},
+      argv: [`--data-dir=${folder}`],
+      readFile: () => undefined,
+    } as const;
+    const { settings } = loadConfiguration(input);
+    if (settings === undefined) throw new Error('The settings have a fault.');
+    expect(await lookAtBodies(settings, false)).toMatchObject({
+      verdict: 'not read',
+      checks: [{ status: 'failed' }],
+    });
+  }));

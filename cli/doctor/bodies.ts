@@ -5,6 +5,7 @@ import { isDamage } from '../../functions/store/damage.ts';
 import type { BodyPage, HashedBodies } from '../../functions/store/hashed-bodies.ts';
 import { ProgressLine } from '../progress.ts';
 import { type Check, failed, messageOf, ok } from './check.ts';
+import { unlessDatabaseWritten } from './written.ts';
 
 /** So many damaged bodies are named; the rest are counted. */
 const NAMED_MAX = 1_000;
@@ -14,18 +15,30 @@ const ID = 'stored-bodies';
 const READABLE = 'Check that the database and the files beside it can be read, and look again.';
 
 /** Reads every stored body that has a hash. One check for each that is not what was written. */
-export async function bodyChecks(settings: Settings, verbose: boolean): Promise<Check[]> {
+export function bodyChecks(settings: Settings, verbose: boolean): Promise<Check[]> {
+  return unlessDatabaseWritten(settings, async () => (await lookAtBodies(settings, verbose)).checks);
+}
+
+export interface BodiesFound {
+  readonly checks: Check[];
+  /** `not read` says nothing about the bytes: their place is away, or may not be read. */
+  readonly verdict: 'sound' | 'damaged' | 'not read';
+}
+
+export async function lookAtBodies(settings: Settings, verbose: boolean): Promise<BodiesFound> {
   const service = compose(settings, { createStore: false, readOnly: true, writeLog: () => undefined });
   const progress = new ProgressLine({ stream: process.stderr, clock: machine.clock, verbose });
   const walk = new BodyWalk(progress);
   try {
     for (const bodies of await service.bodies()) await walk.all(bodies);
-    return walk.checks();
+    return { checks: walk.checks(), verdict: walk.verdict };
   } catch (error) {
-    return [
-      ...walk.found,
-      failed(ID, `The stored bodies could not all be read: ${messageOf(error)}.`, READABLE),
-    ];
+    const message = `The stored bodies could not all be read: ${messageOf(error)}.`;
+    const isDamaged = isDamage(error) || walk.verdict === 'damaged';
+    return {
+      checks: [...walk.found, failed(ID, message, READABLE)],
+      verdict: isDamaged ? 'damaged' : 'not read',
+    };
   } finally {
     progress.end();
     await service.close();
@@ -63,6 +76,11 @@ export class BodyWalk {
       if (page.next === null) return;
       after = page.next;
     }
+  }
+
+  get verdict(): BodiesFound['verdict'] {
+    if (this.#damaged > 0) return 'damaged';
+    return this.#unreadable > 0 ? 'not read' : 'sound';
   }
 
   checks(): Check[] {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -124,6 +124,36 @@ test('a file that another process opens during the check is no proof of damage',
     expect(await looked).toMatchObject([
       { status: 'warning', message: expect.stringContaining('may be none') },
     ]);
+  }));
+
+test('nor is one that a server wrote to, and left cleanly, during the check', () =>
+  inFolder(async (folder) => {
+    const path = await sampleIn(folder);
+    damage(path, 'records_by_id');
+    const looked = pageChecks(path, false);
+    const server = new DatabaseSync(path);
+    server.exec('CREATE TABLE more (id INTEGER)');
+    server.close();
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    expect(await looked).toMatchObject([
+      {
+        status: 'warning',
+        message: expect.stringContaining('was written during the look'),
+        remedy: 'Look again while no server writes.',
+      },
+    ]);
+  }));
+
+test('damage is named while a server has the database open and writes', () =>
+  inFolder(async (folder) => {
+    const path = await sampleIn(folder);
+    damage(path, 'records_by_id');
+    const server = new DatabaseSync(path);
+    server.exec('CREATE TABLE more (id INTEGER)');
+    const looked = pageChecks(path, false);
+    server.exec('INSERT INTO more VALUES (1); PRAGMA wal_checkpoint');
+    expect((await looked).at(-1)).toMatchObject({ status: 'failed' });
+    server.close();
   }));
 
 /** What an operator may look at: none of the commands may change a byte of it. */

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { machine } from '../../functions/compose/machine.ts';
-import { mayHaveChanged, openToRead, readingAddress } from '../../functions/store/sqlite/read-only.ts';
+import { openToRead } from '../../functions/store/sqlite/read-only.ts';
 import { ProgressLine } from '../progress.ts';
-import { type Check, failed, messageOf, ok, warning } from './check.ts';
+import { type Check, failed, messageOf, ok } from './check.ts';
+import { unlessWritten } from './written.ts';
 
 const ID = 'database-pages';
 /** So many faults are named; SQLite ends a check at as many. */
@@ -11,31 +12,29 @@ const REMEDY =
   'Stop the service, keep a copy of the file, and restore a backup: svc backup-restore. Look at the disk and the memory of the machine too.';
 
 /** Reads every page of a SQLite file, and holds each table against its indexes. No byte of the file changes. */
-export async function pageChecks(path: string, verbose: boolean): Promise<Check[]> {
+export function pageChecks(path: string, verbose: boolean): Promise<Check[]> {
+  return unlessWritten(path, () => allPages(path, verbose));
+}
+
+async function allPages(path: string, verbose: boolean): Promise<Check[]> {
   const progress = new ProgressLine({ stream: process.stderr, clock: machine.clock, verbose });
-  const address = readingAddress(path);
   try {
     const database = openToRead(path, 10_000);
     try {
       const { faults, pages, pageSize } = await faultsOf(database, progress);
       if (faults.length === 0) return [ok(ID, `${path}: ${pages} pages of ${pageSize} bytes are sound.`)];
-      return checksOf(path, faults, mayHaveChanged(address, path));
+      return checksOf(path, faults);
     } finally {
       database.close();
     }
   } catch (error) {
-    return checksOf(path, [messageOf(error)], mayHaveChanged(address, path));
+    return checksOf(path, [messageOf(error)]);
   } finally {
     progress.end();
   }
 }
 
-function checksOf(path: string, faults: readonly string[], changed: boolean): Check[] {
-  // A file that changes while it is read shows pages of two moments.
-  if (changed) {
-    const message = `${path}: another process has opened the database during the check, so the ${faults.length} faults found may be none.`;
-    return [warning(ID, message, 'Look again while the service runs, or while it is stopped.')];
-  }
+function checksOf(path: string, faults: readonly string[]): Check[] {
   const named = faults.slice(0, NAMED_MAX).map((fault) => failed(ID, `${path}: ${fault}.`, REMEDY));
   const more = faults.length > named.length ? ` or more; ${named.length} are named` : '';
   return [

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,6 +19,7 @@ import { createMysqlDatabase, describeMysql } from '../../test/support/mysql.ts'
 import { postgresMissing, postgresUrl } from '../../test/support/postgres.ts';
 import type { Check } from './check.ts';
 import { storageChecks } from './storage.ts';
+import { unlessWritten } from './written.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -124,6 +133,54 @@ test('one of something else, one that is none, and an empty file are told apart 
     message: expect.stringContaining('is empty'),
   });
   expect(readFileSync(file).length).toBe(0);
+});
+
+/** As for a process that may not write: the rights of a folder do not bind root. */
+const mayOnlyRead = async (_: string, mode: number) => {
+  if ((mode & constants.W_OK) !== 0) throw Object.assign(new Error('no'), { code: 'EACCES' });
+};
+
+test('the database of a folder that cannot be written to is looked at', async () => {
+  const folder = await served();
+  const settings = settingsOf(`--data-dir=${folder}`);
+  const plain = await storageChecks(settings, null, mayOnlyRead);
+  expect(statuses(plain)).toEqual({ 'data-folder': 'failed', 'disk-space': 'ok', database: 'ok' });
+  const sound = (id: string) => async () => [{ id, status: 'ok', message: 'sound', remedy: null } as const];
+  const deep = { pages: sound('database-pages'), bodies: sound('stored-bodies') };
+  expect(statuses(await storageChecks(settings, deep, mayOnlyRead))).toEqual({
+    'data-folder': 'warning',
+    'disk-space': 'ok',
+    'database-pages': 'ok',
+    database: 'ok',
+    'stored-bodies': 'ok',
+  });
+});
+
+test('a folder that cannot be entered, or cannot be made, ends the look', async () => {
+  const nothing = () => Promise.reject(Object.assign(new Error('no'), { code: 'EACCES' }));
+  for (const [folder, mayUse] of [
+    [await served(), nothing],
+    [freshFolder(), mayOnlyRead],
+  ] as const) {
+    const checks = await storageChecks(settingsOf(`--data-dir=${folder}`), null, mayUse);
+    expect(statuses(checks)).toEqual({ 'data-folder': 'failed' });
+  }
+});
+
+test('faults of a database that was written during the look are one warning', async () => {
+  const folder = await served();
+  const path = fileIn(folder);
+  const fault = { id: 'database', status: 'failed', message: 'torn', remedy: 'Restore.' } as const;
+  const write = async () => {
+    const server = new DatabaseSync(path);
+    server.exec('CREATE TABLE more (id INTEGER)');
+    server.close();
+    return [fault, fault];
+  };
+  expect(await unlessWritten(path, async () => [fault])).toEqual([fault]);
+  expect(await unlessWritten(path, write)).toMatchObject([
+    { id: 'database', status: 'warning', message: expect.stringContaining('the 2 faults found may be none') },
+  ]);
 });
 
 test('a folder that cannot be used is told, and nothing is looked for in it', async () => {

@@ -13,6 +13,7 @@ import { schemaVersion } from '../../functions/store/sqlite/schema.ts';
 import { searchVersion } from '../../functions/store/sqlite/search-schema.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
 import { spaceCheck } from './machine.ts';
+import { unlessDatabaseWritten, unlessWritten } from './written.ts';
 
 const answerMaxMs = 15_000;
 const closeMaxMs = 2_000;
@@ -25,40 +26,78 @@ export interface DeepChecks {
   readonly bodies: () => Promise<Check[]>;
 }
 
+/** Whether a path may be used so, as `access` of the file system answers. */
+export type MayUse = (path: string, mode: number) => Promise<void>;
+
 /** Checks the configured database, and its folder if it is a local file. No byte of the file changes. */
-export async function storageChecks(settings: Settings, deep: DeepChecks | null = null): Promise<Check[]> {
+export async function storageChecks(
+  settings: Settings,
+  deep: DeepChecks | null = null,
+  mayUse: MayUse = access,
+): Promise<Check[]> {
   const { enabled, provider } = settings.canonicalStore;
   if (!enabled) return [ok('database', 'The canonical store is disabled.')];
-  const openChecks = async () => {
-    const check = await openCheck(settings);
-    return check.status === 'failed' || deep === null ? [check] : [check, ...(await deep.bodies())];
-  };
-  if (provider !== 'sqlite') return openChecks();
+  if (provider !== 'sqlite') return openChecks(settings, deep);
   const path = databasePath(settings);
-  const folder = await folderCheck(dirname(path));
-  if (folder.check.status === 'failed') return [folder.check];
-  const file = await fileCheck(path);
-  const pages = deep === null || !file.isThere ? [] : await deep.pages(path);
-  // Opening the store would create a missing database or migrate an old one; a check must do neither.
-  const database = file.check.status === 'ok' && file.openable ? await openChecks() : [file.check];
-  return [folder.check, await spaceCheck(folder.nearest), ...pages, ...database];
+  const folder = await folderCheck(dirname(path), mayUse, deep !== null);
+  if (!folder.isReadable) return [folder.check];
+  return [folder.check, await spaceCheck(folder.nearest), ...(await fileChecks(settings, path, deep))];
 }
 
-/** Whether the folder is writable or can be created; and its nearest existing parent. */
-async function folderCheck(folder: string): Promise<{ check: Check; nearest: string }> {
+async function openChecks(settings: Settings, deep: DeepChecks | null): Promise<Check[]> {
+  const opened = await unlessDatabaseWritten(settings, async () => [await openCheck(settings)]);
+  const answers = opened.every(({ status }) => status !== 'failed');
+  return !answers || deep === null ? opened : [...opened, ...(await deep.bodies())];
+}
+
+async function fileChecks(settings: Settings, path: string, deep: DeepChecks | null): Promise<Check[]> {
+  let file = is(ok('database', ''));
+  const header = await unlessWritten(path, async () => {
+    file = await fileCheck(path);
+    return [file.check];
+  });
+  const pages = deep === null || !file.isThere ? [] : await deep.pages(path);
+  // Opening the store would create a missing database or migrate an old one; a check must do neither.
+  const database = file.check.status === 'ok' && file.openable ? await openChecks(settings, deep) : header;
+  return [...pages, ...database];
+}
+
+interface FolderCheck {
+  readonly check: Check;
+  /** Its nearest existing parent, or itself. */
+  readonly nearest: string;
+  /** Whether a look at its files makes sense. */
+  readonly isReadable: boolean;
+}
+
+/** Whether the folder is writable or can be created. `isLook`: at data, which may be a copy that no service runs on. */
+async function folderCheck(folder: string, mayUse: MayUse, isLook: boolean): Promise<FolderCheck> {
   const remedy = 'Give the service a folder that it may write to: SVC_DATA_DIR or Server:DataDirectory.';
   let nearest = folder;
   try {
     while ((await existing(nearest)) === undefined) nearest = dirname(nearest);
-    await access(nearest, constants.W_OK | constants.X_OK);
+    await mayUse(nearest, constants.W_OK | constants.X_OK);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const why =
       code === 'ENOTDIR' ? 'a part of its path is not a folder' : `it cannot be written to (${code})`;
-    return { check: failed('data-folder', `${folder}: ${why}.`, remedy), nearest };
+    const message = `${folder}: ${why}.`;
+    const isReadable = code !== 'ENOTDIR' && nearest === folder && (await mayEnter(folder, mayUse));
+    const check =
+      isLook && isReadable
+        ? warning('data-folder', message, `No fault of a copy. For a service: ${remedy}`)
+        : failed('data-folder', message, remedy);
+    return { check, nearest, isReadable };
   }
-  const made = nearest === folder ? '' : ' is not there yet; the first start makes it';
-  return { check: ok('data-folder', `${folder}${made === '' ? ' can be written to' : made}.`), nearest };
+  const made = nearest === folder ? ' can be written to' : ' is not there yet; the first start makes it';
+  return { check: ok('data-folder', `${folder}${made}.`), nearest, isReadable: true };
+}
+
+function mayEnter(folder: string, mayUse: MayUse): Promise<boolean> {
+  return mayUse(folder, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function existing(folder: string): Promise<true | undefined> {
