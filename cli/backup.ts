@@ -7,6 +7,7 @@ import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
 import {
   artifactsName,
+  countBackups,
   type DataPlaces,
   databaseName,
   makeBackup,
@@ -40,11 +41,15 @@ export function backupCommand(): Command {
       if (!existsSync(places.database))
         throw new ToolError(`${places.database}: there is no such file`, exitCodes.notFound);
       const folder = await makeBackup(places, directory, new Date(machine.clock.now()));
-      // Older backups go only when the new one was read back whole, and holds no damaged bodies: they may hold sound ones.
+      // Older backups go only when the new one was read back whole, and holds sound bodies: they may hold sound ones.
       const { files } = await verifyBackup(folder);
       const bodies = await bodiesOf(settings, folder);
-      const removed =
-        keep === undefined || bodies === 'damaged' ? [] : await removeOld(directory, keep, folder);
+      const isGood = bodies === 'sound' || bodies === 'not checked';
+      if (!isGood) {
+        for (const line of keepingLines(bodies, { keep, backups: await countBackups(directory) })) warn(line);
+        process.exitCode = exitCodes.failed;
+      }
+      const removed = keep !== undefined && isGood ? await removeOld(directory, keep, folder) : [];
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
       sayResult(options.output, {
         directory: folder,
@@ -56,18 +61,34 @@ export function backupCommand(): Command {
     });
 }
 
-/** Reads the stored bodies of the backup against their hashes. The backup is kept where some are damaged; the exit code says it. */
-async function bodiesOf(settings: Settings, folder: string): Promise<'sound' | 'damaged' | 'not checked'> {
+type Bodies = 'sound' | 'damaged' | 'not read' | 'not checked';
+
+/** Reads the stored bodies of the backup against their hashes, and names those that are not sound. */
+async function bodiesOf(settings: Settings, folder: string): Promise<Bodies> {
   // A backup holds none of the bytes in a bucket.
   if (settings.execution.artifactObjectContainer !== null) return 'not checked';
-  const { bodyChecks } = await import('./doctor/bodies.ts');
-  const checks = await bodyChecks(settingsOver(settings, folder), false);
-  const bad = checks.filter(({ status }) => status === 'failed');
-  for (const { message, remedy } of bad) warn(printable(`${message} ${remedy ?? ''}`));
-  if (bad.length === 0) return 'sound';
-  warn('The backup is made and holds these bodies as they are. No older backup was removed.');
-  process.exitCode = exitCodes.failed;
-  return 'damaged';
+  const { lookAtBodies } = await import('./doctor/bodies.ts');
+  const { checks, verdict } = await lookAtBodies(settingsOver(settings, folder), false);
+  for (const { status, message, remedy } of checks)
+    if (status === 'failed') warn(printable(`${message} ${remedy ?? ''}`));
+  return verdict;
+}
+
+/** How the operator goes on after a backup whose bodies are not sound: without a word, `--keep` would fill the disk. */
+export function keepingLines(
+  bodies: 'damaged' | 'not read',
+  { keep, backups }: { readonly keep: number | undefined; readonly backups: number },
+): string[] {
+  const first =
+    bodies === 'damaged'
+      ? 'The backup is made and holds these bodies as they are. No older backup was removed.'
+      : 'The backup is made, but not all of its bodies could be read, which says nothing about their bytes. No older backup was removed.';
+  if (keep === undefined) return [first];
+  const until = bodies === 'damaged' ? 'the damaged bodies are mended or deleted' : 'a backup can be read';
+  return [
+    first,
+    `--keep ${keep} removes nothing until ${until}, so that each run adds a backup: there are ${backups}. Remove older ones by hand where the disk fills up, but keep one that was sound.`,
+  ];
 }
 
 /** The settings of a service whose data folder is the backup. */
@@ -146,8 +167,8 @@ function count(text: string): number {
 
 const examples = `
 The backup is of one moment and holds all tenants, runs, leases and artifacts. It needs free space for a copy, and is readable
-by its owner only. Each stored body is read against its hash: where some are damaged, the backup is made all the same, they
-are named, no older backup is removed, and the exit code is 1. An archive of a tenant (canonical-archive-export) can be restored on every database; a backup restores the
+by its owner only. Each stored body is read against its hash: where some are damaged or cannot be read, the backup is made all
+the same, they are named, --keep removes no older backup, and the exit code is 1. An archive of a tenant (canonical-archive-export) can be restored on every database; a backup restores the
 whole server, on SQLite.
 
 Examples:

@@ -98,6 +98,11 @@ export async function removeOld(parent: string, keep: number, newest: string): P
   return gone;
 }
 
+/** The complete backups of the folder. */
+export async function countBackups(parent: string): Promise<number> {
+  return (await readdir(parent)).filter((entry) => name.test(entry)).length;
+}
+
 /** Reads a backup to its end; throws where a file is missing, changed or added, or the database is damaged. */
 export async function verifyBackup(folder: string): Promise<BackupManifest> {
   const manifest = await readManifest(folder);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keepingLines } from '../../cli/backup.ts';
 import { inFolder, runTool } from '../support/operator-tool.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
@@ -71,7 +72,8 @@ test('of a damaged body is made, names it, removes no older backup and exits wit
       expect(code).toBe(1);
       expect(result).toMatchObject({ bodies: 'damaged', removed: 0 });
       expect(stderr).toMatch(/^artifact large \(.*\) of the run .*: /m);
-      expect(stderr).toContain('The backup is made');
+      expect(stderr).toContain('The backup is made and holds these bodies');
+      expect(stderr).toMatch(/^--keep 1 removes nothing until .* there are 3\. /m);
       expect(stderr).not.toContain('.part');
       const verified = await runTool(['backup-verify', '--directory', String(result?.['directory'])]);
       expect(verified.code, verified.stderr).toBe(0);
@@ -82,3 +84,11 @@ test('of a damaged body is made, names it, removes no older backup and exits wit
     const { code, result } = await backup(folder, '--keep', '1');
     expect([code, result?.['removed']]).toEqual([0, 3]);
   }));
+
+test('of bodies that cannot be read says so, and not that they are damaged', () => {
+  const [first = '', second = ''] = keepingLines('not read', { keep: 14, backups: 20 });
+  expect(first).toContain('could be read');
+  expect(first).not.toContain('damaged');
+  expect(second).toMatch(/^--keep 14 removes nothing until a backup can be read, .* there are 20\. /);
+  expect(keepingLines('not read', { keep: undefined, backups: 20 })).toEqual([first]);
+});
