@@ -102,7 +102,7 @@ async function localChecks(input: ConfigurationInput, { deep, verbose }: DoctorO
     return [failed('settings', faultsText(faults), remedy)];
   }
   const { host, port } = settings.server;
-  const found = [storageChecks(settings, deep === true ? deepChecks(settings, verbose === true) : null)];
+  const found = [storageChecks(settings, deep === true ? deepChecks(verbose === true) : null)];
   if (input.host === 'embedded') found.push(portCheck(host, port).then((check) => [check]));
   const isGiven = files.length > 0 || lines.some(({ key }) => sourcesOf(key).length > 0);
   const sound = soundCheck(settings, isGiven);
@@ -120,15 +120,16 @@ function soundCheck(settings: Settings, isGiven: boolean): Check {
   return warning('settings', text(message), remedy);
 }
 
-function deepChecks(settings: Settings, verbose: boolean): DeepChecks {
+function deepChecks(verbose: boolean): DeepChecks {
   return {
+    verbose,
     async pages(path) {
       const { pageChecks } = await import('./doctor/pages.ts');
       return pageChecks(path, verbose);
     },
-    async bodies() {
+    async bodies(at) {
       const { bodyChecks } = await import('./doctor/bodies.ts');
-      return bodyChecks(settings, verbose);
+      return bodyChecks(at, verbose);
     },
   };
 }

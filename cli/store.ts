@@ -13,7 +13,9 @@ import { DeliveredRetention } from '../functions/groups/canonical/outbox/retenti
 import type { Runtime } from '../functions/runs/runtime.ts';
 import { NoStoreError, type RecordStore } from '../functions/store/port.ts';
 import { openToRead } from '../functions/store/sqlite/read-only.ts';
+import { notingWrites, withLook } from './look.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
+import { at } from './store-place.ts';
 import { readStoreSettings, type StoreOptions } from './store-settings.ts';
 
 /** Refuses an empty option: an unset shell variable must not mean the default. */
@@ -77,14 +79,15 @@ export async function withStore<R>(
   use: StoreUse,
   work: (opened: OpenStore) => Promise<R>,
 ): Promise<R> {
-  const settings = settingsOf(storeOptions);
-  if (settings.canonicalStore.provider === 'sqlite') checkFile(databasePath(settings), use.create === true);
-  return withService(settings, use, async (parts, service) => {
-    const store = await service.store();
-    const { log } = service;
-    const runs = () => composeRunTool({ settings, world: machine, store: service.store, log });
-    return work({ ...parts, settings, store, runs, scan: (...request) => store.scan(...request) });
-  });
+  const given = settingsOf(storeOptions);
+  return atPlace(given, use, (settings) =>
+    withService(settings, given, use, async (parts, service) => {
+      const store = await service.store();
+      const { log } = service;
+      const runs = () => composeRunTool({ settings, world: machine, store: service.store, log });
+      return work({ ...parts, settings, store, runs, scan: (...request) => store.scan(...request) });
+    }),
+  );
 }
 
 /** Like `withStore`, but creates nothing: a missing database reads as empty. */
@@ -93,20 +96,39 @@ export async function withStoreToRead<R>(
   { verbose, create = false }: StoreUse,
   work: (opened: ReadStore) => Promise<R>,
 ): Promise<R> {
-  const settings = settingsOf(storeOptions);
-  const path = settings.canonicalStore.provider === 'sqlite' ? databasePath(settings) : null;
-  if (path !== null) checkFile(path, create);
-  return withService(settings, { verbose, create: false, readOnly: true }, async (parts, service) => {
-    async function* scan(...request: Parameters<RecordStore['scan']>) {
-      if (path !== null && !existsSync(path)) return;
-      try {
-        yield* (await service.store()).scan(...request);
-      } catch (error) {
-        if (!create || !(error instanceof NoStoreError)) throw error;
+  const given = settingsOf(storeOptions);
+  return atPlace(given, { verbose, create, readOnly: true }, (settings) => {
+    const path = settings.canonicalStore.provider === 'sqlite' ? databasePath(settings) : null;
+    const use = { verbose, create: false, readOnly: true };
+    return withService(settings, given, use, async (parts, service) => {
+      async function* scan(...request: Parameters<RecordStore['scan']>) {
+        if (path !== null && !existsSync(path)) return;
+        try {
+          yield* (await service.store()).scan(...request);
+        } catch (error) {
+          if (!create || !(error instanceof NoStoreError)) throw error;
+        }
       }
-    }
-    return work({ ...parts, scan });
+      return work({ ...parts, scan });
+    });
   });
+}
+
+/** Checks the database where it is a file. One that is only read may be read in a copy, which the settings then name. */
+function atPlace<R>(
+  given: Settings,
+  { verbose, create = false, readOnly = false }: StoreUse,
+  work: (settings: Settings) => Promise<R>,
+): Promise<R> {
+  if (given.canonicalStore.provider !== 'sqlite') return work(given);
+  const path = databasePath(given);
+  const checked = (place: string) => {
+    checkFile(place, path, create);
+    return work(at(given, place));
+  };
+  return readOnly
+    ? withLook(path, verbose, (place) => notingWrites(place, () => checked(place)))
+    : checked(path);
 }
 
 function settingsOf(storeOptions: StoreOptions): Settings {
@@ -118,10 +140,11 @@ function settingsOf(storeOptions: StoreOptions): Settings {
 
 async function withService<R>(
   settings: Settings,
+  shown: Settings,
   { verbose, create = false, readOnly = false }: StoreUse,
   work: (parts: Omit<ReadStore, 'scan'>, service: Service) => Promise<R>,
 ): Promise<R> {
-  const place = placeOf(settings);
+  const place = placeOf(shown);
   if (verbose) warn(`Database: ${place}`);
   const writeLog = (line: string) => (verbose ? warn(line) : undefined);
   const service = compose(settings, { createStore: create, readOnly, writeLog });
@@ -146,21 +169,21 @@ function retention(
 }
 
 /** Opening creates a missing file: a mistyped path would give an empty database that looks right. */
-function checkFile(path: string, create: boolean): void {
+function checkFile(path: string, shown: string, create: boolean): void {
   if (!existsSync(path)) {
     if (create) return;
     throw new ToolError(
-      `${path}: there is no such database; --canonical-db or --provider names another`,
+      `${shown}: there is no such database; --canonical-db or --provider names another`,
       exitCodes.notFound,
     );
   }
-  if (!statSync(path).isFile()) throw new ToolError(`${path}: is not a file`, exitCodes.failed);
-  if (!holdsRecords(path)) {
-    throw new ToolError(`${path}: is not a database of the canonical store`, exitCodes.failed);
+  if (!statSync(path).isFile()) throw new ToolError(`${shown}: is not a file`, exitCodes.failed);
+  if (!holdsRecords(path, shown)) {
+    throw new ToolError(`${shown}: is not a database of the canonical store`, exitCodes.failed);
   }
 }
 
-function holdsRecords(path: string): boolean {
+function holdsRecords(path: string, shown: string): boolean {
   let database: DatabaseSync | undefined;
   try {
     database = openToRead(path, 5_000);
@@ -168,7 +191,7 @@ function holdsRecords(path: string): boolean {
     return database.prepare(sql).get()?.['tables'] === 2;
   } catch (error) {
     if ((error as { readonly errcode?: unknown }).errcode === NOT_A_DATABASE) return false;
-    throw new ToolError(`${path}: ${(error as Error).message}`, exitCodes.failed, { cause: error });
+    throw new ToolError(`${shown}: ${(error as Error).message}`, exitCodes.failed, { cause: error });
   } finally {
     database?.close();
   }

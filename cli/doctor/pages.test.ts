@@ -178,6 +178,16 @@ const places: Readonly<Record<string, (folder: string) => Promise<string>>> = {
     expect(readdirSync(join(folder, 'copy'))).toContain(`${FILE}-wal`);
     return join(folder, 'copy');
   },
+  'a copy of the database and its log, without their shared file': async (folder) => {
+    const copy = join(folder, 'copy');
+    const path = await sampleIn(join(folder, 'data'));
+    const store = await openSqliteStore({ path, ...machine });
+    await store.swap({ kind: 'system', name: 'more' }, none(), () => undefined);
+    mkdirSync(copy);
+    for (const suffix of ['', '-wal']) cpSync(`${path}${suffix}`, join(copy, `${FILE}${suffix}`));
+    await store.close();
+    return copy;
+  },
 };
 
 async function* none() {
@@ -193,9 +203,13 @@ test.each(Object.entries(places))('doctor and usage change no byte of %s', (_, m
       ['doctor', '--deep', `--data-dir=${place}`, '--server:Port=0'],
       ['usage', '--canonical-db', join(place, FILE)],
     ]) {
-      const { code, stdout, stderr } = await runTool(command);
+      const temporary = join(folder, 'temporary');
+      mkdirSync(temporary, { recursive: true });
+      const { code, stdout, stderr } = await runTool(command, { env: { TMPDIR: temporary } });
       expect([code, stderr], stdout).toEqual([0, '']);
       expect(hashesIn(place)).toEqual(before);
+      expect(readdirSync(temporary)).toEqual([]);
+      expect(stdout).not.toContain(temporary);
     }
   }),
 );

@@ -146,7 +146,7 @@ test('the database of a folder that cannot be written to is looked at', async ()
   const plain = await storageChecks(settings, null, mayOnlyRead);
   expect(statuses(plain)).toEqual({ 'data-folder': 'failed', 'disk-space': 'ok', database: 'ok' });
   const sound = (id: string) => async () => [{ id, status: 'ok', message: 'sound', remedy: null } as const];
-  const deep = { pages: sound('database-pages'), bodies: sound('stored-bodies') };
+  const deep = { pages: sound('database-pages'), bodies: sound('stored-bodies'), verbose: false };
   expect(statuses(await storageChecks(settings, deep, mayOnlyRead))).toEqual({
     'data-folder': 'warning',
     'disk-space': 'ok',

@@ -1,4 +1,3 @@
-import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { compose } from '../../functions/compose/compose.ts';
@@ -11,7 +10,10 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { openToRead } from '../../functions/store/sqlite/read-only.ts';
 import { schemaVersion } from '../../functions/store/sqlite/schema.ts';
 import { searchVersion } from '../../functions/store/sqlite/search-schema.ts';
+import { withLook } from '../look.ts';
+import { at } from '../store-place.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
+import { folderCheck, type MayUse } from './folder.ts';
 import { spaceCheck } from './machine.ts';
 import { unlessDatabaseWritten, unlessWritten } from './written.ts';
 
@@ -23,11 +25,9 @@ export interface DeepChecks {
   /** Of a local file, also of one that cannot be opened. */
   readonly pages: (path: string) => Promise<Check[]>;
   /** Of a database that answers. */
-  readonly bodies: () => Promise<Check[]>;
+  readonly bodies: (settings: Settings) => Promise<Check[]>;
+  readonly verbose: boolean;
 }
-
-/** Whether a path may be used so, as `access` of the file system answers. */
-export type MayUse = (path: string, mode: number) => Promise<void>;
 
 /** Checks the configured database, and its folder if it is a local file. No byte of the file changes. */
 export async function storageChecks(
@@ -41,13 +41,32 @@ export async function storageChecks(
   const path = databasePath(settings);
   const folder = await folderCheck(dirname(path), mayUse, deep !== null);
   if (!folder.isReadable) return [folder.check];
-  return [folder.check, await spaceCheck(folder.nearest), ...(await fileChecks(settings, path, deep))];
+  return [folder.check, await spaceCheck(folder.nearest), ...(await placeChecks(settings, path, deep))];
 }
 
 async function openChecks(settings: Settings, deep: DeepChecks | null): Promise<Check[]> {
   const opened = await unlessDatabaseWritten(settings, async () => [await openCheck(settings)]);
   const answers = opened.every(({ status }) => status !== 'failed');
-  return !answers || deep === null ? opened : [...opened, ...(await deep.bodies())];
+  return !answers || deep === null ? opened : [...opened, ...(await deep.bodies(settings))];
+}
+
+/** Where the file is read in a copy, the checks name the file. */
+async function placeChecks(settings: Settings, path: string, deep: DeepChecks | null): Promise<Check[]> {
+  try {
+    return await withLook(path, deep?.verbose === true, async (place) => {
+      const checks = await fileChecks(at(settings, place), place, deep);
+      return place === path ? checks : checks.map((check) => naming(check, place, path));
+    });
+  } catch (error) {
+    const remedy = 'Look again, or copy the file and its log to a folder of their own and look there.';
+    return [failed('database', `${messageOf(error)}.`, remedy)];
+  }
+}
+
+function naming(check: Check, place: string, path: string): Check {
+  const { message, remedy } = check;
+  const named = (text: string) => text.replaceAll(place, path);
+  return { ...check, message: named(message), remedy: remedy === null ? null : named(remedy) };
 }
 
 async function fileChecks(settings: Settings, path: string, deep: DeepChecks | null): Promise<Check[]> {
@@ -60,54 +79,6 @@ async function fileChecks(settings: Settings, path: string, deep: DeepChecks | n
   // Opening the store would create a missing database or migrate an old one; a check must do neither.
   const database = file.check.status === 'ok' && file.openable ? await openChecks(settings, deep) : header;
   return [...pages, ...database];
-}
-
-interface FolderCheck {
-  readonly check: Check;
-  /** Its nearest existing parent, or itself. */
-  readonly nearest: string;
-  /** Whether a look at its files makes sense. */
-  readonly isReadable: boolean;
-}
-
-/** Whether the folder is writable or can be created. `isLook`: at data, which may be a copy that no service runs on. */
-async function folderCheck(folder: string, mayUse: MayUse, isLook: boolean): Promise<FolderCheck> {
-  const remedy = 'Give the service a folder that it may write to: SVC_DATA_DIR or Server:DataDirectory.';
-  let nearest = folder;
-  try {
-    while ((await existing(nearest)) === undefined) nearest = dirname(nearest);
-    await mayUse(nearest, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    const why =
-      code === 'ENOTDIR' ? 'a part of its path is not a folder' : `it cannot be written to (${code})`;
-    const message = `${folder}: ${why}.`;
-    const isReadable = code !== 'ENOTDIR' && nearest === folder && (await mayEnter(folder, mayUse));
-    const check =
-      isLook && isReadable
-        ? warning('data-folder', message, `No fault of a copy. For a service: ${remedy}`)
-        : failed('data-folder', message, remedy);
-    return { check, nearest, isReadable };
-  }
-  const made = nearest === folder ? ' can be written to' : ' is not there yet; the first start makes it';
-  return { check: ok('data-folder', `${folder}${made}.`), nearest, isReadable: true };
-}
-
-function mayEnter(folder: string, mayUse: MayUse): Promise<boolean> {
-  return mayUse(folder, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function existing(folder: string): Promise<true | undefined> {
-  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    return undefined;
-  });
-  if (found === undefined) return undefined;
-  if (!found.isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
-  return true;
 }
 
 interface FileCheck {

@@ -8,7 +8,8 @@ import { Connection } from './connection.ts';
  * of the write-ahead log for a database in that mode, and a reader cannot remove them.
  *
  * Without a log no process has the database open for writing, and the file is taken for one that does not change. With a log
- * its shared file is only read: where no process lives that keeps it, SQLite indexes the log in memory.
+ * its shared file is only read: where no process lives that keeps it, SQLite indexes the log in memory. A log without that
+ * file is for the caller to avoid: SQLite makes the file, and it stays (cli/look.ts copies the pair).
  */
 export function readingAddress(path: string): URL {
   const real = existsSync(path) ? realpathSync(path) : path;
