@@ -22,6 +22,8 @@ const onData = (use: (bench: Bench) => Promise<void>) =>
     mkdirSync(join(data, 'artifacts/.incoming'));
     writeFileSync(join(data, 'artifacts/run-1/a'), 'artifact');
     writeFileSync(join(data, 'artifacts/.incoming/half'), 'half');
+    mkdirSync(join(data, 'artifacts/objects/re'), { recursive: true });
+    writeFileSync(join(data, 'artifacts/objects/re/readiness-a.bin'), 'probe');
     const database = join(data, 'svc.canonical.sqlite');
     const open = () => new DatabaseSync(database);
     const made = open();

@@ -73,6 +73,8 @@ function providersOf({
 /** A probe writes: on functions, where every process makes its own and each write is paid for, half as often. */
 const PROBE_MS = { local: 30_000, google: 60_000 };
 
+const PROBE_NAMES = 16;
+
 function objectsOf(parts: GroupParts): NonNullable<ServerDependencies['objects']> {
   const { settings, world, store } = parts;
   return {
@@ -84,7 +86,7 @@ function objectsOf(parts: GroupParts): NonNullable<ServerDependencies['objects']
       ]);
       return bytesPlaceOf(store.get, processBlobsOf(parts));
     },
-    reference: `readiness-${Buffer.from(world.random.bytes(8)).toString('hex')}`,
+    reference: `readiness-${((world.random.bytes(8)[0] ?? 0) % PROBE_NAMES).toString(16)}`,
     everyMs: PROBE_MS[settings.execution.adapter],
   };
 }

@@ -67,7 +67,7 @@ export interface ObjectsConfiguration {
   /** The kind of place in which the bytes of large objects lie. */
   readonly store: string;
   readonly place: () => Promise<PayloadPlace>;
-  /** The name of the probe, of this process alone. */
+  /** The name of the probe: one of few, so that probes that killed processes leave are few and are removed by later ones. */
   readonly reference: string;
   /** A probe is made at most so often, in milliseconds. */
   readonly everyMs: number;

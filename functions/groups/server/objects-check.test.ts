@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { BlobError } from '../../blobs/port.ts';
 import type { PayloadPlace } from '../../collections/payload-place.ts';
 import { StoreError } from '../../store/port.ts';
@@ -27,7 +27,7 @@ function probing(fault: Partial<PayloadPlace> = {}, development = false) {
     development,
     objects: { store: 'files', place: async () => place, reference: REFERENCE, everyMs: 30_000 },
   });
-  return { check, calls, kept, late };
+  return { check, calls, kept, late, place: faulty };
 }
 
 describe('the readiness of objects', () => {
@@ -80,5 +80,63 @@ describe('the readiness of objects', () => {
     expect(await first).toMatchObject([{ status: 'failed' }]);
     expect(await check(60_000)).toMatchObject([{ status: 'failed' }]);
     expect(calls.filter((call) => call === 'put')).toHaveLength(1);
+  });
+
+  test('a call that hangs expires, and a place that is well again is found so', async () => {
+    let hangs = true;
+    const settled: (() => void)[] = [];
+    const { check, calls, late } = probing({
+      put: () => (hangs ? new Promise((done) => settled.push(done)) : Promise.resolve()),
+      get: async () => Buffer.from('svc readiness probe'),
+    });
+    const first = check(0);
+    for (const callback of late) callback();
+    expect(await first).toMatchObject([{ status: 'failed' }]);
+    const puts = () => calls.filter((call) => call === 'put').length;
+    await check(299_999);
+    expect(puts()).toBe(1);
+    const second = check(300_000);
+    for (const callback of late) callback();
+    expect(await second).toMatchObject([{ status: 'failed' }]);
+    expect(puts()).toBe(2);
+    // The first call, which has expired, does not end the second one.
+    settled[0]?.();
+    await vi.waitFor(() => expect(calls.at(-1)).toBe('remove'));
+    await check(330_000);
+    expect(puts()).toBe(2);
+    hangs = false;
+    expect(await check(600_000)).toMatchObject([{ status: 'ok' }]);
+  });
+
+  test('the first error is the reason, also where the removal fails', async () => {
+    const fault = {
+      get: async () => Promise.reject(new Error('cannot read')),
+      remove: async () => Promise.reject(new Error('cannot remove')),
+    };
+    const [found] = await probing(fault, true).check(0);
+    expect(found).toMatchObject({ details: { reason: 'cannot read' } });
+  });
+
+  test('a probe that a killed process left is replaced, and removed at the end', async () => {
+    const { check, kept, place } = probing();
+    kept.set(REFERENCE, Buffer.from('svc readiness probe'));
+    place.put = async (reference, bytes) => {
+      if (kept.has(reference)) throw new Error('it is there already');
+      kept.set(reference, bytes);
+    };
+    expect(await check(0)).toMatchObject([{ status: 'ok' }]);
+    expect(kept.size).toBe(0);
+  });
+
+  test('a probe that another process of the same name removes is written again', async () => {
+    let removals = 2;
+    const { check, calls, kept, place } = probing();
+    place.get = async (reference) => {
+      if (removals > 0) kept.delete(reference);
+      removals -= 1;
+      return kept.get(reference) ?? null;
+    };
+    expect(await check(0)).toMatchObject([{ status: 'ok' }]);
+    expect(calls.filter((call) => call === 'put')).toHaveLength(3);
   });
 });

@@ -1,10 +1,15 @@
 import type { ServerReadinessCheck } from '../../../contracts/generated/models.ts';
 import type { PayloadPlace } from '../../collections/payload-place.ts';
+import { isDamage } from '../../store/damage.ts';
 import { StoreError } from '../../store/port.ts';
 import { failureWithin } from './attempt.ts';
 import type { ServerDependencies } from './dependencies.ts';
 
 const PROBE = Buffer.from('svc readiness probe');
+/** A call that settles never must not keep a place that is well again failed until the next start. */
+const EXPIRY_INTERVALS = 10;
+/** Other processes may have the same name for their probe, and remove it. */
+const TRIES_MAX = 3;
 
 type CheckParts = Pick<ServerDependencies, 'world' | 'development' | 'objects'>;
 
@@ -17,14 +22,17 @@ export function objectsCheck(
 ): (now: number) => Promise<readonly ServerReadinessCheck[]> {
   const { objects } = dependencies;
   let kept: { readonly at: number; readonly check: Promise<ServerReadinessCheck> } | null = null;
-  // A place that hangs is not asked again beside the call that hangs.
-  let isUnderWay = false;
+  // A place that hangs is not asked again beside the call that hangs, until that call has expired.
+  let underWay: { readonly since: number } | null = null;
   return async (now) => {
     if (objects === undefined) return [];
-    if (kept === null || (!isUnderWay && Math.abs(now - kept.at) >= objects.everyMs)) {
-      isUnderWay = true;
+    const { everyMs } = objects;
+    const isBusy = underWay !== null && Math.abs(now - underWay.since) < EXPIRY_INTERVALS * everyMs;
+    if (kept === null || (!isBusy && Math.abs(now - kept.at) >= everyMs)) {
+      const attempt = { since: now };
+      underWay = attempt;
       const check = checkOf(dependencies, objects, () => {
-        isUnderWay = false;
+        if (underWay === attempt) underWay = null;
       });
       kept = { at: now, check };
     }
@@ -51,12 +59,38 @@ async function checkOf(
 
 async function probe(open: () => Promise<PayloadPlace>, reference: string): Promise<void> {
   const place = await open();
-  await place.put(reference, PROBE);
+  for (let tries = 1; ; tries += 1) {
+    await putOver(place, reference);
+    let found: Uint8Array | null;
+    try {
+      found = await read(place, reference);
+    } catch (error) {
+      // The reason is this error, also where the removal fails.
+      await place.remove(reference).catch(() => undefined);
+      throw error;
+    }
+    if (found !== null) break;
+    if (tries === TRIES_MAX) throw new StoreError('corrupt', 'the probe that was written is not there');
+  }
+  await place.remove(reference);
+}
+
+/** `null` where another process has removed the probe. */
+async function read(place: PayloadPlace, reference: string): Promise<Uint8Array | null> {
+  const found = await place.get(reference, PROBE.byteLength);
+  if (found !== null && !PROBE.equals(found))
+    throw new StoreError('corrupt', 'the probe was not read as it was written');
+  return found;
+}
+
+/** Also over a probe that a process left, because it was killed before it removed it. */
+async function putOver(place: PayloadPlace, reference: string): Promise<void> {
   try {
-    const found = await place.get(reference, PROBE.byteLength);
-    if (found === null || !PROBE.equals(found))
-      throw new StoreError('corrupt', 'the probe was not read as it was written');
-  } finally {
+    await place.put(reference, PROBE);
+  } catch (error) {
+    const isThere = await place.get(reference, PROBE.byteLength).then((found) => found !== null, isDamage);
+    if (!isThere) throw error;
     await place.remove(reference);
+    await place.put(reference, PROBE);
   }
 }
