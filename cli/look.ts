@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdtemp } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { machine } from '../functions/compose/machine.ts';
-import { FileWatch } from '../functions/store/sqlite/read-only.ts';
+import { FileWatch } from './file-watch.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 import { ProgressLine } from './progress.ts';
 

@@ -1,6 +1,6 @@
 import { databasePath } from '../../functions/compose/database-path.ts';
 import type { Settings } from '../../functions/config/table.ts';
-import { FileWatch } from '../../functions/store/sqlite/read-only.ts';
+import { FileWatch } from '../file-watch.ts';
 import { type Check, warning } from './check.ts';
 
 /** Faults found in a file that was written meanwhile prove nothing: they become one warning. */
