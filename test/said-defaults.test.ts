@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { limits } from '../contracts/generated/limits.ts';
 import { machine } from '../functions/compose/machine.ts';
-import type { RecordStore } from '../functions/store/port.ts';
+import { type RecordStore, StoreError } from '../functions/store/port.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
 import { graphAsDone } from './said-defaults-graph.ts';
 import { asLimit, DOCUMENT, room } from './said-defaults-limits.ts';
@@ -72,6 +72,7 @@ async function patiently(ask: () => ReturnType<Call>): ReturnType<Call> {
 /** How long lease calls asked to wait. */
 let waits: number[] = [];
 let service: RunningService;
+let store: RecordStore | undefined;
 beforeAll(async () => {
   const after: typeof machine.timers.after = (delayMs, callback) => {
     // A call that has read before it waits has spent a part of its last second.
@@ -80,7 +81,6 @@ beforeAll(async () => {
     if (isWait) waits.push(askedMs);
     return machine.timers.after(isWait ? 1 : delayMs, callback);
   };
-  let store: RecordStore | undefined;
   const watchStore = (opened: RecordStore) => {
     store = opened;
     return writes.watch(opened);
@@ -267,6 +267,17 @@ const asDone: Readonly<Record<string, Behaviour>> = {
       const wish = { workerId: 'w', handlerIds: ['nobody.starts.this'], ...added };
       const { status } = await tenant.execution('POST', '/workers/leases', wish);
       return [status, waits.includes(7_000)];
+    },
+  },
+  'GET /readiness status': {
+    other: true,
+    async of(_, added) {
+      if (store === undefined) throw new Error('no store');
+      const ping = vi.spyOn(store, 'ping').mockRejectedValue(new StoreError('unavailable', 'away'));
+      const query = Object.entries(added).map(([name, value]) => `?${name}=${String(value)}`);
+      const { status } = await service.call({ method: 'GET', path: `/readiness${query.join('')}` });
+      ping.mockRestore();
+      return status;
     },
   },
   'GET /execution/runs includeResult': {

@@ -16,7 +16,9 @@ export function describeOutboxLog({ store }: Conformance): void {
         expect(tenant.log).toHaveLength(lines);
         tenant.world.now += 1_000;
       }
-      expect(tenant.log).toEqual([{ severity: 'WARNING', message: 'An outbox event became a dead letter' }]);
+      const message = 'An outbox event became a dead letter';
+      const named = { tenantId: tenant.tenantId, topic: event.topic, eventId: 'e' };
+      expect(tenant.log).toEqual([{ severity: 'WARNING', message, ...named }]);
     });
 
     it('names a dead letter once, when its last lease has expired', async () => {

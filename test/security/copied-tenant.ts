@@ -87,7 +87,8 @@ export async function enrich(
     fences: ['one', 'two'].map((value) => ({ name: 'number', value: `${value}-${mark}`, ...owner })),
     outbox: ['delivered', 'parked', 'leased', 'expired'].map((id) => ({
       id,
-      topic: `t-${mark}`,
+      // The log names the topic and the id of a dead letter.
+      topic: 't-copied',
       key: mark,
       payload: { [mark]: id },
       headers: { 'x-mark': mark },

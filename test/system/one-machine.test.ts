@@ -235,7 +235,11 @@ async function writeSettings(machine: Machine, issuer: OidcIssuer): Promise<void
   machine.use(releasedVersion);
   const path = machine.at('/etc/svc/svcsettings.json');
   const written = JSON.parse(readFileSync(path, 'utf8')) as { ExecutionRuntime: object; Server: object };
-  const { MinRetainedHours: _, ...runtime } = written.ExecutionRuntime as { MinRetainedHours: number };
+  const {
+    MinRetainedHours: _,
+    RunSharePercent: ____,
+    ...runtime
+  } = written.ExecutionRuntime as { MinRetainedHours: number; RunSharePercent: number };
   const {
     RecordAccess: __,
     ProviderAccess: ___,
