@@ -1,8 +1,13 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { databasePath } from '../functions/compose/database-path.ts';
 import { limitsOf } from '../functions/compose/quotas.ts';
+import type { Settings } from '../functions/config/table.ts';
 import { listUse, type OwnersUse, sumOf } from '../functions/quotas/usage-store.ts';
+import { BACKUP_MANIFEST } from './backup/manifest-name.ts';
 import { type DatabaseOptions, databaseCommand } from './copy-options.ts';
-import { jsonText, say, textTable } from './output.ts';
+import { exitCodes, jsonText, say, ToolError, textTable } from './output.ts';
 import { filled, type OpenStore, withStore } from './store.ts';
 
 interface UsageOptions extends DatabaseOptions {
@@ -37,15 +42,35 @@ async function list({ over, limit, recount: name, ...options }: UsageOptions): P
   const use = { verbose: options.verbose === true, readOnly: name === undefined };
   await withStore(options, use, async (opened) => {
     const { store, settings } = opened;
-    if (name !== undefined) await countAgain(opened, name);
+    if (name !== undefined) {
+      refuseBackup(settings);
+      await countAgain(opened, name);
+    }
     const limitOf = limitsOf(settings);
     const wanted = (await listUse(store)).filter(({ owner }) => name === undefined || owner.name === name);
     const rows = wanted.map((each) => rowOf(each, limitOf(each.owner).bytes));
     const shown = rows.filter(({ percent }) => percent >= over).slice(0, limit);
     if (options.output === 'json') say(jsonText(shown));
-    else if (shown.length === 0) say('No tenant and no space has stored so much.');
+    else if (shown.length === 0)
+      say(
+        name === undefined
+          ? 'No tenant and no space has stored so much.'
+          : `Nothing is stored under the name ${name}.`,
+      );
     else say(textTable([headings, ...shown.map((row) => Object.values(row).map(String))]));
   });
+}
+
+/** The files of a backup are bound by its manifest: a count written into one makes it worthless. */
+function refuseBackup(settings: Settings): void {
+  const { provider } = settings.canonicalStore;
+  if (provider !== 'sqlite') return;
+  const folder = dirname(databasePath(settings));
+  if (!existsSync(join(folder, BACKUP_MANIFEST))) return;
+  throw new ToolError(
+    `${folder} is a backup: --recount would change it. Restore it, and count there.`,
+    exitCodes.usage,
+  );
 }
 
 async function countAgain({ store, runs }: OpenStore, name: string): Promise<void> {

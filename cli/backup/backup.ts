@@ -11,10 +11,10 @@ import {
   requireSound,
   syncFolder,
 } from './copy.ts';
+import { BACKUP_MANIFEST } from './manifest-name.ts';
 
 export const databaseName = 'svc.canonical.sqlite';
 export const artifactsName = 'artifacts';
-const manifestName = 'manifest.json';
 const format = 'svc-backup-1';
 
 /** Where the data of an embedded server lie. */
@@ -59,8 +59,8 @@ export async function makeBackup(places: DataPlaces, parent: string, now: Date):
       release: release.version,
       files,
     };
-    await writeFile(join(part, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
-    await describeFile(part, manifestName);
+    await writeFile(join(part, BACKUP_MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
+    await describeFile(part, BACKUP_MANIFEST);
     await syncFolder(part);
     await rename(part, folder);
     await syncFolder(parent);
@@ -106,7 +106,7 @@ export async function countBackups(parent: string): Promise<number> {
 /** Reads a backup to its end; throws where a file is missing, changed or added, or the database is damaged. */
 export async function verifyBackup(folder: string): Promise<BackupManifest> {
   const manifest = await readManifest(folder);
-  const found = (await filesUnder(folder)).filter((path) => path !== manifestName);
+  const found = (await filesUnder(folder)).filter((path) => path !== BACKUP_MANIFEST);
   const listed = new Map(manifest.files.map((file) => [file.path, file]));
   for (const path of found) {
     if (!listed.has(path)) throw new ToolError(`${join(folder, path)} is not in the manifest`);
@@ -121,7 +121,7 @@ export async function verifyBackup(folder: string): Promise<BackupManifest> {
 }
 
 async function readManifest(folder: string): Promise<BackupManifest> {
-  const path = join(folder, manifestName);
+  const path = join(folder, BACKUP_MANIFEST);
   let manifest: BackupManifest;
   try {
     manifest = JSON.parse(await readFile(path, 'utf8')) as BackupManifest;

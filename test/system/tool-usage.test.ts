@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -51,5 +51,9 @@ test('the tool lists what owners have stored, and counts one again that a killed
   expect(await usage()).not.toEqual(before);
   const [acme] = before as readonly unknown[];
   expect(await usage('--recount', 'acme')).toEqual([acme]);
+  expect(await usage()).toEqual(before);
+  // The manifest of a backup binds its files.
+  await writeFile(join(folder.path, 'manifest.json'), '{}');
+  await expect(usage('--recount', 'acme')).rejects.toThrow('is a backup');
   expect(await usage()).toEqual(before);
 });

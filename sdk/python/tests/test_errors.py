@@ -103,6 +103,15 @@ def test_an_error_shows_the_whole_body_as_a_place_and_counts_further_places(sdk:
     assert len(refused.value.errors) == 25
 
 
+def test_a_place_that_the_message_names_is_not_repeated(sdk: Flavour) -> None:
+    errors = [{"pointer": "/limt", "detail": "is not known here"}]
+    more = {"errors": errors, "detail": "The request is not valid: /limt: is not known here"}
+    with Stage(problem(400, "validation_failed", more)) as stage:
+        with pytest.raises(BadRequestError) as refused:
+            sdk.call(sdk.client(stage), "health")
+    assert str(refused.value).count("/limt") == 1
+
+
 def test_an_error_tells_what_is_in_the_headers_where_the_body_says_nothing(sdk: Flavour) -> None:
     with Stage(foreign(503, {"x-correlation-id": "c-9", "retry-after": "90"})) as stage:
         with pytest.raises(UnavailableError) as refused:

@@ -84,10 +84,13 @@ class APIStatusError(SvcError):
 
     def __str__(self) -> str:
         """The message and the faulty places, which a traceback would otherwise not show."""
-        shown = self.errors[:_PLACES_SHOWN]
+        message = super().__str__()
+        # Servers since 0.6.0 name the places in the message itself.
+        unsaid = [place for place in self.errors if f"{place['pointer']}: {place['detail']}" not in message]
+        shown = unsaid[:_PLACES_SHOWN]
         places = [f"  {place['pointer'] or '(the whole body)'}: {place['detail']}" for place in shown]
-        more = len(self.errors) - len(shown)
-        return "\n".join([super().__str__(), *places, *([f"  and {more} more"] if more > 0 else [])])
+        more = len(unsaid) - len(shown)
+        return "\n".join([message, *places, *([f"  and {more} more"] if more > 0 else [])])
 
 
 class NotModifiedError(APIStatusError):
