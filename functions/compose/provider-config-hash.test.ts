@@ -32,6 +32,7 @@ test.each<[string, Partial<ProviderSetting>]>([
   ['time', { TimeoutSeconds: 5 }],
   ['capability', { Capabilities: ['ai.embedding', 'ai.chat'] }],
   ['length of texts', { OutputTokensMax: 5 }],
+  ['member that bounds it', { TokenParameter: 'max_completion_tokens' }],
   ['name of the secret', { ApiKeyFile: '/run/secrets/other' }],
 ])('changes with another %s', (_, change) => {
   expect(configHashOf({ ...entry, ...change })).not.toBe(configHashOf(entry));

@@ -18,6 +18,7 @@ export function configHashOf(entry: Partial<ProviderSetting>): string {
       // Absent ones are left out, so that settings from before there were such members keep their hash.
       ...(entry.Capabilities === undefined ? {} : { capabilities: [...entry.Capabilities] }),
       ...(entry.OutputTokensMax === undefined ? {} : { outputTokensMax: entry.OutputTokensMax }),
+      ...(entry.TokenParameter === undefined ? {} : { tokenParameter: entry.TokenParameter }),
     },
     limits: {
       timeoutSeconds: entry.TimeoutSeconds ?? null,

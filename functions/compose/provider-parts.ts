@@ -79,7 +79,7 @@ function modelOf(
   const model: LiveModel =
     entry.Kind === 'vertex'
       ? vertexModel(outgoing.world, { ...called, project, location, credentials })
-      : openAiModel(outgoing.world, { ...called, baseAddress, apiKey });
+      : openAiModel(outgoing.world, { ...called, baseAddress, apiKey, tokenParameter: entry.TokenParameter });
   if (!capabilities.includes('ai.embedding')) return model;
   const { Dimensions: dimensions = 1 } = entry;
   const named = { provider, modelId, dimensions, prefixes: prefixesOf(entry) };

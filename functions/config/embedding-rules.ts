@@ -108,6 +108,7 @@ function usesOfCapabilities(
   }
   const writes = capabilities.some((each) => each !== 'ai.embedding' && each !== 'ai.rerank');
   if (writes) uses.push('OutputTokensMax', 'OutputPrice');
+  if (writes && kind === 'openai-compatible') uses.push('TokenParameter');
   return uses;
 }
 

@@ -112,7 +112,7 @@ interface Range {
 
 /** `null` for a field that the server ignores: another unit, several ranges, or no valid range. */
 function rangeOf(field: string, size: number): Range | 'unsatisfiable' | null {
-  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(field.trim()) ?? [];
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(field.trim()) ?? [];
   if (first === '' && last === '') return null;
   if (first === '') {
     const length = Math.min(Number(last), size);

@@ -37,6 +37,9 @@ const capability = choice<ProviderCapability>({
   'ai.toolPlan': ['ai.toolplan'],
 });
 
+/** The member of a request of chat completions that bounds what the model writes. */
+export type TokenParameter = 'max_tokens' | 'max_completion_tokens';
+
 /** A model that the service may call. Which members it needs depends on its kind. */
 export interface ProviderSetting {
   readonly Id: string;
@@ -60,6 +63,7 @@ export interface ProviderSetting {
   readonly SpaceSharePercent: number;
   readonly Capabilities: readonly ProviderCapability[];
   readonly OutputTokensMax: number;
+  readonly TokenParameter: TokenParameter;
   readonly InputPrice: number;
   readonly OutputPrice: number;
 }
@@ -83,7 +87,7 @@ export const providers = {
       BaseAddress: baseAddress, Model: text('the name of a model', /^[\x21-\x7e]{1,160}$/), Dimensions: integer(1, VECTOR_LENGTH_MAX), SendsDimensions: truth(), AllowsPlainHttp: truth(),
       QueryPrefix: prefix, PassagePrefix: prefix, SymmetricPrefix: prefix, ApiKey: credential, ApiKeyFile: anyText,
       ProjectId: projectName, LocationId: locationName, TimeoutSeconds: integer(1, 300), CallsPerMinute: integer(1, 100_000), TokensPerDayMax: integer(1, 1_000_000_000_000), SpaceSharePercent: integer(1, 100),
-      Capabilities: list(capability), OutputTokensMax: integer(1, 131_072), InputPrice: decimal(0, 100_000), OutputPrice: decimal(0, 100_000),
+      Capabilities: list(capability), OutputTokensMax: integer(1, 131_072), TokenParameter: choice<TokenParameter>({ max_tokens: [], max_completion_tokens: [] }), InputPrice: decimal(0, 100_000), OutputPrice: decimal(0, 100_000),
     })), [],
-    'Models beside those of the service (docs/embeddings.md, docs/providers.md). Kind deterministic is a model of the service under another id; openai-compatible needs BaseAddress, vertex ProjectId and LocationId; each needs Id and Model, and Dimensions where it gives vectors. Capabilities says what the model is used for: ai.embedding unless set. ApiKeyFile names a file that holds the key. SpaceSharePercent is the part of CallsPerMinute and TokensPerDayMax that one space may have: 50 unless set. OutputTokensMax bounds what a model may write: 4096 unless set. InputPrice and OutputPrice are US dollars for a million tokens; traces show the cost.'),
+    'Models beside those of the service (docs/embeddings.md, docs/providers.md). Kind deterministic is a model of the service under another id; openai-compatible needs BaseAddress, vertex ProjectId and LocationId; each needs Id and Model, and Dimensions where it gives vectors. Capabilities says what the model is used for: ai.embedding unless set. ApiKeyFile names a file that holds the key. SpaceSharePercent is the part of CallsPerMinute and TokensPerDayMax that one space may have: 50 unless set. OutputTokensMax bounds what a model may write: 4096 unless set; TokenParameter is the member of a request that says so, for models of OpenAI behind a gateway: max_completion_tokens at api.openai.com and max_tokens elsewhere unless set. InputPrice and OutputPrice are US dollars for a million tokens; traces show the cost.'),
 } as const;

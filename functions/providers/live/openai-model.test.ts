@@ -99,7 +99,23 @@ test('the member that bounds the output is that of the server', async () => {
     const model = openAiModel(world, { baseAddress, modelId: 'small', outputTokensMax: 64, apiKey });
     await model.complete(prompt, bounds);
   }
-  expect(bodies).toMatchObject([{ max_completion_tokens: 64 }, { max_tokens: 64 }]);
+  const gateway = {
+    baseAddress: 'https://gateway.example/v1',
+    tokenParameter: 'max_completion_tokens',
+    apiKey: () => Promise.resolve(null),
+  };
+  const behind = openAiModel(Object.assign(new ModelWorld(), { http }), {
+    ...gateway,
+    modelId: 'small',
+    outputTokensMax: 64,
+  });
+  await behind.complete(prompt, bounds);
+  expect(bodies).toEqual([
+    expect.objectContaining({ max_completion_tokens: 64 }),
+    expect.objectContaining({ max_tokens: 64 }),
+    expect.objectContaining({ max_completion_tokens: 64 }),
+  ]);
+  expect(bodies[2]).not.toHaveProperty('max_tokens');
 });
 
 describe('an answer of another shape is refused', () => {

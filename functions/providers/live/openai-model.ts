@@ -15,6 +15,8 @@ export interface OpenAiModelOptions {
   readonly baseAddress: string;
   readonly modelId: string;
   readonly outputTokensMax: number;
+  /** The member that bounds what the model writes; absent: by the address. */
+  readonly tokenParameter?: string | undefined;
   /** Asked for before each call; `null`: the server wants none. */
   readonly apiKey: () => Promise<string | null>;
 }
@@ -25,10 +27,10 @@ export interface OpenAiModelOptions {
  */
 export function openAiModel(
   world: World,
-  { baseAddress, modelId, outputTokensMax, apiKey }: OpenAiModelOptions,
+  { baseAddress, modelId, outputTokensMax, tokenParameter, apiKey }: OpenAiModelOptions,
 ): Required<Pick<LiveModel, 'complete' | 'rank'>> {
   const base = baseAddress.replace(/\/$/, '');
-  const outputLimit = { [outputLimitName(baseAddress)]: outputTokensMax };
+  const outputLimit = { [tokenParameter ?? outputLimitName(baseAddress)]: outputTokensMax };
   const call = async (path: string, body: JsonObject, bounds: ModelBounds) => {
     const key = await apiKey();
     const headers = new Headers(key === null ? {} : { authorization: `Bearer ${key}` });

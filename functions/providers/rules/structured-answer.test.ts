@@ -33,3 +33,37 @@ test('the confidence of a finding rounds', () => {
     findings: [{ confidence: 0.12345678901234568 }],
   });
 });
+
+const invoice = {
+  type: 'object',
+  required: ['total'],
+  properties: {
+    total: { type: 'string', pattern: '^(a+)+$' },
+    lines: {
+      type: 'array',
+      items: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } },
+    },
+    kind: { enum: ['bill', { of: 1 }] },
+    note: { type: ['string', 'null'] },
+    odd: { type: 'date' },
+    toString: { type: 'string' },
+  },
+};
+
+test.each<[string, object, string | null]>([
+  ['all members', { total: '1', lines: [{ n: 1 }], kind: 'bill', note: null, odd: 5 }, null],
+  ['a member that is not asked for', { total: '1', more: [1] }, null],
+  ['a choice that is no text', { total: '1', kind: { of: 1 } }, null],
+  ['no required member', { note: 'x' }, 'missing_member'],
+  ['a number for a text', { total: 1 }, 'wrong_shape'],
+  ['a text for a list', { total: '1', lines: 'x' }, 'wrong_shape'],
+  ['a fraction for an integer in a list', { total: '1', lines: [{ n: 1 }, { n: 1.5 }] }, 'wrong_shape'],
+  ['no required member in a list', { total: '1', lines: [{}] }, 'wrong_shape'],
+  ['another choice', { total: '1', kind: 'letter' }, 'wrong_shape'],
+  ['neither of two types', { total: '1', note: 5 }, 'wrong_shape'],
+])('extracted data with %s is held against the schema', (_, data, refusal) => {
+  const payload = readPayload('ai.extract', { text: 'x', schema: invoice }) as PromptedPayload;
+  const read = () => outputOf(payload, { text: JSON.stringify(data), isWhole: true });
+  if (refusal === null) expect(read()).toMatchObject({ data, validationStatus: 'shape_checked' });
+  else expect(read).toThrow(expect.objectContaining({ failureClass: 'schema', providerStatus: refusal }));
+});

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
+import { canonicalJson, type Json, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 import { parseStrictJsonText, strictJsonLimits } from '../../kernel/strict-json.ts';
 import { ProviderFailure } from '../failure.ts';
 import { cut } from './deterministic.ts';
@@ -41,7 +41,7 @@ export function outputOf(
   const answer = valueWithoutSecret(objectIn(text, floats), secret);
   switch (payload.capability) {
     case 'ai.extract':
-      requireMembers(payload.schema, answer);
+      requireShape(payload.schema, answer);
       return { data: answer, validationStatus: SHAPE_CHECKED };
     case 'ai.review':
       return review(payload, answer);
@@ -73,11 +73,67 @@ function objectIn(text: string, floats: readonly string[]): JsonObject {
   return objectOf(value as Json, 'The provider answered JSON that is no object.');
 }
 
-function requireMembers(schema: JsonObject | null, answer: JsonObject): void {
-  const required = schema?.['required'];
-  if (!Array.isArray(required)) return;
-  if (required.some((name) => typeof name === 'string' && !Object.hasOwn(answer, name)))
+function requireShape(schema: JsonObject | null, answer: JsonObject): void {
+  if (schema === null) return;
+  const wanted = { required: schema['required'] ?? null };
+  if (!fits(wanted, answer))
     throw wrong('missing_member', 'The provider left out a member that the schema requires.');
+  if (!fits(schema, answer))
+    throw wrong(
+      'wrong_shape',
+      'The provider answered a value that is not of the type that the schema asks for.',
+    );
+}
+
+/**
+ * Whether a value has the types, the members and the choices that a JSON Schema asks for, at each depth. Its other words are not judged:
+ * callers write the schema, and a pattern of theirs could take any time.
+ */
+function fits(schema: Json | undefined, value: Json): boolean {
+  if (!isObject(schema)) return true;
+  const { type, enum: choices, required, properties, items } = schema;
+  const types = [type ?? []].flat();
+  if (types.length > 0 && !types.some((each) => isOfType(each, value))) return false;
+  if (Array.isArray(choices) && !choices.some((each) => canonicalJson(each) === canonicalJson(value)))
+    return false;
+  if (Array.isArray(value)) return value.every((each) => fits(items, each));
+  if (!isObject(value)) return true;
+  if (
+    Array.isArray(required) &&
+    required.some((name) => typeof name === 'string' && !Object.hasOwn(value, name))
+  )
+    return false;
+  return (
+    !isObject(properties) ||
+    Object.entries(properties).every(([name, each]) => {
+      const member = Object.hasOwn(value, name) ? value[name] : undefined;
+      return member === undefined || fits(each, member);
+    })
+  );
+}
+
+/** A type that JSON Schema does not know asks for nothing. */
+function isOfType(type: Json, value: Json): boolean {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isObject(value);
+    case 'integer':
+      return Number.isInteger(value);
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return typeof value === type;
+    default:
+      return true;
+  }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function review({ references, maxFindings }: ReviewPayload, answer: JsonObject): JsonObject {
