@@ -61,7 +61,9 @@ function refusedRequest(error: unknown): ToolError | undefined {
   if (!(error instanceof ServiceError)) return undefined;
   const place = error.extensions.errors?.[0]?.pointer;
   const message =
-    place === undefined ? error.message : `${withoutStop(error.message)} (at ${place || 'the top'})`;
+    place === undefined || error.message.includes(`${place}:`)
+      ? error.message
+      : `${withoutStop(error.message)} (at ${place || 'the top'})`;
   const conflict = error.code.endsWith('_conflict');
   return new ToolError(message, conflict ? exitCodes.conflict : exitCodes.failed, { cause: error });
 }

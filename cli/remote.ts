@@ -173,7 +173,8 @@ export class Remote {
       body,
     };
     const lines = [...refusalLines(refusal, this.redact)];
-    if (status === 403) lines.push(...forbidden.map((line) => this.redact(line)));
+    if (status === 403 && !body.includes('"product_policy_violation"'))
+      lines.push(...forbidden.map((line) => this.redact(line)));
     if (status === 401 && !this.hasCredentials) {
       lines.push(
         '  No credential was given: --api-key-file, --identity-token-file, SVC_API_KEY, SVC_IDENTITY_TOKEN.',

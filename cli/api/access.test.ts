@@ -22,12 +22,21 @@ describe('a caller without the right', () => {
       expect.stringContaining('The body names no scope'),
     );
     const scoped = '{"handlerId":"h","scope":{"productId":"p","tenantId":"t"}}';
-    expect(lines('startExecutionRun', [], scoped)).toHaveLength(1);
-    expect(lines('startExecutionRun', [], 'no JSON')).toHaveLength(1);
+    expect(lines('startExecutionRun', [], scoped)).toHaveLength(2);
+    expect(lines('startExecutionRun', [], 'no JSON')).toHaveLength(2);
+  });
+
+  test('learns what else a grant bounds', () => {
+    const worker = lines('leaseExternalExecutionRun');
+    expect(worker).toContainEqual(expect.stringContaining('names a WorkerId'));
+    expect(worker).toContainEqual(expect.stringContaining('tenants and handlers that it lists'));
+    expect(lines('pruneExecutionRuntimeMaintenance')).toHaveLength(1);
   });
 
   test('learns that a run may have no scope', () => {
-    expect(lines('cancelExecutionRun', ['runId=1'])[1]).toContain('a run without a scope belongs to none');
+    expect(lines('cancelExecutionRun', ['runId=1'])[2]).toContain(
+      'A run without a scope belongs to no policy',
+    );
   });
 
   test('learns nothing of an operation that is open', () => {

@@ -24,14 +24,18 @@ export function accessLines({ id, entry }: ApiOperation, { params, body }: Acces
   const lines = [
     `  ${id} needs the right ${entry.accessOperation}${place}: a policy under ${settings} must grant it to this caller.`,
   ];
+  if (entry.accessOperation === 'worker')
+    lines.push('  Such a policy names a WorkerId: the request must name the same worker.');
+  if (settings.endsWith('ExecutionAccess') && entry.accessOperation !== 'maintenance')
+    lines.push(
+      '  It covers its product, and the tenants and handlers that it lists: the request must stay within them.',
+    );
   if (entry.accessOperation === 'start_run' && body !== null && !hasScope(body))
     lines.push(
       '  The body names no scope, and a policy grants by scope: {"scope":{"productId":"…","tenantId":"…"}}.',
     );
   if (['read_run', 'cancel_run', 'raise_event'].includes(entry.accessOperation))
-    lines.push(
-      '  A policy covers the runs of its products, tenants and handlers; a run without a scope belongs to none.',
-    );
+    lines.push('  A run without a scope belongs to no policy.');
   return lines;
 }
 

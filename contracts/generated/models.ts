@@ -4108,13 +4108,13 @@ export type RagIngestTextRequest = {
    * `-`, `_` and `.` become `-`, and a hash of the whole then follows. (at most 2048 characters)
    */
   readonly idPrefix?: string | null;
-  /** The partition of its records. (1 to 2048 characters) */
+  /** The partition of its records: not blank. (at most 2048 characters) */
   readonly partitionKey: string;
   /** Type of the records of its chunks. (at most 1024 characters, "rag.chunk" when absent) */
   readonly type?: string | null;
   /** Version of the form of their content. (at most 1024 characters) */
   readonly schemaVersion?: string | null;
-  /** The text: not blank, at most 2,000,000 UTF-16 code units. (1 to 2000000 characters) */
+  /** The text: not blank, at most 2,000,000 UTF-16 code units. (at most 2000000 characters) */
   readonly text: string;
   /**
    * The member of `content` that has the text of a chunk; without `/`, `\` and `.`. (at most 256 characters,

@@ -186,7 +186,7 @@ describe('ingestRagTextBatch', () => {
   test('ingests documents one after the other, and a refused one fails alone', async () => {
     const items = [
       { documentId: 'b1', partitionKey: 'b', text: TEXT, options: SHAPE },
-      { documentId: 'b2', partitionKey: 'b', text: '   ' },
+      { documentId: 'b2', partitionKey: 'b', text: '' },
       { documentId: 'b3', partitionKey: 'b', text: 'Another text.' },
     ];
     const done = await ingested(BATCH, { items, continueOnError: true });

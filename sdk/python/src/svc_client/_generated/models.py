@@ -4365,13 +4365,13 @@ class RagIngestTextRequest(TypedDict):
     digits, `-`, `_` and `.` become `-`, and a hash of the whole then follows. (at most 2048 characters)
     """
     partitionKey: str
-    """The partition of its records. (1 to 2048 characters)"""
+    """The partition of its records: not blank. (at most 2048 characters)"""
     type: NotRequired[str | None]
     """Type of the records of its chunks. (at most 1024 characters, "rag.chunk" when absent)"""
     schemaVersion: NotRequired[str | None]
     """Version of the form of their content. (at most 1024 characters)"""
     text: str
-    """The text: not blank, at most 2,000,000 UTF-16 code units. (1 to 2000000 characters)"""
+    """The text: not blank, at most 2,000,000 UTF-16 code units. (at most 2000000 characters)"""
     contentField: NotRequired[str | None]
     """The member of `content` that has the text of a chunk; without `/`, `\\` and `.`. (at most 256
     characters, "text" when absent)
