@@ -37,6 +37,10 @@ function check(options: CheckOptions, args: readonly string[]): void {
   if (options.json === true || options.output === 'json') say(jsonOf(checked, faults === 0));
   else {
     if (faults === 0) say(`The configuration has no fault (${checked.settings.service.environment}).`);
+    if (!checked.isGiven)
+      warn(
+        `No settings are given in ${process.cwd()}: the defaults were checked. Name a file: svc config check FILE.`,
+      );
     for (const off of checked.off) say(offLine(off));
     if (faults + warnings > 0) warn(findingsText(checked.findings, faults, warnings));
   }
@@ -65,8 +69,8 @@ function inputFor({ for: host, envFile }: CheckOptions, args: readonly string[])
   return { ...input, env: parseEnv(text) };
 }
 
-function jsonOf({ settings, findings, off }: CheckedConfiguration, ok: boolean): string {
-  return jsonText({ ok, environment: settings.service.environment, findings, off });
+function jsonOf({ settings, findings, isGiven, off }: CheckedConfiguration, ok: boolean): string {
+  return jsonText({ ok, environment: settings.service.environment, given: isGiven, findings, off });
 }
 
 function findingsText(findings: readonly Finding[], faults: number, warnings: number): string {

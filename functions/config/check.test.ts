@@ -43,6 +43,14 @@ const executionPolicy = (members: object) =>
     },
   });
 
+test('says whether any setting is given', () => {
+  const readFile = () => undefined;
+  const given = (argv: readonly string[]) =>
+    checkConfiguration({ host: 'embedded', env: {}, argv, readFile }).isGiven;
+  expect(given([])).toBe(false);
+  expect(given(['--Server:Port=1'])).toBe(true);
+});
+
 test('a whole configuration has no finding', () => {
   expect(findingsOf(whole)).toEqual([]);
   expect(findingsOf({})).toEqual([]);

@@ -14,6 +14,8 @@ export interface Finding extends Fault {
 export interface CheckedConfiguration {
   readonly settings: Settings;
   readonly findings: readonly Finding[];
+  /** Whether a file, a variable or an argument gives any setting. */
+  readonly isGiven: boolean;
   /** The parts of the service that the settings switch off. */
   readonly off: readonly GroupOff[];
   /** The settings that hold a secret, with their sources. */
@@ -41,6 +43,7 @@ export function checkConfiguration(input: ConfigurationInput): CheckedConfigurat
         source: sourcesOf(settingOf(found.key)?.key ?? found.key).join(', ') || 'default',
       })),
     ],
+    isGiven: lines.some(({ key }) => sourcesOf(key).length > 0),
     off: groupsOff(settings),
     secrets: lines
       .filter(({ kind }) => kind.secret)
