@@ -1,11 +1,12 @@
 import { Command, Option } from 'commander';
 import { machine } from '../functions/compose/machine.ts';
+import { adviceOn } from '../functions/config/advice.ts';
 import { faultsText } from '../functions/config/fault.ts';
 import { type ConfigurationInput, readSettings } from '../functions/config/load.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import { unservedRuns } from '../functions/config/rules.ts';
 import type { Host } from '../functions/config/setting.ts';
-import { lines, type Settings } from '../functions/config/table.ts';
+import { lines, type Settings, table } from '../functions/config/table.ts';
 import description from '../package.json' with { type: 'json' };
 import { type Check, failed, ok, warning } from './doctor/check.ts';
 import { type CloudOptions, cloudOptions } from './doctor/cloud/options.ts';
@@ -106,7 +107,7 @@ async function localChecks(input: ConfigurationInput, { deep, verbose }: DoctorO
   if (input.host === 'embedded') found.push(portCheck(host, port).then((check) => [check]));
   const isGiven = files.length > 0 || lines.some(({ key }) => sourcesOf(key).length > 0);
   const sound = soundCheck(settings, isGiven);
-  return [sound, ...runsChecks(settings), ...(await Promise.all(found)).flat()];
+  return [sound, ...adviceChecks(settings, input.host), ...(await Promise.all(found)).flat()];
 }
 
 /** Where nothing is given, the checks hold for the defaults, which may not be the settings of the service. */
@@ -144,9 +145,17 @@ function attemptsText({ execution }: Settings): string[] {
   return outside.length === 0 ? [rule] : [rule, `Attempts of handlers outside: ${outside.join(', ')}.`];
 }
 
-function runsChecks(settings: Settings): Check[] {
+/** The doubtful settings, as `svc config check` lists them. That no runs are served has a check of its own. */
+function adviceChecks(settings: Settings, host: Host): Check[] {
   const unserved = unservedRuns(settings);
-  return unserved === null ? [] : [warning('runs', unserved.reason, unserved.remedy)];
+  const runs = unserved === null ? [] : [warning('runs', unserved.reason, unserved.remedy)];
+  const doubtful = adviceOn(settings, host).filter(
+    ({ key }) => unserved === null || key !== table.executionAccess.identityPolicies.key,
+  );
+  return [
+    ...runs,
+    ...doubtful.map(({ key, message, remedy }) => warning('setting', `${key} ${message}.`, remedy)),
+  ];
 }
 
 function jsonText(checks: readonly Check[]): string {

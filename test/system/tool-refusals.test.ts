@@ -47,6 +47,9 @@ test('doctor warns of a Production configuration that serves no runs, and of no 
       status: 'warning',
       message: expect.stringContaining('Runs are not served') as string,
     });
+    // The rest of what `svc config check` doubts.
+    const doubts = found.filter(({ id }) => id === 'setting').map(({ message }) => message.split(' ')[0]);
+    expect(doubts).toEqual(['Server:TrustedProxyHops', 'ExecutionRuntime:MaxActiveRuns']);
     const disabled = await checks('--ExecutionRuntime:Enabled=false');
     expect(disabled.find(({ id }) => id === 'runs')).toBeUndefined();
   }));
