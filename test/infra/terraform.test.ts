@@ -94,7 +94,7 @@ describe.skipIf(terraformMissing !== undefined)(
           'svc-settings-maintenance',
         ]);
         const artifacts = deployment.buckets.find(({ name }) => name.endsWith('-artifacts'));
-        expect(artifacts?.accounts).toHaveLength(13);
+        expect(artifacts?.accounts).toHaveLength(14);
         expect(deployment.accounts).toHaveLength(names.length + 2);
       });
 
