@@ -8,6 +8,7 @@ import { type OidcIssuer, startOidcIssuer } from '../../emulator/oidc-issuer.ts'
 import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
 import description from '../../package.json' with { type: 'json' };
 import { readConfiguration } from '../infra/configuration.ts';
+import { CloudStorageServer } from '../support/cloud-storage.ts';
 import { DeployCloud } from '../support/deploy/cloud.ts';
 import { runGcloud } from '../support/deploy/gcloud.ts';
 import { fenced, linesOf, sectionsOf } from '../support/deploy/page.ts';
@@ -35,6 +36,7 @@ interface World {
   readonly issuer: OidcIssuer;
   readonly tasks: TasksEmulator;
   readonly platform: Platform;
+  readonly storage: CloudStorageServer;
   readonly cloud: DeployCloud;
   readonly google: GoogleCloudServer;
   readonly reader: DeployReader;
@@ -48,11 +50,13 @@ async function start(): Promise<World> {
   const queue = `projects/${projectId}/locations/europe-west1/queues/svc-runs`;
   const retryConfig = { maxAttempts: -1, minBackoff: { seconds: 1 }, maxBackoff: { seconds: 60 } };
   const tasks = await startTasksEmulator({ issuer, queues: [{ name: queue, retryConfig }] });
+  const storage = await CloudStorageServer.start(`${projectId}-svc-artifacts`);
   const platform = await Platform.start({
     folder: reader.folder,
     issuer,
     firestoreHost: firestoreHost(),
     tasksHost: `${tasks.host}:${tasks.port}`,
+    storageEndpoint: storage.endpoint,
   });
   const cloud = await DeployCloud.start({
     projectId,
@@ -68,7 +72,7 @@ async function start(): Promise<World> {
     GOOGLE_OAUTH_ACCESS_TOKEN: google.token,
     FIRESTORE_EMULATOR_HOST: firestoreHost(),
   };
-  return { issuer, tasks, platform, cloud, google, reader };
+  return { issuer, tasks, platform, storage, cloud, google, reader };
 }
 
 /** Types a section of the page, and resolves with what was printed. */
@@ -131,9 +135,10 @@ describe.skipIf(firestoreMissing !== undefined)(`the page, from top to bottom${l
     world = await start();
   });
   afterAll(async () => {
-    const { issuer, tasks, platform, cloud, google, reader } = world;
+    const { issuer, tasks, platform, storage, cloud, google, reader } = world;
     await platform[Symbol.asyncDispose]();
-    await Promise.all([cloud[Symbol.asyncDispose](), google[Symbol.asyncDispose](), tasks.stop()]);
+    await Promise.all([cloud, google, storage].map((each) => each[Symbol.asyncDispose]()));
+    await tasks.stop();
     await issuer.stop();
     reader.remove();
   });

@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { ServerReadinessReport } from '../../../contracts/generated/models.ts';
 import { type RunningFunction, startFunction } from '../../../emulator/functions.ts';
 import { routesTo } from '../../../emulator/local-functions.ts';
 import type { OidcIssuer } from '../../../emulator/oidc-issuer.ts';
@@ -10,6 +11,8 @@ import { unzip } from './unzip.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const framework = '@google-cloud/functions-framework';
+
+const READY_MS = 240_000;
 
 export interface Release {
   /** The archive that Terraform uploads. */
@@ -26,6 +29,8 @@ export interface Emulators {
   readonly issuer: Pick<OidcIssuer, 'issuer' | 'keySetUrl'>;
   readonly firestoreHost: string;
   readonly tasksHost: string;
+  /** Of Cloud Storage. */
+  readonly storageEndpoint: string;
 }
 
 export class Platform implements AsyncDisposable {
@@ -72,7 +77,7 @@ export class Platform implements AsyncDisposable {
   }
 
   async #start(name: string, source: string, release: Release): Promise<RunningFunction> {
-    const { issuer, firestoreHost, tasksHost } = this.#emulators;
+    const { issuer, firestoreHost, tasksHost, storageEndpoint } = this.#emulators;
     const settings = join(source, `svcsettings-${name}.json`);
     await writeFile(settings, release.settings(name));
     const env = {
@@ -82,6 +87,7 @@ export class Platform implements AsyncDisposable {
       FIRESTORE_EMULATOR_HOST: firestoreHost,
       CLOUD_TASKS_EMULATOR_HOST: tasksHost,
       METADATA_SERVER_DETECTION: 'none',
+      ExecutionRuntime__ArtifactStorageEndpoint: storageEndpoint,
       Server__Oidc__Issuers__0: issuer.issuer,
       Server__Oidc__KeySetUrl: issuer.keySetUrl,
       Server__TrustedProxyHops: '1',
@@ -103,8 +109,10 @@ export class Platform implements AsyncDisposable {
 
 /** The first call of a cold function opens its database, which may take longer than a check waits on a busy machine. */
 async function ready(address: string): Promise<void> {
+  const late = AbortSignal.timeout(READY_MS);
   for (;;) {
-    const report = (await (await fetch(`${address}readiness`)).json()) as { readonly ready: boolean };
+    const report = (await (await fetch(`${address}readiness`)).json()) as ServerReadinessReport;
     if (report.ready) return;
+    if (late.aborted) throw new Error(`the functions are not ready: ${report.blockers.join(' ')}`);
   }
 }
