@@ -224,7 +224,7 @@ describe('canonical-migrate', () => {
   const faults: [string, string, string][] = [
     ['is no JSON', '[{', 'not valid JSON'],
     ['is no array', '{}', 'must hold a JSON array'],
-    ['misspells a member', '[{"namespace":"a","id":"b","cheksum":"c"}]', 'at /0'],
+    ['misspells a member', '[{"namespace":"a","id":"b","cheksum":"c"}]', '/0/checksum: is missing'],
     [
       'holds too many',
       JSON.stringify(Array.from({ length: 501 }, (_, n) => ({ ...migration, id: `${n}` }))),

@@ -3,7 +3,7 @@ import { recordAccessOf, rerankAccessOf } from '../identity.ts';
 import { pageTokensOf } from '../page-tokens.ts';
 
 export const group: GroupModule = {
-  bytesMax: 942_000,
+  bytesMax: 943_000,
   async jobs(parts) {
     const [{ ragJobs }, { ragJobsPartsOf }] = await Promise.all([
       import('../../groups/rag/jobs/rag-jobs.ts'),
