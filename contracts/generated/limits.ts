@@ -258,7 +258,7 @@ export const limits = {
   /** All header fields of a request together, names, values and four bytes a field. Unit: bytes. */
   requestHeaderBytesMax: 12_288,
   /**
-   * Path and query of a request. The path of a record with the longest keys fits, whatever their script.
+   * Path and query of a request. It has room for the path of a record with the longest keys in any script.
    * Unit: bytes.
    */
   requestTargetBytesMax: 12_288,

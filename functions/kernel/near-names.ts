@@ -1,4 +1,4 @@
-/** Compared names are cut to this: the work grows with the product of both lengths. */
+/** Longer names are not compared: the work grows with the product of both lengths. */
 const COMPARED_MAX = 64;
 
 /** The edits (insertion, deletion, replacement of a character) from one name to the other, letters alike in any case. */
@@ -17,13 +17,11 @@ export function distance(left: string, right: string): number {
   return row[b.length] ?? 0;
 }
 
-/** The known name that was probably meant; `undefined` where none is near. */
+/** The known name that was probably meant; `undefined` where none is near, or the name is longer than a slip of the pen makes it. */
 export function nearName(name: string, known: readonly string[]): string | undefined {
-  const cut = name.slice(0, COMPARED_MAX);
-  const farMax = Math.max(2, Math.floor(cut.length / 4));
-  const ranked = known
-    .map((each) => ({ each, far: distance(each.slice(0, COMPARED_MAX), cut) }))
-    .sort((a, b) => a.far - b.far);
+  if (name.length > COMPARED_MAX) return undefined;
+  const farMax = Math.max(2, Math.floor(name.length / 4));
+  const ranked = known.map((each) => ({ each, far: distance(each, name) })).sort((a, b) => a.far - b.far);
   const [first] = ranked;
-  return first !== undefined && first.far <= farMax && first.far < cut.length ? first.each : undefined;
+  return first !== undefined && first.far <= farMax && first.far < name.length ? first.each : undefined;
 }

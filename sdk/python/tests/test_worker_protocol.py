@@ -41,7 +41,7 @@ def test_sends_no_message_of_an_exception_to_a_server_of(
         raise thrown
 
     protocol = Protocol(lease=answer({**lease_of(), **members}))
-    ending, told = delivered(protocol, work)
+    ending, logged = delivered(protocol, work)
     assert ending == "executed"
     assert protocol.results() == [
         {"status": "failed", "failureClass": "unknown", "error": "External plugin handler failed."}
@@ -79,11 +79,11 @@ def test_drops_an_event_for_which_the_tenant_has_no_bytes_left_and_no_other_refu
 
     refusals = [problem(409, "quota_exceeded"), problem(409, "idempotency_conflict")]
     protocol = Protocol(events=refusals)
-    ending, told = delivered(protocol, work)
+    ending, logged = delivered(protocol, work)
     assert ending == "executed"
     assert len(protocol.sent("events")) == 2
     assert protocol.results() == [{"status": "succeeded", "result": {"done": True}}]
-    assert told.count("An event was dropped.") == 1
+    assert logged.count("An event was dropped.") == 1
 
 
 def test_repeats_a_completion_until_it_is_known() -> None:
