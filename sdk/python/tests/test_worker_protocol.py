@@ -47,7 +47,7 @@ def test_sends_no_message_of_an_exception_to_a_server_of(
         {"status": "failed", "failureClass": "unknown", "error": "External plugin handler failed."}
     ]
     assert "canary" not in str(protocol.bodies)
-    assert [each.error for each in told.logs if each.message == "The handler failed."] == [thrown]
+    assert [each.error for each in logged.logs if each.message == "The handler failed."] == [thrown]
 
 
 def test_asks_for_a_run_as_the_contract_says() -> None:
