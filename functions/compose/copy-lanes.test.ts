@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { operations } from '../../contracts/generated/operations.ts';
+import { readAnswer } from '../../test/support/written-answer.ts';
 import { loadConfiguration } from '../config/load.ts';
 import type { CallContext } from '../http/handler.ts';
-import type { RawBody } from '../http/message.ts';
 import type { HandlerMap } from '../http/options.ts';
 import { CopyGate } from '../kernel/copy-gate.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -76,11 +76,11 @@ test('all groups of a process share one gate, also over a chain of their own', a
     const caller = { kind: 'development' as const, principal: null };
     const calls = await Promise.all([service.call(service.groups), service.call(service.groups)]);
     const tenant = { params: { tenantId: 'acme' } };
-    const snapshot = (await calls[0]('exportCanonicalTenant', tenant, caller)).body as RawBody;
+    const { body: snapshot } = await calls[0]('exportCanonicalTenant', tenant, caller);
     const bodies: Readonly<Record<string, unknown>> = {
       exportCanonicalTenant: undefined,
       inspectCollection: undefined,
-      restoreCanonicalTenant: { snapshot: JSON.parse(Buffer.from(snapshot.content).toString()) as unknown },
+      restoreCanonicalTenant: { snapshot: readAnswer(snapshot) },
     };
     const gates = new Set<unknown>();
     const asked: string[] = [];

@@ -5,7 +5,7 @@ import { JsonText } from '../kernel/json-value-text.ts';
 import { isSent, type Selection, StoredBytes, writeBytes } from './byte-answer.ts';
 import { type FaultyItem, faultyItems } from './faulty-items.ts';
 import { fixedBytesOf } from './fixed-document.ts';
-import { ByteStream, RawBody, type RawResponse, sliceBytes } from './message.ts';
+import { ByteStream, heldBlocks, RawBody, type RawResponse, sliceBytes } from './message.ts';
 
 /** The result of a handler. */
 export interface Answer {
@@ -101,7 +101,8 @@ function writeRaw(
   if (selection !== undefined && !isSent(etag, { ...selection, ifMatch: null }))
     return { status: 304, headers: [...tag, ...headers], body: null, close: false };
   const fields = [['Content-Type', mediaType] as const, ...tag, ...headers];
-  return { status, headers: fields, body: content, close: false, shared: etag !== null };
+  const body = typeof content === 'string' || content instanceof Uint8Array ? content : heldBlocks(content);
+  return { status, headers: fields, body, close: false, shared: etag !== null };
 }
 
 /** The JSON text of an answer. */

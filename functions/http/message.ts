@@ -46,18 +46,32 @@ export class ByteStream {
   readonly discard: () => void;
   /** Aborted where the sender has to stop, although the client still reads. */
   readonly cut: AbortSignal | null;
+  /** Bytes that memory holds until all is sent; 0 for those that are read meanwhile. */
+  readonly heldBytes: number;
 
   constructor(
     size: number | null,
     open: () => AsyncIterable<Uint8Array>,
     discard: () => void = () => {},
     cut: AbortSignal | null = null,
+    heldBytes = 0,
   ) {
     this.size = size;
     this.open = open;
     this.discard = discard;
     this.cut = cut;
+    this.heldBytes = heldBytes;
   }
+}
+
+/** A body that exists already, in blocks of any size. */
+export function heldBlocks(blocks: readonly Uint8Array[]): ByteStream {
+  const size = blocks.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const open = async function* () {
+    for (const block of blocks)
+      for (let at = 0; at < block.byteLength; at += sliceBytes) yield block.subarray(at, at + sliceBytes);
+  };
+  return new ByteStream(size, open, undefined, null, size);
 }
 
 /** What is known of a request before its headers are judged. */
@@ -78,11 +92,12 @@ export interface Chain {
 /** An answer body whose text or bytes exist already, such as a page. */
 export class RawBody {
   readonly mediaType: string;
-  readonly content: string | Uint8Array;
+  /** Many bytes stand in blocks, which are sent as they are. */
+  readonly content: string | Uint8Array | readonly Uint8Array[];
   /** A strong entity tag with its quotes where all requests share the bytes; `null` where they are made for one. */
   readonly etag: string | null;
 
-  constructor(mediaType: string, content: string | Uint8Array, etag: string | null = null) {
+  constructor(mediaType: string, content: RawBody['content'], etag: string | null = null) {
     this.mediaType = mediaType;
     this.content = content;
     this.etag = etag;

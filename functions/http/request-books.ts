@@ -1,6 +1,6 @@
 import type { Flight } from './bytes-in-flight.ts';
 import type { Load, Slot } from './class-line.ts';
-import type { RawResponse } from './message.ts';
+import { ByteStream, type RawResponse } from './message.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
 import { type Charge, chargeRefusal } from './weighed.ts';
 
@@ -102,7 +102,7 @@ export class RequestBooks {
   holdAnswer({ body, shared }: RawResponse, mayRefuse: boolean): number {
     this.#flight?.release();
     if (shared === true) return 0;
-    const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
+    const bytes = body instanceof ByteStream ? body.heldBytes : (body?.length ?? 0);
     if (mayRefuse) this.take(bytes);
     else this.#flight?.count(bytes);
     return bytes;

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PieceCount } from '../kernel/byte-blocks.ts';
+import { nextTurn } from '../kernel/turns.ts';
 import type { Timers } from '../kernel/world.ts';
 import type { AllowancePolicy, ByteAllowance } from './byte-allowance.ts';
 import { Interruption } from './interruption.ts';
-import { ByteStream, type RawResponse, sliceBytes } from './message.ts';
+import { ByteStream, heldBlocks, type RawResponse, sliceBytes } from './message.ts';
 
 /** Sends an answer on a Node response. */
 
@@ -24,6 +25,8 @@ const discardedAtOnceBytes = 64 * 1024;
 const discardedPiecesFree = 256;
 // Up to this size the rest of a body is discarded and the connection kept.
 const keptRestBytesMax = 64 * 1024;
+// Handed to the system in one turn of the event loop: less than a millisecond.
+const turnBytes = 4 * sliceBytes;
 // A client that takes none of an answer for so long is cut off.
 const stallMs = 30_000;
 
@@ -71,10 +74,7 @@ export async function send(
 
 /** A large body as a stream of slices, so that a client that reads nothing is noticed. */
 function inSlices(body: RawResponse['body']): RawResponse['body'] {
-  if (!(body instanceof Uint8Array) || body.length <= sliceBytes) return body;
-  return new ByteStream(body.length, async function* () {
-    for (let at = 0; at < body.length; at += sliceBytes) yield body.subarray(at, at + sliceBytes);
-  });
+  return body instanceof Uint8Array && body.length > sliceBytes ? heldBlocks([body]) : body;
 }
 
 /** Waits until the system has taken the whole answer, and cuts off a client that takes nothing of it. */
@@ -131,12 +131,18 @@ async function pump(
   write: (chunk: Uint8Array) => Promise<boolean>,
 ): Promise<boolean> {
   let sent = 0;
+  let sentInTurn = 0;
   for (;;) {
     const step = await interruption.wait(chunks.next());
     if (step.done === true) return size === null || sent === size;
     sent += step.value.length;
     if (size !== null && sent > size) return false;
     if (!(await write(step.value))) return false;
+    // A system with much room takes some megabytes at once, which would be one long turn.
+    sentInTurn += step.value.length;
+    if (sentInTurn < turnBytes) continue;
+    await nextTurn();
+    sentInTurn = 0;
   }
 }
 

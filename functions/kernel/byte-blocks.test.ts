@@ -47,6 +47,21 @@ describe('blocks', () => {
     expect(blocks.whole()).toHaveLength(MIB);
   });
 
+  test('write texts one behind the other, and a larger one as it is', () => {
+    const texts = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constant('ä€😀'.repeat(9))));
+    fc.assert(
+      fc.property(texts, fc.array(fc.nat(30)), (all, mixed) => {
+        const blocks = new ByteBlocks(64);
+        for (const [at, text] of all.entries()) {
+          if (mixed.includes(at)) blocks.add(Buffer.from(text));
+          else blocks.addText(text);
+        }
+        expect(Buffer.concat(blocks.blocks()).toString()).toBe(Buffer.from(all.join('')).toString());
+        expect(blocks.size).toBe(Buffer.concat(blocks.blocks()).length);
+      }),
+    );
+  });
+
   test('copy no piece that is the whole stream', () => {
     const blocks = new ByteBlocks();
     const piece = Buffer.from('{"a":1}');

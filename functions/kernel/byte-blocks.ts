@@ -16,6 +16,11 @@ export class ByteBlocks {
   #open: Buffer | null = null;
   #used = 0;
   #size = 0;
+  readonly #blockBytes: number;
+
+  constructor(blockBytes = BLOCK_BYTES) {
+    this.#blockBytes = blockBytes;
+  }
 
   /** Bytes that were added. */
   get size(): number {
@@ -25,19 +30,39 @@ export class ByteBlocks {
   add(piece: Uint8Array): void {
     const { length } = piece;
     // Most streams are one piece, which is kept as it came.
-    const isKept = length >= LARGE_BYTES || this.#size === 0;
+    const isKept = length >= Math.min(LARGE_BYTES, this.#blockBytes) || this.#size === 0;
     this.#size += length;
     if (isKept) {
       this.#close();
       if (length > 0) this.#blocks.push(piece);
       return;
     }
-    if (this.#open === null || this.#used + length > BLOCK_BYTES) {
-      this.#close();
-      this.#open = Buffer.allocUnsafeSlow(BLOCK_BYTES);
-    }
-    this.#open.set(piece, this.#used);
+    this.#opened(length).set(piece, this.#used);
     this.#used += length;
+  }
+
+  /** The same for the UTF-8 of a text, which is written into a block at once where it has room. */
+  addText(text: string): void {
+    // A UTF-16 unit takes three bytes at most.
+    const most = 3 * text.length;
+    const length = most <= this.#blockBytes - this.#used ? most : Buffer.byteLength(text);
+    if (length > this.#blockBytes) {
+      this.#close();
+      this.#blocks.push(Buffer.from(text));
+      this.#size += length;
+      return;
+    }
+    const written = this.#opened(length).write(text, this.#used);
+    this.#used += written;
+    this.#size += written;
+  }
+
+  /** The block that has room for so many bytes more. */
+  #opened(length: number): Buffer {
+    if (this.#open !== null && this.#used + length <= this.#blockBytes) return this.#open;
+    this.#close();
+    this.#open = Buffer.allocUnsafeSlow(this.#blockBytes);
+    return this.#open;
   }
 
   /** All bytes so far, in the order of their blocks. */
@@ -55,21 +80,6 @@ export class ByteBlocks {
         ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
         : Buffer.concat(this.#blocks, this.#size);
     this.#blocks = whole.length > 0 ? [whole] : [];
-    return whole;
-  }
-
-  /** The same for many bytes, which are put together in turns; forgets them. */
-  async takeInTurns(turns: Turns): Promise<Buffer> {
-    this.#close();
-    const whole = Buffer.allocUnsafeSlow(this.#size);
-    let at = 0;
-    for (const block of this.#blocks) {
-      whole.set(block, at);
-      at += block.byteLength;
-      if (turns.due()) await turns.next();
-    }
-    this.#blocks = [];
-    this.#size = 0;
     return whole;
   }
 

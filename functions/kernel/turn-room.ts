@@ -1,7 +1,7 @@
 import type { Turns } from './turns.ts';
 
-/** A step of work may take as long again, and the flush of a commit to the disk comes on top. */
-const PART_MS = 4;
+/** A step of work may take as long again, and a collection of the heap or the flush of a commit to the disk comes on top. */
+const PART_MS = 2;
 
 /**
  * The time of the event loop for long work, of which a process has one. All long work together holds a turn of the loop for one

@@ -3,5 +3,8 @@ import { RawBody } from '../../functions/http/message.ts';
 /** The body of an answer as its reader sees it, whether the handler gave it as a value or as JSON that is written already. */
 export function readAnswer<T>(body: T): T {
   const given: unknown = body;
-  return given instanceof RawBody ? (JSON.parse(Buffer.from(given.content).toString()) as T) : body;
+  if (!(given instanceof RawBody)) return body;
+  const { content } = given;
+  const isWhole = typeof content === 'string' || content instanceof Uint8Array;
+  return JSON.parse((isWhole ? Buffer.from(content) : Buffer.concat(content)).toString()) as T;
 }

@@ -22,7 +22,7 @@ export function exportCanonicalTenant(dependencies: CanonicalDependencies): Hand
     const bytesMax = configuration.messageBytesMax;
     const content = await snapshotText(snapshot, { bytesMax, advice: ADVICE, turns });
     // Written already: as an object it would be written in one go, with every other call waiting.
-    const body: unknown = new RawBody('application/json', content);
+    const body: unknown = new RawBody('application/json', content.blocks());
     return { status: 200, body: body as CanonicalTenantSnapshot };
   };
 }
