@@ -6,7 +6,7 @@ import { instructions } from '../functions/mcp/service/instructions.ts';
 import { acceptedPins, hashOf, pinChange, pinName, readPins } from '../scripts/mcp-pins.ts';
 import { mcpDefinitions } from './generate/emit-mcp.ts';
 import { readSource } from './generate/source.ts';
-import { mcpExposures } from './generated/mcp/exposures.ts';
+import { mcpDefaults } from './generated/mcp/exposures.ts';
 
 /**
  * Every operation that the endpoint offers in the whole contract, by its group, with the name that the first list of operations
@@ -99,10 +99,13 @@ describe('the names of the MCP catalog', () => {
 
   test('are those of the operations that exist, and no other operation is offered', () => {
     const planned = { tool: tools, task: tasks, resource: resources };
-    for (const [id, { exposure, name, defaultEnabled }] of Object.entries(mcpExposures)) {
-      expect(planned[exposure][id], id).toBe(name);
+    const exposed = source.catalog.operations.filter(({ mcp }) => mcp.exposure !== 'none');
+    expect(Object.keys(mcpDefaults)).toEqual(exposed.map(({ id }) => id));
+    for (const { id, mcp } of exposed) {
+      if (mcp.exposure === 'none') continue;
+      expect(planned[mcp.exposure][id], id).toBe(mcp.name ?? mcp.uri);
       // Durable work is switched on by an operator.
-      expect(defaultEnabled, id).toBe(exposure !== 'task');
+      expect(mcpDefaults[id], id).toBe(mcp.exposure !== 'task');
     }
     const known = new Set([tools, tasks, resources].flatMap((each) => Object.keys(each)));
     for (const { id, mcp } of source.catalog.operations)

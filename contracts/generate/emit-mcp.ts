@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type CatalogOperation, type CatalogParameter, canonicalRoute, routeParameters } from './catalog.ts';
-import { HEADER, literal } from './print.ts';
+import { HEADER } from './print.ts';
 import { type Json, nullableBranch, REFERENCE, referenceName, type Schema, typesOf, walk } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
@@ -39,18 +39,15 @@ export function emitMcpDefinitions(source: ContractSource): object {
   return { contentVersion: createHash('sha256').update(text).digest('hex').slice(0, 16), definitions };
 }
 
-/** `exposures.ts`: what the settings need to know, without the schemas. */
+/** `exposures.ts`: what the settings need to know, without names and schemas: each function reads it at its start. */
 export function emitMcpExposures({ catalog }: ContractSource): string {
   const exposed = catalog.operations.filter(({ mcp }) => mcp.exposure !== 'none');
-  const rows = exposed.map(({ id, mcp }) => {
-    const value = { exposure: mcp.exposure, name: mcp.name ?? mcp.uri, defaultEnabled: mcp.defaultEnabled };
-    return `  ${id}: ${literal(value, '  ', id.length + 4)},\n`;
-  });
+  const rows = exposed.map(({ id, mcp }) => `  ${id}: ${mcp.defaultEnabled},\n`);
   return [
     HEADER,
     '',
-    '/** The operations that the MCP endpoint can offer, in the order of the catalog. */',
-    `export const mcpExposures: Readonly<Record<string, { readonly exposure: 'tool' | 'task' | 'resource'; readonly name: string; readonly defaultEnabled: boolean }>> = {\n${rows.join('')}};`,
+    '/** The operations that the MCP endpoint can offer, in the order of the catalog, and whether it does without a setting. */',
+    `export const mcpDefaults: Readonly<Record<string, boolean>> = {\n${rows.join('')}};`,
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-import { mcpExposures } from '../../contracts/generated/mcp/exposures.ts';
+import { mcpDefaults } from '../../contracts/generated/mcp/exposures.ts';
 import type { Rule, RuleFault } from './rule.ts';
 import { table } from './table.ts';
 
@@ -20,7 +20,7 @@ const knownOperations: Rule = ({ mcp }) =>
   [enabledOperations, disabledOperations].flatMap(({ key }, at): RuleFault[] => {
     const ids = at === 0 ? mcp.enabledOperations : mcp.disabledOperations;
     return ids.flatMap((id, index) =>
-      Object.hasOwn(mcpExposures, id)
+      Object.hasOwn(mcpDefaults, id)
         ? []
         : [{ key: `${key}:${index}`, message: 'names no operation that the endpoint can offer' }],
     );

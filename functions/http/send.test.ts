@@ -36,8 +36,8 @@ test('an answer of many bytes lets others have a turn, however fast its client t
     response,
     { status: 200, headers: [], body, close: false },
     {
-      timers: { after: () => () => {} } as never,
-      discarded: createByteAllowance(discardPolicy, { now: () => 0 } as never),
+      timers: { after: () => () => {} },
+      discarded: createByteAllowance(discardPolicy, { now: () => 0 }),
       proceeded: false,
       isGivenUp: false,
       signal: new AbortController().signal,

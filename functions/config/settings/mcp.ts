@@ -1,5 +1,5 @@
 import { limits } from '../../../contracts/generated/limits.ts';
-import { mcpExposures } from '../../../contracts/generated/mcp/exposures.ts';
+import { mcpDefaults } from '../../../contracts/generated/mcp/exposures.ts';
 import { integer, list, text, truth } from '../kinds.ts';
 import { setting } from '../setting.ts';
 import { inDevelopment } from './defaults.ts';
@@ -45,5 +45,5 @@ export function isOffered(
   operation: string,
 ): boolean {
   if (disabledOperations.includes(operation)) return false;
-  return mcpExposures[operation]?.defaultEnabled === true || enabledOperations.includes(operation);
+  return mcpDefaults[operation] === true || enabledOperations.includes(operation);
 }
