@@ -108,6 +108,35 @@ export function predicatesToCount({ predicates, orderBy }: ListQuestion): readon
   return isFixed ? [] : predicates;
 }
 
+/** Rows of the first look for each record of a page: where one row in five matches, the look fills the page. */
+const lookedForEach = 5;
+/** Rows of the first look at most: those of a large page would cost more than the counts that they save. */
+const lookMax = 1000;
+
+/** Rows after which the share of those that match is known well enough. */
+const sampleRows = 20;
+
+/** Whether so few of the rows match that the look will not fill its page. */
+export function isPoor(walked: number, matched: number): boolean {
+  return walked >= sampleRows && matched * lookedForEach < walked;
+}
+
+/** A walk of a few rows. */
+export interface Look {
+  readonly plan: ListPlan;
+  readonly rows: number;
+}
+
+/**
+ * What to try before entries are counted: the order's own index, for so many rows. A page that they fill, or that ends within
+ * them, is the one that every other plan finds. `undefined` where there is no choice between drivers.
+ */
+export function firstLook(question: ListQuestion): Look | undefined {
+  if (predicatesToCount(question).length === 0) return undefined;
+  const rows = Math.min(lookMax, lookedForEach * (question.selection.limit + 1));
+  return { plan: planList(question, []), rows };
+}
+
 /**
  * Chooses the rows to walk. The order's own index needs no sorting, but walks in vain when a predicate matches little, so
  * a predicate with few entries goes first. The database cannot know: the names of indexes are data here.

@@ -105,6 +105,37 @@ export function describeList(suite: StoreSuite): void {
       expect(records.map(plain)).toEqual([plain(record)]);
     });
     test.each(Object.entries(listViewChecks))('%s', (_, check) => check(suite.store()));
+    test.each(['all', 'most', 'few', 'none'] as const)('a page is full where %s match', async (share) => {
+      const store = suite.store();
+      const scope = randomScope();
+      const every = { all: 1, most: 2, few: 25, none: 1_000 }[share];
+      const collection = { name: 'runs', pairedIndexes: false };
+      const records = Array.from({ length: 100 }, (_, n): RecordData => {
+        const id = `${n}`.padStart(3, '0');
+        // The last ones match, so that a walk from either end meets few or many at first.
+        const indexes = { status: (99 - n) % every === 0 && n !== 0 ? 'open' : 'done', rank: `${n % 10}` };
+        const listing = { group: 'run', id, hidden: false, indexes };
+        return { key: keyOf(id, collection), head: {}, body: null, listing };
+      });
+      await put(store, scope, ...records);
+      const open = records.filter(({ listing }) => listing?.indexes['status'] === 'open');
+      const selection = {
+        by: 'list',
+        collection,
+        group: 'run',
+        equal: { status: 'open' },
+        limit: 3,
+      } as const;
+      for (const orderBy of ['rank', undefined])
+        for (const direction of ['ascending', 'descending'] as const) {
+          const asked = { ...selection, direction, ...(orderBy === undefined ? {} : { orderBy }) };
+          const page = await store.query(scope, asked);
+          expect(page.records).toHaveLength(Math.min(3, open.length));
+          expect(page.next === null).toBe(open.length <= 3);
+          const rest = page.next === null ? null : await store.query(scope, { ...asked, after: page.next });
+          expect(rest?.records.length ?? 0).toBe(Math.min(3, Math.max(0, open.length - 3)));
+        }
+    });
     test('an equality with U+0000 finds nothing', async () => {
       const store = suite.store();
       const scope = await fillViewed(store);

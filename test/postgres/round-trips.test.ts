@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
-import { documents, fullRecord, keyOf, put } from '../conformance/store-fixtures.ts';
+import { documents, fullRecord, keyOf, put, randomScope } from '../conformance/store-fixtures.ts';
 import { postgresMissing, postgresSchema } from '../support/postgres.ts';
 import { openThrough, usedScope } from './fixtures.ts';
 import { type Proxy, startProxy } from './proxy.ts';
@@ -62,11 +62,24 @@ describe.skipIf(postgresMissing !== undefined)(`round trips to PostgreSQL ${post
     expect(await turnsOf(call)).toBe(2);
   });
 
-  test('a list: one to count entries where there is a choice, one for the page', async () => {
+  test('a list: one for the page; where few of the first rows match, one more to count entries and one for the page', async () => {
     const list = { by: 'list', collection: documents, limit: 5 } as const;
     expect(await turnsOf(() => store.query(scope, list))).toBe(1);
     expect(await turnsOf(() => store.query(scope, { ...list, orderBy: 'rank' }))).toBe(1);
     const chosen = { ...list, equal: { status: 'open' }, orderBy: 'rank' };
-    expect(await turnsOf(() => store.query(scope, chosen))).toBe(2);
+    expect(await turnsOf(() => store.query(scope, chosen))).toBe(1);
+    const other = randomScope();
+    const records = Array.from({ length: 50 }, (_, n) =>
+      fullRecord(`${n}`, {
+        listing: {
+          group: 'task',
+          id: `${n}`,
+          hidden: false,
+          indexes: { status: n < 49 ? 'done' : 'open', rank: `${n + 100}` },
+        },
+      }),
+    );
+    await put(store, other, ...records);
+    expect(await turnsOf(() => store.query(other, chosen))).toBe(3);
   });
 });

@@ -1,4 +1,6 @@
 import {
+  firstLook,
+  isPoor,
   type ListPlace,
   type ListPlan,
   type ListQuestion,
@@ -90,8 +92,13 @@ interface Places {
 }
 
 async function placesIn(snapshot: Snapshot, scope: Scope, question: ListQuestion): Promise<Places> {
+  const look = firstLook(question);
+  if (look !== undefined) {
+    const seen = await walk(snapshot, scope, look.plan, look.rows, isPoor);
+    if (seen.stopped === undefined) return seen;
+  }
   const plan = await planOf(snapshot, scope, question);
-  if (!plan.few) return walk(snapshot, scope, plan);
+  if (!plan.few) return walk(snapshot, scope, plan, walkMax);
   const [{ rows }] = await snapshot.send(placesOf(scope, plan));
   return { rows, stopped: undefined };
 }
@@ -125,11 +132,18 @@ export async function countPage(
 /** How much further each look goes than the one before: where most rows match, the first one is enough. */
 const stride = 4;
 
-async function walk(snapshot: Snapshot, scope: Scope, plan: ListPlan): Promise<Places> {
+async function walk(
+  snapshot: Snapshot,
+  scope: Scope,
+  plan: ListPlan,
+  rowsMax: number,
+  isGivenUp: (walked: number, matched: number) => boolean = () => false,
+): Promise<Places> {
   const { question } = plan;
   const wanted = question.selection.limit + 1;
   const rows: PlaceRow[] = [];
-  let left = Math.max(walkMax, wanted);
+  let left = Math.max(rowsMax, wanted);
+  let walkedRows = 0;
   let { after } = question;
   for (let size = wanted; left > 0; size = Math.min(left, size * stride)) {
     const next = { ...plan, question: { ...question, after } };
@@ -137,7 +151,9 @@ async function walk(snapshot: Snapshot, scope: Scope, plan: ListPlan): Promise<P
     rows.push(...walked.filter(({ matched }) => matched === 1));
     if (rows.length >= wanted || walked.length < size) return { rows, stopped: undefined };
     left -= size;
+    walkedRows += size;
     after = walked.at(-1);
+    if (isGivenUp(walkedRows, rows.length)) break;
   }
   return { rows, stopped: after };
 }

@@ -54,7 +54,12 @@ export function countStatement(
  * One page, from one snapshot: the records that match, one more than asked for, and the one at which the walk ends, after
  * which the next page starts. Every level is read row by row, so the walk goes no further than necessary.
  */
-export function pageStatement(scope: Scope, plan: ListPlan, bytesMax: number): Statement<ListRow> {
+export function pageStatement(
+  scope: Scope,
+  plan: ListPlan,
+  bytesMax: number,
+  rowsMax = walkMax,
+): Statement<ListRow> {
   const { view = 'body', limit } = plan.question.selection;
   const [shown, size] = view === 'head' ? [columns, '0'] : [`${columns}, r.body`, sizeOf];
   const sql = new Sql(scope);
@@ -62,10 +67,10 @@ export function pageStatement(scope: Scope, plan: ListPlan, bytesMax: number): S
   sql.add(`sum(${size}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes`);
   sql.add('FROM (SELECT d.*, (row_number() OVER ())::int AS n FROM (');
   addWalk(sql, plan);
-  sql.add(`LIMIT ${walkMax}) AS d) AS w`);
+  sql.add('LIMIT ?::bigint) AS d) AS w', rowsMax);
   sql.add('CROSS JOIN LATERAL (SELECT r.* FROM records AS r');
   sql.add('WHERE r.space = w.space AND r.collection = w.collection AND r.id = w.id OFFSET 0) AS r');
-  sql.add(`WHERE w.matched OR w.n = ${walkMax} LIMIT ?::bigint) AS p`, limit + 1);
+  sql.add('WHERE w.matched OR w.n = ?::bigint LIMIT ?::bigint) AS p', rowsMax, limit + 1);
   sql.add(`WHERE p.bytes - p.own < ${bytesMax}`);
   return sql.statement();
 }

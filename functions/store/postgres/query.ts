@@ -1,6 +1,7 @@
 import {
   countQuestion,
   cursorOf,
+  firstLook,
   type ListPlan,
   type ListQuestion,
   listQuestion,
@@ -58,9 +59,15 @@ async function readKeys(reader: Reader, scope: Scope, selection: KeysSelection):
 async function readList(reader: Reader, scope: Scope, selection: ListSelection): Promise<RecordPage> {
   const question = listQuestion(selection);
   if (question === undefined) return { records: [], next: null };
+  const look = firstLook(question);
+  if (look !== undefined) {
+    const [seen] = await reader.send(pageStatement(scope, look.plan, pageBytesMax, look.rows));
+    const page = pageOf(seen, selection, look.rows);
+    if (!page.isCut) return page.page;
+  }
   const plan = await planOf(reader, scope, question);
   const [rows] = await reader.send(pageStatement(scope, plan, pageBytesMax));
-  return pageOf(rows, selection);
+  return pageOf(rows, selection, walkMax).page;
 }
 
 export async function countPage(reader: Reader, scope: Scope, selection: CountSelection): Promise<CountPage> {
@@ -83,19 +90,25 @@ async function planOf(reader: Reader, scope: Scope, question: ListQuestion): Pro
   );
 }
 
-function pageOf(rows: readonly ListRow[], { limit, view = 'body' }: ListSelection): RecordPage {
+/** `isCut`: the walk has looked at all rows that it may look at. */
+function pageOf(
+  rows: readonly ListRow[],
+  { limit, view = 'body' }: ListSelection,
+  rowsMax: number,
+): { readonly page: RecordPage; readonly isCut: boolean } {
   const records: RecordData[] = [];
   let last: ListRow | undefined;
   for (const row of rows.toSorted((left, right) => left.n - right.n)) {
     // One match more than the limit shows that there is a next page.
     if (row.matched && records.length === limit)
-      return { records, next: last === undefined ? null : cursorOf(last) };
+      return { page: { records, next: last === undefined ? null : cursorOf(last) }, isCut: false };
     if (row.matched) records.push(recordOf(row, view));
     last = row;
   }
-  if (last === undefined || (last.n < walkMax && Number(last.bytes) < pageBytesMax))
-    return { records, next: null };
-  return { records, next: cursorOf(last) };
+  const isCut = last?.n === rowsMax;
+  if (last === undefined || (!isCut && Number(last.bytes) < pageBytesMax))
+    return { page: { records, next: null }, isCut };
+  return { page: { records, next: cursorOf(last) }, isCut };
 }
 
 interface PartRow {

@@ -7,6 +7,8 @@ import {
   countMax,
   countQuestion,
   cursorOf,
+  firstLook,
+  isPoor,
   type ListPlace,
   type ListPlan,
   type ListQuestion,
@@ -38,17 +40,32 @@ export interface Walk {
 export function findPlaces(connection: Connection, space: number, selection: ListSelection): Walk {
   const question = listQuestion(selection);
   if (question === undefined) return { places: [], next: undefined };
-  const { text, values } = statementOf(space, planOf(connection, space, question));
+  const look = firstLook(question);
+  const seen = look === undefined ? undefined : walk(connection, space, look.plan, look.rows, isPoor);
+  if (seen?.isCut === false) return seen;
+  return walk(connection, space, planOf(connection, space, question), walkMax);
+}
+
+/** `isCut`: all rows that the walk may look at are used up, or it was given up. */
+function walk(
+  connection: Connection,
+  space: number,
+  plan: ListPlan,
+  rowsMax: number,
+  isGivenUp: (walked: number, matched: number) => boolean = () => false,
+): Walk & { readonly isCut: boolean } {
+  const { text, values } = statementOf(space, plan);
+  const { limit } = plan.question.selection;
   const places: Place[] = [];
   let walked = 0;
   for (const { matched, ...place } of connection.iterate<Place & { matched: number }>(text, ...values)) {
     // One match more than the limit shows that there is a next page.
-    if (matched === 1 && places.length === selection.limit) return { places, next: places.at(-1) };
+    if (matched === 1 && places.length === limit) return { places, next: places.at(-1), isCut: false };
     if (matched === 1) places.push(place);
     walked += 1;
-    if (walked === walkMax) return { places, next: place };
+    if (walked === rowsMax || isGivenUp(walked, places.length)) return { places, next: place, isCut: true };
   }
-  return { places, next: undefined };
+  return { places, next: undefined, isCut: false };
 }
 
 /** Index rows that one page of a count looks at, with a look at other indexes for each or without: the event loop is blocked meanwhile. */
@@ -133,10 +150,22 @@ export function addPredicate(sql: Sql, selection: ListSelection, predicate: Pred
     sql.add('AND e.listing_group = d.listing_group AND e.listing_id = d.listing_id)');
     return;
   }
-  sql.add('AND EXISTS (SELECT 1 FROM records AS r, json_each(r.indexes) AS q WHERE r.record = d.record');
-  sql.add('AND q.key = ?', predicate.name);
+  sql.add(
+    `AND EXISTS (SELECT 1 FROM (${valueOf(predicate.name)} WHERE r.record = d.record) AS q WHERE 1`,
+    predicate.name,
+  );
   addBounds(sql, 'q.value', predicate);
   sql.add(')');
+}
+
+/** A name that `->>` takes for that of a member, and for nothing else. */
+const PLAIN_NAME = /^[A-Za-z_]\w*$/;
+
+/** The value of an index of the record `r`. A member by its name takes a fifth of the time of a table of all members. */
+function valueOf(name: string): string {
+  return PLAIN_NAME.test(name)
+    ? 'SELECT r.indexes ->> ? AS value FROM records AS r'
+    : 'SELECT q.value FROM records AS r JOIN json_each(r.indexes) AS q ON q.key = ?';
 }
 
 /** A statement under construction: the text, and its values in the order of their marks. */
