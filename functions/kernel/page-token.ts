@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { canonicalJson } from './canonical-json.ts';
 import { invalidMember } from './errors.ts';
 
@@ -20,6 +20,8 @@ export interface PagePosition {
  */
 export class PageTokens {
   readonly #key: () => Promise<Uint8Array>;
+  /** As a key object: of bytes the engine takes 0.1 ms for each MAC to find out that they are none. */
+  #made: { readonly bytes: Uint8Array; readonly key: KeyObject } | null = null;
 
   /** `key` gives the secret that all instances over one store share. */
   constructor(key: () => Promise<Uint8Array>) {
@@ -59,8 +61,9 @@ export class PageTokens {
   }
 
   async #mac(query: unknown, text: string): Promise<string> {
-    const key = await this.#key();
-    return createHmac('sha256', key)
+    const bytes = await this.#key();
+    if (this.#made?.bytes !== bytes) this.#made = { bytes, key: createSecretKey(bytes) };
+    return createHmac('sha256', this.#made.key)
       .update(`page-token.v1\n${canonicalJson(query)}\n${text}`)
       .digest('base64url');
   }

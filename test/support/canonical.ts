@@ -98,11 +98,13 @@ export class TenantClient {
 
   async read(documentType: string, id: string, includeDeleted = false) {
     const body = { documentType, id, includeDeleted };
-    return (await this.#handlers.readCanonicalDocument(this.#input(body), this.#context())).body;
+    return readAnswer((await this.#handlers.readCanonicalDocument(this.#input(body), this.#context())).body);
   }
 
   async query(body: Partial<OperationTypes['queryCanonicalDocuments']['body']> = {}) {
-    return (await this.#handlers.queryCanonicalDocuments(this.#input(body), this.#context())).body;
+    return readAnswer(
+      (await this.#handlers.queryCanonicalDocuments(this.#input(body), this.#context())).body,
+    );
   }
 
   async revisions(documentType: string, id: string, limit?: number) {

@@ -44,6 +44,11 @@ export class Connection {
     return this.#tupled(sql).all(...values) as unknown as Row[];
   }
 
+  /** The same, row by row. */
+  eachTuple<Row extends readonly unknown[]>(sql: string, ...values: SQLInputValue[]): Iterable<Row> {
+    return this.#tupled(sql).iterate(...values) as unknown as Iterable<Row>;
+  }
+
   iterate<Row>(sql: string, ...values: SQLInputValue[]): Iterable<Row> {
     return this.#prepared(sql).iterate(...values) as Iterable<Row>;
   }

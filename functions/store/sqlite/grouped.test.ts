@@ -47,8 +47,8 @@ test.each(Object.entries(asked))(
   (_, [part, columns]) => {
     const connection = new Connection(join(folder, 'store.db'), { readOnly: true, busyTimeoutMs: 1_000 });
     const sent: { readonly text: string; readonly values: readonly unknown[] }[] = [];
-    const iterate = connection.iterate.bind(connection);
-    connection.iterate = (text, ...values) => {
+    const iterate = connection.eachTuple.bind(connection);
+    connection.eachTuple = (text, ...values) => {
       sent.push({ text, values });
       return iterate(text, ...values);
     };

@@ -58,14 +58,22 @@ function walk(
   const { limit } = plan.question.selection;
   const places: Place[] = [];
   let walked = 0;
-  for (const { matched, ...place } of connection.iterate<Place & { matched: number }>(text, ...values)) {
+  for (const row of connection.eachTuple<WalkRow>(text, ...values)) {
+    const isMatch = row[4] === 1;
     // One match more than the limit shows that there is a next page.
-    if (matched === 1 && places.length === limit) return { places, next: places.at(-1), isCut: false };
-    if (matched === 1) places.push(place);
+    if (isMatch && places.length === limit) return { places, next: places.at(-1), isCut: false };
+    if (isMatch) places.push(placeOf(row));
     walked += 1;
-    if (walked === rowsMax || isGivenUp(walked, places.length)) return { places, next: place, isCut: true };
+    if (walked === rowsMax || isGivenUp(walked, places.length))
+      return { places, next: placeOf(row), isCut: true };
   }
   return { places, next: undefined, isCut: false };
+}
+
+type WalkRow = readonly [record: number, value: string | null, group: string, id: string, matched: number];
+
+function placeOf([record, value, listing_group, listing_id]: WalkRow): Place {
+  return { record, value, listing_group, listing_id };
 }
 
 /** Index rows that one page of a count looks at, with a look at other indexes for each or without: the event loop is blocked meanwhile. */

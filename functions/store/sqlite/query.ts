@@ -10,7 +10,7 @@ import type {
   Scope,
 } from '../port.ts';
 import type { Connection } from './connection.ts';
-import { findPlaces, type Place } from './list.ts';
+import { findPlaces } from './list.ts';
 import { columnsOf, findRow, type RecordRow, recordOf } from './rows.ts';
 import { liveSpace } from './space.ts';
 
@@ -44,16 +44,18 @@ function readList(connection: Connection, scope: Scope, selection: ListSelection
   if (space === undefined) return { records, next: null };
   const { view = 'body' } = selection;
   const { places, next } = findPlaces(connection, space, selection);
-  const sql = `SELECT ${columnsOf(view)} FROM records WHERE record = ?`;
+  // In the order of the list, in one statement: one for each record takes twice as long.
+  const sql = `SELECT ${columnsOf(view)} FROM (SELECT value AS place FROM json_each(?)) AS p
+    CROSS JOIN records ON record = p.place`;
   let characters = 0;
-  let last: Place | undefined;
-  for (const place of places) {
-    if (last !== undefined && characters >= pageCharactersMax) return { records, next: cursorOf(last) };
-    const row = connection.get<RecordRow>(sql, place.record);
-    if (row === undefined) continue;
+  let at = 0;
+  for (const row of connection.iterate<RecordRow>(sql, JSON.stringify(places.map(({ record }) => record)))) {
+    while (places[at]?.record !== row.record) at += 1;
     records.push(recordOf(connection, space, row, view));
     characters += row.body?.length ?? 0;
-    last = place;
+    const last = places[at];
+    if (last !== undefined && characters >= pageCharactersMax && at < places.length - 1)
+      return { records, next: cursorOf(last) };
   }
   return { records, next: next === undefined ? null : cursorOf(next) };
 }

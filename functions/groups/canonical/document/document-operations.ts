@@ -1,32 +1,45 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
+import type {
+  CanonicalDocument,
+  CanonicalDocumentReadRequest,
+} from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
 import { listHeaders } from '../../../http/list-headers.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { identifier } from '../../../kernel/identifiers.ts';
+import { JsonText } from '../../../kernel/json-value-text.ts';
 import { walkPages } from '../../../store/pages.ts';
-import type { Moment, Part } from '../../../store/port.ts';
+import type { Moment, Part, RecordData } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { COMMITS, documentKey, tenantScope } from '../records.ts';
-import { documentState, readDocument } from './document.ts';
+import { documentJson, documentState } from './document.ts';
 import { readRevision, revisionOrder } from './revision.ts';
 
 /** Reads one document. Tombstones are shown only when asked for; an unknown one is `not_found`. */
 export function readCanonicalDocument(dependencies: CanonicalDependencies): Handler<'readCanonicalDocument'> {
-  return async ({ params, body }) => {
-    const name = readName(body);
-    const key = documentKey(name.documentType, name.id);
-    const store = await dependencies.store();
-    const page = await store.query(tenantScope(params.tenantId), {
-      by: 'keys',
-      keys: [{ key, view: 'body' }],
-    });
-    const record = page.records[0];
-    const state = documentState(record, name);
-    if (record === undefined || state === undefined || (state.deleted && body.includeDeleted !== true)) {
-      throw new ServiceError('not_found', 'There is no such document in this tenant');
-    }
-    return { status: 200, body: readDocument(params.tenantId, record) };
+  return async ({ params: { tenantId }, body }) => {
+    const record = await findRecord(dependencies, tenantId, body);
+    const shown: unknown = new JsonText(documentJson(tenantId, record));
+    return { status: 200, body: shown as CanonicalDocument };
   };
+}
+
+/** The record of a document that the caller may see. Throws `not_found`. */
+export async function findRecord(
+  dependencies: CanonicalDependencies,
+  tenantId: string,
+  asked: CanonicalDocumentReadRequest,
+): Promise<RecordData> {
+  const name = readName(asked);
+  const key = documentKey(name.documentType, name.id);
+  const store = await dependencies.store();
+  const page = await store.query(tenantScope(tenantId), { by: 'keys', keys: [{ key, view: 'body' }] });
+  const record = page.records[0];
+  const state = documentState(record, name);
+  if (record === undefined || state === undefined || (state.deleted && asked.includeDeleted !== true)) {
+    throw new ServiceError('not_found', 'There is no such document in this tenant');
+  }
+  return record;
 }
 
 /** The revisions of one document, newest first, deletes included, a page at a time; an empty list for an unknown document. */

@@ -2,16 +2,18 @@ import { limits } from '../../../../contracts/generated/limits.ts';
 import type {
   CanonicalDocumentIndexRange,
   CanonicalDocumentQuery,
+  CanonicalDocumentQueryResult,
 } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
 import { cutHeaders } from '../../../http/list-headers.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
 import { optionalIdentifier } from '../../../kernel/identifiers.ts';
+import { JsonText } from '../../../kernel/json-value-text.ts';
 import type { ListSelection } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { gather } from '../record-pages.ts';
 import { DOCUMENTS, tenantScope } from '../records.ts';
-import { readDocument } from './document.ts';
+import { documentJson } from './document.ts';
 import { indexName, indexValue, indexValues } from './index-text.ts';
 
 /**
@@ -30,12 +32,14 @@ export function queryCanonicalDocuments(
     const selection = selectionOf(question, limit);
     const page = await gather(store, tenantScope(tenantId), selection, from, (record) => {
       hold?.(record.body?.length ?? 0);
-      return readDocument(tenantId, record);
+      return documentJson(tenantId, record);
     });
     const { after = null, generation = null } = page.next ?? {};
     const continuationToken = await dependencies.pageTokens.issue(query, after, generation);
     const headers = cutHeaders(continuationToken !== null && page.items.length < limit);
-    return { status: 200, body: { items: [...page.items], continuationToken }, headers };
+    const text = `{"items":[${page.items.join()}],"continuationToken":${JSON.stringify(continuationToken)}}`;
+    const shown: unknown = new JsonText(text);
+    return { status: 200, body: shown as CanonicalDocumentQueryResult, headers };
   };
 }
 

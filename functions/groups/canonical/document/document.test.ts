@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../../../test/support/refusal.ts';
 import type { Delete, Mutation, Precondition, Upsert } from '../commit/mutation-request.ts';
 import { documentKey } from '../records.ts';
-import { applyMutation, checkMutation, type DocumentState, documentState, readDocument } from './document.ts';
+import {
+  applyMutation,
+  checkMutation,
+  type DocumentState,
+  documentJson,
+  documentState,
+  readDocument,
+} from './document.ts';
 
 const BEFORE = '2026-01-01T00:00:00.000Z';
 const NOW = '2026-01-02T03:04:05.000Z';
@@ -128,6 +135,7 @@ describe('the next revision', () => {
       ...written,
     });
     expect(readDocument('t', record)).toEqual(document);
+    expect(documentJson('t', record)).toBe(JSON.stringify(document));
   });
 
   test('of a delete has neither data nor indexes, and is hidden', () => {
@@ -144,6 +152,7 @@ describe('the next revision', () => {
       listing: { group: 'claim', id: 'a', hidden: true, indexes: {} },
     });
     expect(readDocument('t', record)).toEqual(document);
+    expect(documentJson('t', record)).toBe(JSON.stringify(document));
   });
 
   test('is read from a record whose body or listing was not loaded as one without', () => {

@@ -133,6 +133,14 @@ export function readDocument(tenantId: string, record: RecordData): CanonicalDoc
   };
 }
 
+/** The same as the text that goes over the wire: the stored text of the data is neither parsed nor written again. */
+export function documentJson(tenantId: string, record: RecordData): string {
+  const { data: _, ...shown } = readDocument(tenantId, { ...record, body: null });
+  const { tenantId: tenant, documentType, id, schemaVersion, ...rest } = shown;
+  const before = JSON.stringify({ tenantId: tenant, documentType, id, schemaVersion });
+  return `${before.slice(0, -1)},"data":${record.body ?? 'null'},${JSON.stringify(rest).slice(1)}`;
+}
+
 /** The document with its members in the order of the contract, in which all answers show them. */
 export function inWireOrder(document: CanonicalDocument): CanonicalDocument {
   const { tenantId, documentType, id, schemaVersion, data, indexes } = document;

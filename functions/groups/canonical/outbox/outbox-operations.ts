@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import { limits } from '../../../../contracts/generated/limits.ts';
 import type { CanonicalOutboxLease } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
@@ -59,7 +59,7 @@ async function leaseDue(
   now: number,
 ): Promise<CanonicalOutboxLease[]> {
   // One seed drawn before the transaction gives every offer its own token, also when the store decides again.
-  const seed = world.random.bytes(TOKEN_SEED_BYTES);
+  const seed = createSecretKey(world.random.bytes(TOKEN_SEED_BYTES));
   const met = new MetEvents(tenantId);
   const store = await open();
   const leases = await store.claim<CanonicalOutboxLease>(

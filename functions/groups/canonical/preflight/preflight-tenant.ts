@@ -8,7 +8,8 @@ import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { commitCanonicalTransaction } from '../commit/commit-operation.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
-import { readCanonicalDocument } from '../document/document-operations.ts';
+import { readDocument } from '../document/document.ts';
+import { findRecord } from '../document/document-operations.ts';
 import { tenantCollections } from '../records.ts';
 import { bringBack, copyTenant, type TenantCopy } from './preflight-copy.ts';
 
@@ -81,11 +82,10 @@ export class ProbeTenant {
   }
 
   async #read(id: string): Promise<CanonicalDocument | undefined> {
-    const read = readCanonicalDocument(this.#dependencies);
-    const params = { tenantId: this.#tenantId };
-    const body = { ...params, documentType: DOCUMENT_TYPE, id };
     try {
-      return (await read({ params, query: {}, body }, this.#context)).body;
+      const tenantId = this.#tenantId;
+      const record = await findRecord(this.#dependencies, tenantId, { documentType: DOCUMENT_TYPE, id });
+      return readDocument(tenantId, record);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'not_found') return undefined;
       throw error;
