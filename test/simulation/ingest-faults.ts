@@ -145,7 +145,7 @@ class IngestRun {
     const access = createRecordAccess({
       grants: [{ principal: 'ada', space: this.#space, productId: null, operations }],
     });
-    const plugin = artifactJobs({ objects: parts, access });
+    const plugin = artifactJobs(parts, access);
     this.#instances += 1;
     const engine = this.#engine(store, plugin);
     const externalContext = { verify: null, isRequired: false };

@@ -1,25 +1,31 @@
 import { randomUUID } from 'node:crypto';
+import { createRecordParts } from '../../functions/collections/parts.ts';
 import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
 import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
 import { createEmbeddingParts } from '../../functions/embeddings/embed-texts.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
 import type { EmbeddingRequest } from '../../functions/embeddings/rules/request.ts';
-import {
-  admitEmbeddingJob,
-  type EmbeddingJobDependencies,
-} from '../../functions/groups/embeddings/jobs/admit-embedding-job.ts';
+import { admitEmbeddingJob } from '../../functions/groups/embeddings/jobs/admit-embedding-job.ts';
 import { embeddingJobs } from '../../functions/groups/embeddings/jobs/embedding-jobs.ts';
-import { embeddingJobPage } from '../../functions/groups/embeddings/jobs/job-list.ts';
-import { type EmbeddingJobView, embeddingJobView } from '../../functions/groups/embeddings/jobs/job-view.ts';
+import type { EmbeddingLayers } from '../../functions/groups/embeddings/jobs/job-facts.ts';
+import {
+  type EmbeddingJobView,
+  embeddingJobView,
+  embeddingJobViews,
+} from '../../functions/groups/embeddings/jobs/job-view.ts';
 import { embeddingResults } from '../../functions/groups/embeddings/jobs/kept-result.ts';
-import { cancelStagedJob } from '../../functions/groups/records/library/staged-payload.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
+import { cancelStagedJob } from '../../functions/jobs/cancel-staged-job.ts';
+import type { JobFamily } from '../../functions/jobs/job-family.ts';
+import { jobPage } from '../../functions/jobs/job-page.ts';
 import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
 import { getJob } from '../../functions/jobs/read-jobs.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { Stage } from '../conformance/execution-stage.ts';
+import { limits } from '../conformance/records-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
+import { pageTokens, UNCOUNTED } from './job-family.ts';
 
 const ALL = ['read', 'write', 'delete'] as const;
 
@@ -58,25 +64,31 @@ export class EmbeddingsStage extends Stage {
     const embedder = given.embedder ?? builtInEmbedder('deterministic-hash', 4);
     if (embedder === null) throw new Error('the model is part of the service');
     const now = () => createRecordAccess({ grants: this.grants });
-    const access: EmbeddingJobDependencies['access'] = {
+    const access: EmbeddingLayers['access'] = {
       spaceOf: (...call) => now().spaceOf(...call),
       ownerOf: (caller) => now().ownerOf(caller),
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
     const resultBytesMax = given.resultBytesMax ?? 262_144;
-    const plugin = embeddingJobs({
+    const layers = {
+      records: createRecordParts({ store, world, limits }),
       embeddings: createEmbeddingParts({ store, embedder }),
-      clock: world.clock,
       payloads,
       access,
       resultBytesMax,
-    });
+    };
+    const plugin = embeddingJobs(layers);
     const jobs = [plugin];
     const engine =
       over === undefined
         ? this.instance({ ...options, jobs })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs });
-    return new EmbeddingsInstance(this, engine, { jobs: engine.jobs, plugin, payloads, access, embedder });
+    return new EmbeddingsInstance(this, engine, {
+      ...layers,
+      jobs: engine.jobs,
+      plugin,
+      pageTokens: pageTokens(this.space),
+    });
   }
 }
 
@@ -88,11 +100,11 @@ interface Call {
 
 export class EmbeddingsInstance {
   readonly #stage: EmbeddingsStage;
-  readonly #own: EmbeddingJobDependencies;
+  readonly #own: JobFamily<EmbeddingLayers>;
   readonly engine: ExecutionInstance;
   readonly payloads: StagedPayloads;
 
-  constructor(stage: EmbeddingsStage, engine: ExecutionInstance, own: EmbeddingJobDependencies) {
+  constructor(stage: EmbeddingsStage, engine: ExecutionInstance, own: JobFamily<EmbeddingLayers>) {
     this.#stage = stage;
     this.#own = own;
     this.engine = engine;
@@ -101,8 +113,8 @@ export class EmbeddingsInstance {
 
   async start(body: EmbeddingRequest, { as = 'ada', key, query = {} }: Call = {}): Promise<EmbeddingJobView> {
     const caller = callerOf(as);
-    const request = { caller, query, body, idempotencyKey: key ?? null, correlationId: 'test' };
-    const { run, replayed } = await admitEmbeddingJob(this.#own, request);
+    const call = { caller, query, idempotencyKey: key ?? null, correlationId: 'test' };
+    const { run, replayed } = await admitEmbeddingJob(this.#own, call, body);
     return embeddingJobView(run, null, replayed);
   }
 
@@ -115,7 +127,8 @@ export class EmbeddingsInstance {
 
   async list({ as = 'ada', limit = 50, includeResult = false, after = null as string | null } = {}) {
     const space = this.#own.access.spaceOf(callerOf(as), 'read');
-    const page = await embeddingJobPage(this.#own, { space, limit, after, includeResult });
+    const request = { caller: callerOf(as), space, subject: null, limit, after, includeResult };
+    const page = await jobPage(this.#own, embeddingJobViews(this.#own), request, UNCOUNTED);
     return {
       jobs: page.jobs.map((run, index) => embeddingJobView(run, page.results[index] ?? null)),
       next: page.next,

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import {
   admitProviderJob,
-  type ProviderJobDependencies,
   type ProviderJobRequest,
 } from '../../functions/groups/providers/jobs/admit-provider-job.ts';
+import type { ProviderLayers } from '../../functions/groups/providers/jobs/job-facts.ts';
 import {
-  cancelProviderJob,
-  providerJobPage,
-  readProviderJob,
-} from '../../functions/groups/providers/jobs/job-operations.ts';
-import { type ProviderJobView, providerJobView } from '../../functions/groups/providers/jobs/job-view.ts';
+  type ProviderJobView,
+  providerJobView,
+  providerJobViews,
+} from '../../functions/groups/providers/jobs/job-view.ts';
 import { providerJobs } from '../../functions/groups/providers/jobs/provider-jobs.ts';
+import type { CallContext } from '../../functions/http/handler.ts';
 import type { ProviderAccessOperation } from '../../functions/identity/provider-access.ts';
-import { createRecordAccess, mayRead, type RecordGrant } from '../../functions/identity/record-access.ts';
+import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
+import type { JobFamily } from '../../functions/jobs/job-family.ts';
+import { cancelling, showing } from '../../functions/jobs/job-operations.ts';
+import { jobPage } from '../../functions/jobs/job-page.ts';
 import { openAiModel } from '../../functions/providers/live/openai-model.ts';
 import type { ProviderGuard } from '../../functions/providers/provider-guard.ts';
 import type { RegisteredProvider } from '../../functions/providers/registered.ts';
@@ -24,6 +27,7 @@ import type { CapabilityParts } from '../../functions/providers/run-capability.t
 import type { RecordStore } from '../../functions/store/port.ts';
 import { Stage } from '../conformance/execution-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
+import { pageTokens, UNCOUNTED } from './job-family.ts';
 
 const ALL = ['read', 'run', 'qualify'] as const;
 const [local, reranker] = localTargets as [ProviderTarget, ProviderTarget];
@@ -97,13 +101,13 @@ export class ProvidersStage extends Stage {
     const all = [{ target: local, live: null }, { target: reranker, live: null }, ...providers];
     const { world } = this;
     const now = () => createRecordAccess<ProviderAccessOperation>({ grants: this.grants });
-    const access: ProviderJobDependencies['access'] = {
+    const access: ProviderLayers['access'] = {
       spaceOf: (...call) => now().spaceOf(...call),
       ownerOf: (caller) => now().ownerOf(caller),
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
     const provider = (id: string) => all.find(({ target }) => target.id === id);
-    const plugin = providerJobs({
+    const layers: ProviderLayers = {
       access,
       provider,
       capabilities: {
@@ -113,13 +117,19 @@ export class ProvidersStage extends Stage {
         concurrentInAll: 8,
         writeTrace: writeTrace ?? ((_, trace) => this.#keepTrace(trace)),
       },
-    });
+    };
+    const plugin = providerJobs(layers);
     const jobs = [plugin];
     const engine =
       over === undefined
         ? this.instance({ ...options, jobs })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs });
-    return new ProvidersInstance(this, engine, { jobs: engine.jobs, plugin, access, provider });
+    return new ProvidersInstance(this, engine, {
+      ...layers,
+      jobs: engine.jobs,
+      plugin,
+      pageTokens: pageTokens(this.space),
+    });
   }
 
   #keepTrace(trace: ProviderTrace): Promise<void> {
@@ -142,12 +152,14 @@ export const HELLO: RunRequest = {
 
 export class ProvidersInstance {
   readonly #stage: ProvidersStage;
-  readonly #own: ProviderJobDependencies;
+  readonly #own: JobFamily<ProviderLayers>;
+  readonly #views: ReturnType<typeof providerJobViews>;
   readonly engine: ExecutionInstance;
 
-  constructor(stage: ProvidersStage, engine: ExecutionInstance, own: ProviderJobDependencies) {
+  constructor(stage: ProvidersStage, engine: ExecutionInstance, own: JobFamily<ProviderLayers>) {
     this.#stage = stage;
     this.#own = own;
+    this.#views = providerJobViews(own);
     this.engine = engine;
   }
 
@@ -165,31 +177,34 @@ export class ProvidersInstance {
     return providerJobView(run, null, replayed);
   }
 
-  get(id: string, as = 'ada'): Promise<ProviderJobView> {
-    return readProviderJob(this.#own, this.#space(as, 'read'), id);
+  async get(id: string, as = 'ada'): Promise<ProviderJobView> {
+    return (await showing(this.#own, this.#views)({ params: { jobId: id } }, this.#call(as))).body;
   }
 
-  list({
+  async list({
     as = 'ada',
     limit = 50,
     provider = null as string | null,
     after = null as string | null,
     includeResult = false,
   } = {}) {
-    const space = this.#space(as, 'read');
-    return providerJobPage(this.#own, { space, provider, limit, after, includeResult });
+    const caller = callerOf(as);
+    const space = this.#own.access.spaceOf(caller, 'read');
+    const request = { caller, space, subject: provider, limit, after, includeResult };
+    const page = await jobPage(this.#own, this.#views, request, UNCOUNTED);
+    return {
+      jobs: page.jobs.map((run, at) => providerJobView(run, page.results[at] ?? null)),
+      next: page.next,
+    };
   }
 
-  cancel(id: string, as = 'ada'): Promise<ProviderJobView> {
-    const withResult = mayRead(this.#own.access, callerOf(as));
-    return cancelProviderJob(this.#own, this.#space(as, 'run'), id, {
-      now: this.#stage.time.now,
-      withResult,
-    });
+  async cancel(id: string, as = 'ada'): Promise<ProviderJobView> {
+    return (await cancelling(this.#own, this.#views)({ params: { jobId: id } }, this.#call(as))).body;
   }
 
-  #space(as: string, operation: ProviderAccessOperation): string {
-    return this.#own.access.spaceOf(callerOf(as), operation);
+  #call(as: string): CallContext {
+    const { signal } = new AbortController();
+    return { caller: callerOf(as), correlationId: 'of-the-call', now: this.#stage.time.now, signal };
   }
 
   /** The job once it has ended; fails where it goes on for ever. */

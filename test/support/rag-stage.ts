@@ -9,12 +9,15 @@ import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep
 import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
 import { createEmbeddingParts } from '../../functions/embeddings/embed-texts.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
-import { admitRagJob, type RagJobDependencies } from '../../functions/groups/rag/jobs/admit-rag-job.ts';
+import { admitRagJob } from '../../functions/groups/rag/jobs/admit-rag-job.ts';
+import type { RagLayers } from '../../functions/groups/rag/jobs/job-facts.ts';
 import { ragJobView } from '../../functions/groups/rag/jobs/job-view.ts';
 import { ragResults } from '../../functions/groups/rag/jobs/kept-result.ts';
 import { ragJobs } from '../../functions/groups/rag/jobs/rag-jobs.ts';
-import { cancelStagedJob } from '../../functions/groups/records/library/staged-payload.ts';
+import type { ProviderAccessOperation } from '../../functions/identity/provider-access.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
+import { cancelStagedJob } from '../../functions/jobs/cancel-staged-job.ts';
+import type { JobFamily } from '../../functions/jobs/job-family.ts';
 import { getJob } from '../../functions/jobs/read-jobs.ts';
 import type { IngestRequest } from '../../functions/rag/rules/ingest-request.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
@@ -22,6 +25,7 @@ import { createTraceParts, type TraceParts } from '../../functions/traces/parts.
 import { Stage } from '../conformance/execution-stage.ts';
 import { limits } from '../conformance/records-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
+import { pageTokens } from './job-family.ts';
 
 const ALL = ['read', 'write', 'delete'] as const;
 const POLICY = { name: 'notes', vectorPolicies: [{ name: 'v', path: '/vectors/v/values', dimensions: 8 }] };
@@ -77,26 +81,32 @@ export class RagStage extends Stage {
     const embedder = given.embedder ?? builtInEmbedder('deterministic-hash', 8);
     if (embedder === null) throw new Error('the model is part of the service');
     const now = () => createRecordAccess({ grants: this.grants });
-    const access: RagJobDependencies['access'] = {
+    const access: RagLayers['access'] = {
       spaceOf: (...call) => now().spaceOf(...call),
       ownerOf: (caller) => now().ownerOf(caller),
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
     const records = this.partsOver(own);
-    const plugin = ragJobs({
+    const searched = {
       records,
       embeddings: createEmbeddingParts({ store, embedder }),
       traces: tracesOver(own, world),
-      payloads,
-      access,
-      resultBytesMax,
-    });
+    };
+    const rerankAccess = createRecordAccess<ProviderAccessOperation>({ grants: [] });
+    const retrieval = { ...searched, rerankers: { find: () => null } };
+    const layers = { ...searched, retrieval, rerankAccess, payloads, access, resultBytesMax };
+    const plugin = ragJobs(layers);
     const jobs = [plugin];
     const engine =
       over === undefined
         ? this.instance({ ...options, jobs })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs });
-    return new RagInstance(this, engine, { records, jobs: engine.jobs, plugin, payloads, access });
+    return new RagInstance(this, engine, {
+      ...layers,
+      jobs: engine.jobs,
+      plugin,
+      pageTokens: pageTokens(this.space),
+    });
   }
 
   /** The records of the collection without their times, in the order of their keys. */
@@ -131,11 +141,11 @@ export type RagJob = ReturnType<typeof ragJobView>;
 
 export class RagInstance {
   readonly #stage: RagStage;
-  readonly #own: RagJobDependencies;
+  readonly #own: JobFamily<RagLayers>;
   readonly engine: ExecutionInstance;
   readonly payloads: StagedPayloads;
 
-  constructor(stage: RagStage, engine: ExecutionInstance, own: RagJobDependencies) {
+  constructor(stage: RagStage, engine: ExecutionInstance, own: JobFamily<RagLayers>) {
     this.#stage = stage;
     this.#own = own;
     this.engine = engine;

@@ -22,7 +22,6 @@ import {
   type RecordAccess,
   type RecordGrant,
 } from '../../functions/identity/record-access.ts';
-import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { Stage } from '../conformance/execution-stage.ts';
 import {
@@ -31,6 +30,7 @@ import {
   executionInstance,
   type InstanceOptions,
 } from './execution.ts';
+import { pageTokens } from './job-family.ts';
 
 const PRINCIPAL_HEADER = 'x-principal';
 const ALL = ['read', 'write', 'delete', 'maintain'] as const;
@@ -87,9 +87,9 @@ export class RecordsStage extends Stage {
       ownerOf: (caller) => now().ownerOf(caller),
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
-    const jobParts = { records, payloads, access, resultBytesMax: given.resultBytesMax ?? 262_144 };
-    const plugin = recordJobs(jobParts);
-    const graphPlugin = graphJobs(jobParts);
+    const layers = { records, payloads, access, resultBytesMax: given.resultBytesMax ?? 262_144 };
+    const plugin = recordJobs(layers);
+    const graphPlugin = graphJobs(layers);
     const policyJobs = collectionJobs({ records, access });
     const jobs = [plugin, policyJobs, graphPlugin];
     const instance =
@@ -98,13 +98,17 @@ export class RecordsStage extends Stage {
         : executionInstance(given.engineStore, { world, scope: this.scope, node: 99, ...options, jobs });
     const executionAccess =
       given.executionGrants === undefined ? null : createExecutionAccess(given.executionGrants);
-    const pageTokens = new PageTokens(() => Promise.resolve(Buffer.from(this.space)));
-    const job = { records, jobs: instance.jobs, plugin, payloads, access, executionAccess };
-    const own = { store: open, world, records, access, recordJobs: job };
+    const own = {
+      ...layers,
+      jobs: instance.jobs,
+      plugin,
+      pageTokens: pageTokens(this.space),
+      executionAccess,
+    };
     const handlers = {
       ...recordsHandlers(own),
-      ...collectionsHandlers({ ...own, collectionJobs: policyJobs, pageTokens }),
-      ...graphHandlers({ records, access, graphJobs: { ...job, plugin: graphPlugin }, pageTokens }),
+      ...collectionsHandlers(own, policyJobs),
+      ...graphHandlers({ ...own, plugin: graphPlugin }),
     };
     const maintain = async (isOver = () => false) => {
       const maintenance = { runtime: instance.runtime, isOver };

@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
-import { cancelStagedJob } from '../../functions/groups/records/library/staged-payload.ts';
 import {
   admitComparison,
   admitEvaluation,
-  type RetrievalJobDependencies,
 } from '../../functions/groups/retrieval/jobs/admit-retrieval-job.ts';
-import { retrievalJobPage } from '../../functions/groups/retrieval/jobs/job-list.ts';
-import { type RetrievalJobView, retrievalJobView } from '../../functions/groups/retrieval/jobs/job-view.ts';
+import type { RetrievalLayers } from '../../functions/groups/retrieval/jobs/job-facts.ts';
+import {
+  type RetrievalJobView,
+  retrievalJobView,
+  retrievalJobViews,
+} from '../../functions/groups/retrieval/jobs/job-view.ts';
 import { retrievalReports } from '../../functions/groups/retrieval/jobs/kept-report.ts';
 import { retrievalJobs } from '../../functions/groups/retrieval/jobs/retrieval-jobs.ts';
 import { permissionDenied } from '../../functions/identity/grants.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
+import { cancelStagedJob } from '../../functions/jobs/cancel-staged-job.ts';
+import type { JobFamily } from '../../functions/jobs/job-family.ts';
+import { jobPage } from '../../functions/jobs/job-page.ts';
 import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
 import { getJob } from '../../functions/jobs/read-jobs.ts';
 import type { RetrievalParts } from '../../functions/retrieval/parts.ts';
@@ -24,6 +29,7 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { Stage } from '../conformance/execution-stage.ts';
 import { RetrievalStage } from '../conformance/retrieval-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
+import { pageTokens, UNCOUNTED } from './job-family.ts';
 
 const ALL = ['read', 'write', 'delete'] as const;
 
@@ -76,29 +82,28 @@ export class RetrievalJobsStage extends Stage {
       setting: 'S',
     });
     const now = () => createRecordAccess({ grants: this.grants });
-    const access: RetrievalJobDependencies['access'] = {
+    const access: RetrievalLayers['access'] = {
       spaceOf: (...call) => now().spaceOf(...call),
       ownerOf: (caller) => now().ownerOf(caller),
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
     const retrieval = { ...this.retrieval.parts, ...parts };
-    const rerankAccess: RetrievalJobDependencies['rerankAccess'] = {
+    const rerankAccess: RetrievalLayers['rerankAccess'] = {
       judgeRecordJob: ({ caller: { principal } }) => {
         if (!this.rankers.includes(principal ?? '')) throw permissionDenied();
       },
     };
-    const plugin = retrievalJobs({ retrieval, payloads, access, rerankAccess, resultBytesMax });
+    const layers = { retrieval, payloads, access, rerankAccess, resultBytesMax };
+    const plugin = retrievalJobs(layers);
     const engine =
       over === undefined
         ? this.instance({ ...options, jobs: [plugin] })
         : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs: [plugin] });
     return new RetrievalJobsInstance(this, engine, {
-      retrieval,
+      ...layers,
       jobs: engine.jobs,
       plugin,
-      payloads,
-      access,
-      rerankAccess,
+      pageTokens: pageTokens(this.space),
     });
   }
 }
@@ -111,10 +116,10 @@ interface Call {
 
 export class RetrievalJobsInstance {
   readonly #stage: RetrievalJobsStage;
-  readonly #own: RetrievalJobDependencies;
+  readonly #own: JobFamily<RetrievalLayers>;
   readonly engine: ExecutionInstance;
 
-  constructor(stage: RetrievalJobsStage, engine: ExecutionInstance, own: RetrievalJobDependencies) {
+  constructor(stage: RetrievalJobsStage, engine: ExecutionInstance, own: JobFamily<RetrievalLayers>) {
     this.#stage = stage;
     this.#own = own;
     this.engine = engine;
@@ -145,9 +150,10 @@ export class RetrievalJobsInstance {
 
   async list({ as = 'ada', limit = 20, includeResult = false, after = null as string | null } = {}) {
     const space = this.#own.access.spaceOf(callerOf(as), 'read');
-    const page = await retrievalJobPage(this.#own, { space, limit, after, includeResult });
+    const request = { caller: callerOf(as), space, subject: null, limit, after, includeResult };
+    const page = await jobPage(this.#own, retrievalJobViews(this.#own), request, UNCOUNTED);
     return {
-      jobs: page.jobs.map((run, index) => retrievalJobView(run, page.reports[index] ?? null)),
+      jobs: page.jobs.map((run, index) => retrievalJobView(run, page.results[index] ?? null)),
       next: page.next,
     };
   }

@@ -8,7 +8,7 @@ export const group: GroupModule = {
       import('../../groups/artifacts/artifact-jobs.ts'),
       import('../object-parts.ts'),
     ]);
-    return [artifactJobs({ objects: objectPartsOf(parts), access: recordAccessOf(parts.settings) })];
+    return [artifactJobs(objectPartsOf(parts), recordAccessOf(parts.settings))];
   },
   async load(parts) {
     const [{ artifactsHandlers }, { artifactJobs }, { objectPartsOf }, { externalContextOf }] =
@@ -19,13 +19,15 @@ export const group: GroupModule = {
         import('../external-context.ts'),
       ]);
     const { settings } = parts;
-    const own = { objects: objectPartsOf(parts), access: recordAccessOf(settings) };
+    const objects = objectPartsOf(parts);
+    const access = recordAccessOf(settings);
     const { jobs } = await parts.execution.get();
     const handlers = artifactsHandlers({
-      ...own,
+      objects,
+      access,
       executionAccess: executionAccessOf(settings),
       jobs,
-      plugin: artifactJobs(own),
+      plugin: artifactJobs(objects, access),
       externalContext: externalContextOf(settings),
     });
     return { handlers, extra: [] };

@@ -1,6 +1,6 @@
 import type { GroupModule } from '../group.ts';
-import { recordAccessOf } from '../identity.ts';
-import { pageTokensOf } from '../page-tokens.ts';
+import { executionAccessOf } from '../identity.ts';
+import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
   bytesMax: 460_000,
@@ -10,36 +10,25 @@ export const group: GroupModule = {
     return [...spaceCollections, ...upkeepCollections];
   },
   async jobs(parts) {
-    const [{ collectionJobs }, { collectionJobsPartsOf }] = await Promise.all([
+    const [{ collectionJobs }, { jobLayersOf }] = await Promise.all([
       import('../../groups/collections/collection-jobs.ts'),
-      import('../record-jobs.ts'),
+      import('../job-layers.ts'),
     ]);
-    return [collectionJobs(collectionJobsPartsOf(parts))];
+    return [collectionJobs(jobLayersOf(parts))];
   },
   async load(parts) {
-    const { settings, store, world } = parts;
-    const [
-      { collectionsHandlers },
-      { recordPartsOf },
-      { collectionJobs },
-      { collectionJobsPartsOf, payloadLimitOf, recordJobDependenciesOf },
-    ] = await Promise.all([
-      import('../../groups/collections/handlers.ts'),
-      import('../record-parts.ts'),
-      import('../../groups/collections/collection-jobs.ts'),
-      import('../record-jobs.ts'),
-    ]);
+    const [{ collectionsHandlers }, { collectionJobs }, { recordJobs }, { jobLayersOf, payloadLimitOf }] =
+      await Promise.all([
+        import('../../groups/collections/handlers.ts'),
+        import('../../groups/collections/collection-jobs.ts'),
+        import('../../groups/records/library/record-jobs.ts'),
+        import('../job-layers.ts'),
+      ]);
     const limit = payloadLimitOf(parts);
     const bodyLimits = { importCollection: limit, startCollectionImportJob: limit };
-    const own = {
-      store: store.get,
-      world,
-      records: recordPartsOf(parts),
-      access: recordAccessOf(settings),
-      recordJobs: await recordJobDependenciesOf(parts),
-      collectionJobs: collectionJobs(collectionJobsPartsOf(parts)),
-      pageTokens: pageTokensOf(parts),
-    };
-    return { handlers: collectionsHandlers(own), extra: [], bodyLimits };
+    const layers = jobLayersOf(parts);
+    const family = await jobFamilyOf(parts, layers, recordJobs);
+    const own = { ...family, executionAccess: executionAccessOf(parts.settings) };
+    return { handlers: collectionsHandlers(own, collectionJobs(layers)), extra: [], bodyLimits };
   },
 };

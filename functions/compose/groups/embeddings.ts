@@ -1,6 +1,5 @@
 import type { GroupModule } from '../group.ts';
-import { recordAccessOf } from '../identity.ts';
-import { pageTokensOf } from '../page-tokens.ts';
+import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
   bytesMax: 330_000,
@@ -10,11 +9,12 @@ export const group: GroupModule = {
     return [EMBEDDINGS, EMBEDDING_SPACES, PROVIDER_GUARDS];
   },
   async jobs(parts) {
-    const [{ embeddingJobs }, { embeddingJobsPartsOf }] = await Promise.all([
+    const [{ embeddingJobs }, { embeddingPartsOf }, { jobLayersOf }] = await Promise.all([
       import('../../groups/embeddings/jobs/embedding-jobs.ts'),
-      import('../embedding-jobs.ts'),
+      import('../embedding-parts.ts'),
+      import('../job-layers.ts'),
     ]);
-    return [embeddingJobs(embeddingJobsPartsOf(parts))];
+    return [embeddingJobs({ ...jobLayersOf(parts), embeddings: embeddingPartsOf(parts) })];
   },
   async upkeep(parts) {
     const [{ removeOldVectors }, { vectorRetentionOf }] = await Promise.all([
@@ -28,25 +28,20 @@ export const group: GroupModule = {
     const { settings } = parts;
     const [
       { embeddingsHandlers },
+      { embeddingJobs },
       { embeddingPartsOf },
       { embeddingProvidersOf },
-      { embeddingJobDependenciesOf },
-      { payloadLimitOf },
+      { jobLayersOf, payloadLimitOf },
     ] = await Promise.all([
       import('../../groups/embeddings/handlers.ts'),
+      import('../../groups/embeddings/jobs/embedding-jobs.ts'),
       import('../embedding-parts.ts'),
       import('../embedding-providers.ts'),
-      import('../embedding-jobs.ts'),
-      import('../record-jobs.ts'),
+      import('../job-layers.ts'),
     ]);
-    const own = {
-      providers: embeddingProvidersOf(settings),
-      embeddings: embeddingPartsOf(parts),
-      embeddingJobs: await embeddingJobDependenciesOf(parts),
-      access: recordAccessOf(settings),
-      pageTokens: pageTokensOf(parts),
-    };
+    const layers = { ...jobLayersOf(parts), embeddings: embeddingPartsOf(parts) };
+    const family = await jobFamilyOf(parts, layers, embeddingJobs);
     const bodyLimits = { startEmbeddingJob: payloadLimitOf(parts) };
-    return { handlers: embeddingsHandlers(own), extra: [], bodyLimits };
+    return { handlers: embeddingsHandlers(family, embeddingProvidersOf(settings)), extra: [], bodyLimits };
   },
 };

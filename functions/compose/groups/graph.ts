@@ -1,37 +1,28 @@
 import type { GroupModule } from '../group.ts';
-import { recordAccessOf } from '../identity.ts';
-import { pageTokensOf } from '../page-tokens.ts';
+import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
   bytesMax: 655_000,
   async jobs(parts) {
-    const [{ graphJobs }, { graphJobsPartsOf }] = await Promise.all([
+    const [{ graphJobs }, { jobLayersOf }] = await Promise.all([
       import('../../groups/graph/jobs/graph-jobs.ts'),
-      import('../graph-jobs.ts'),
+      import('../job-layers.ts'),
     ]);
-    return [graphJobs(graphJobsPartsOf(parts))];
+    return [graphJobs(jobLayersOf(parts))];
   },
   async load(parts) {
-    const { settings } = parts;
-    const [{ graphHandlers }, { recordPartsOf }, { graphJobDependenciesOf }, { payloadLimitOf }] =
-      await Promise.all([
-        import('../../groups/graph/handlers.ts'),
-        import('../record-parts.ts'),
-        import('../graph-jobs.ts'),
-        import('../record-jobs.ts'),
-      ]);
+    const [{ graphHandlers }, { graphJobs }, { jobLayersOf, payloadLimitOf }] = await Promise.all([
+      import('../../groups/graph/handlers.ts'),
+      import('../../groups/graph/jobs/graph-jobs.ts'),
+      import('../job-layers.ts'),
+    ]);
     const limit = payloadLimitOf(parts);
     const bodyLimits = {
       importGraphEnvelope: limit,
       startGraphImportJob: limit,
       preflightGraphImport: limit,
     };
-    const own = {
-      records: recordPartsOf(parts),
-      access: recordAccessOf(settings),
-      graphJobs: await graphJobDependenciesOf(parts),
-      pageTokens: pageTokensOf(parts),
-    };
-    return { handlers: graphHandlers(own), extra: [], bodyLimits };
+    const family = await jobFamilyOf(parts, jobLayersOf(parts), graphJobs);
+    return { handlers: graphHandlers(family), extra: [], bodyLimits };
   },
 };

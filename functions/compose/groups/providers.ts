@@ -1,6 +1,8 @@
 import { isServed, needsApiKey } from '../../config/rules.ts';
 import type { GroupModule } from '../group.ts';
-import { pageTokensOf } from '../page-tokens.ts';
+import { providerAccessOf } from '../identity.ts';
+import { jobFamilyOf } from '../job-family.ts';
+import type { LayerParts } from '../layer.ts';
 
 export const group: GroupModule = {
   bytesMax: 410_000,
@@ -10,11 +12,11 @@ export const group: GroupModule = {
     return [PROVIDER_QUALIFICATIONS, PROVIDER_RUNS];
   },
   async jobs(parts) {
-    const [{ providerJobs }, { providerJobsPartsOf }] = await Promise.all([
+    const [{ providerJobs }, layers] = await Promise.all([
       import('../../groups/providers/jobs/provider-jobs.ts'),
-      import('../provider-jobs.ts'),
+      layersOf(parts),
     ]);
-    return [providerJobs(providerJobsPartsOf(parts))];
+    return [providerJobs(layers)];
   },
   async upkeep(parts) {
     // The traces of runs have an age also where no operation shows traces.
@@ -26,28 +28,32 @@ export const group: GroupModule = {
     const { settings, world } = parts;
     const [
       { providersHandlers },
-      { providerJobDependenciesOf, providerJobsPartsOf },
+      { providerJobs },
       { providerChecksOf },
       { limitedProvidersOf },
       { newTraceId },
+      { registry, ...layers },
     ] = await Promise.all([
       import('../../groups/providers/handlers.ts'),
-      import('../provider-jobs.ts'),
+      import('../../groups/providers/jobs/provider-jobs.ts'),
       import('../provider-checks.ts'),
       import('../provider-guards.ts'),
       import('../../traces/write-trace.ts'),
+      layersOf(parts),
     ]);
-    const own = providerJobsPartsOf(parts);
-    const { registry, capabilities, access } = own;
     const handlers = providersHandlers({
+      ...(await jobFamilyOf(parts, layers, providerJobs)),
       providers: { ...registry, limited: limitedProvidersOf(settings), checks: providerChecksOf(settings) },
-      capabilities,
-      access,
       authRequired: needsApiKey(settings),
       newTraceId: () => newTraceId(world.random),
-      providerJobs: await providerJobDependenciesOf(parts, own),
-      pageTokens: pageTokensOf(parts),
     });
     return { handlers, extra: [] };
   },
 };
+
+async function layersOf(parts: LayerParts) {
+  const { capabilityPartsOf, providerRegistryOf } = await import('../provider-parts.ts');
+  const registry = providerRegistryOf(parts);
+  const access = providerAccessOf(parts.settings);
+  return { capabilities: capabilityPartsOf(parts), provider: registry.find, access, registry };
+}

@@ -1,30 +1,22 @@
 import type { GroupModule } from '../group.ts';
-import { recordAccessOf, rerankAccessOf } from '../identity.ts';
-import { pageTokensOf } from '../page-tokens.ts';
+import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
   bytesMax: 943_000,
   async jobs(parts) {
-    const [{ ragJobs }, { ragJobsPartsOf }] = await Promise.all([
+    const [{ ragJobs }, { ragLayersOf }] = await Promise.all([
       import('../../groups/rag/jobs/rag-jobs.ts'),
-      import('../rag-parts.ts'),
+      import('../rag-layers.ts'),
     ]);
-    return [ragJobs(ragJobsPartsOf(parts))];
+    return [ragJobs(ragLayersOf(parts))];
   },
   async load(parts) {
-    const { settings } = parts;
-    const [{ ragHandlers }, { ragJobDependenciesOf }, { retrievalPartsOf }] = await Promise.all([
+    const [{ ragHandlers }, { ragJobs }, { ragLayersOf }] = await Promise.all([
       import('../../groups/rag/handlers.ts'),
-      import('../rag-parts.ts'),
-      import('../retrieval-parts.ts'),
+      import('../../groups/rag/jobs/rag-jobs.ts'),
+      import('../rag-layers.ts'),
     ]);
-    const own = {
-      retrieval: retrievalPartsOf(parts),
-      ragJobs: await ragJobDependenciesOf(parts),
-      access: recordAccessOf(settings),
-      rerankAccess: rerankAccessOf(settings),
-      pageTokens: pageTokensOf(parts),
-    };
-    return { handlers: ragHandlers(own), extra: [] };
+    const family = await jobFamilyOf(parts, ragLayersOf(parts), ragJobs);
+    return { handlers: ragHandlers(family), extra: [] };
   },
 };

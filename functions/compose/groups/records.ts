@@ -1,32 +1,26 @@
 import type { GroupModule } from '../group.ts';
-import { recordAccessOf } from '../identity.ts';
+import { executionAccessOf } from '../identity.ts';
+import { jobFamilyOf } from '../job-family.ts';
 
 export const group: GroupModule = {
   bytesMax: 396_000,
   async jobs(parts) {
-    const [{ recordJobs }, { recordJobsPartsOf }] = await Promise.all([
+    const [{ recordJobs }, { jobLayersOf }] = await Promise.all([
       import('../../groups/records/library/record-jobs.ts'),
-      import('../record-jobs.ts'),
+      import('../job-layers.ts'),
     ]);
-    return [recordJobs(recordJobsPartsOf(parts))];
+    return [recordJobs(jobLayersOf(parts))];
   },
   async load(parts) {
-    const { settings, store, world } = parts;
-    const [{ recordsHandlers }, { recordPartsOf }, { payloadLimitOf, recordJobDependenciesOf }] =
-      await Promise.all([
-        import('../../groups/records/handlers.ts'),
-        import('../record-parts.ts'),
-        import('../record-jobs.ts'),
-      ]);
+    const [{ recordsHandlers }, { recordJobs }, { jobLayersOf, payloadLimitOf }] = await Promise.all([
+      import('../../groups/records/handlers.ts'),
+      import('../../groups/records/library/record-jobs.ts'),
+      import('../job-layers.ts'),
+    ]);
     const limit = payloadLimitOf(parts);
     const bodyLimits = { upsertRecords: limit, startRecordBatchUpsertJob: limit };
-    const own = {
-      store: store.get,
-      world,
-      records: recordPartsOf(parts),
-      access: recordAccessOf(settings),
-      recordJobs: await recordJobDependenciesOf(parts),
-    };
+    const family = await jobFamilyOf(parts, jobLayersOf(parts), recordJobs);
+    const own = { ...family, executionAccess: executionAccessOf(parts.settings) };
     return { handlers: recordsHandlers(own), extra: [], bodyLimits };
   },
 };

@@ -1,41 +1,38 @@
 import type { GroupModule } from '../group.ts';
-import { recordAccessOf, rerankAccessOf } from '../identity.ts';
-import { pageTokensOf } from '../page-tokens.ts';
+import { rerankAccessOf } from '../identity.ts';
+import { jobFamilyOf } from '../job-family.ts';
+import type { LayerParts } from '../layer.ts';
 
 export const group: GroupModule = {
   bytesMax: 729_000,
   async jobs(parts) {
-    const [{ retrievalJobs }, { retrievalJobsPartsOf }] = await Promise.all([
+    const [{ retrievalJobs }, layers] = await Promise.all([
       import('../../groups/retrieval/jobs/retrieval-jobs.ts'),
-      import('../retrieval-jobs.ts'),
+      layersOf(parts),
     ]);
-    return [retrievalJobs(retrievalJobsPartsOf(parts))];
+    return [retrievalJobs(layers)];
   },
   async load(parts) {
-    const { settings } = parts;
-    const [
-      { retrievalHandlers },
-      { retrievalPartsOf },
-      { retrievalJobDependenciesOf },
-      { payloadLimitOf },
-      { evaluationLanesOf },
-    ] = await Promise.all([
-      import('../../groups/retrieval/handlers.ts'),
-      import('../retrieval-parts.ts'),
-      import('../retrieval-jobs.ts'),
-      import('../record-jobs.ts'),
-      import('../read-lanes.ts'),
-    ]);
+    const [{ retrievalHandlers }, { retrievalJobs }, { payloadLimitOf }, { evaluationLanesOf }, layers] =
+      await Promise.all([
+        import('../../groups/retrieval/handlers.ts'),
+        import('../../groups/retrieval/jobs/retrieval-jobs.ts'),
+        import('../job-layers.ts'),
+        import('../read-lanes.ts'),
+        layersOf(parts),
+      ]);
     const limit = payloadLimitOf(parts);
     const bodyLimits = { startRetrievalEvaluationJob: limit, startRetrievalEvaluationComparisonJob: limit };
-    const own = {
-      retrieval: retrievalPartsOf(parts),
-      evaluations: evaluationLanesOf(parts),
-      retrievalJobs: await retrievalJobDependenciesOf(parts),
-      access: recordAccessOf(settings),
-      rerankAccess: rerankAccessOf(settings),
-      pageTokens: pageTokensOf(parts),
-    };
-    return { handlers: retrievalHandlers(own), extra: [], bodyLimits };
+    const family = await jobFamilyOf(parts, layers, retrievalJobs);
+    return { handlers: retrievalHandlers(family, evaluationLanesOf(parts)), extra: [], bodyLimits };
   },
 };
+
+async function layersOf(parts: LayerParts) {
+  const [{ jobLayersOf }, { retrievalPartsOf }] = await Promise.all([
+    import('../job-layers.ts'),
+    import('../retrieval-parts.ts'),
+  ]);
+  const rerankAccess = rerankAccessOf(parts.settings);
+  return { ...jobLayersOf(parts), retrieval: retrievalPartsOf(parts), rerankAccess };
+}

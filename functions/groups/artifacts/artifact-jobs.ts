@@ -8,13 +8,8 @@ export const INGEST_HANDLER = 'svc.artifacts.record-ingest';
 /** Failures of the store are tried again; a refused record is not. */
 const ATTEMPTS_MAX = 3;
 
-export interface ArtifactJobsParts {
-  readonly objects: ObjectParts;
-  readonly access: RecordAccess;
-}
-
 /** The job that writes an object with its record. Callers see it as a run. */
-export function artifactJobs({ objects, access }: ArtifactJobsParts): JobPlugin {
+export function artifactJobs(objects: ObjectParts, access: RecordAccess): JobPlugin {
   return {
     pluginId: 'svc.artifacts',
     name: 'Artifacts',

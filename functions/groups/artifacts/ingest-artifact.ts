@@ -3,6 +3,7 @@ import { collectionMissing, readCollection } from '../../collections/read-policy
 import { readRecord } from '../../collections/rules/record-text.ts';
 import type { ByteBody } from '../../http/byte-body.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import {
   type AdmittedJob,
   admitJob,
@@ -11,7 +12,7 @@ import {
   type JobRequest,
   type StagedPayload,
 } from '../../jobs/admit-job.ts';
-import { jobScope } from '../../jobs/job-scope.ts';
+import { ownerOf } from '../../jobs/job-family.ts';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { compactJson, membersOf } from '../../kernel/json-slices.ts';
@@ -23,7 +24,6 @@ import { type StagedArtifact, stageArtifact } from '../../objects/stage-artifact
 import { INLINE_BYTES_MAX } from '../../objects/stored-object.ts';
 import { asReceipt, wireRun } from '../execution/library/wire-run.ts';
 import { TICKET_TAG } from '../objects/library/artifact-runs.ts';
-import { verifiedCaller } from '../records/library/admit-record-job.ts';
 import { INGEST_HANDLER } from './artifact-jobs.ts';
 import type { ArtifactRequest } from './artifact-payload.ts';
 import type { ArtifactsDependencies } from './dependencies.ts';
@@ -42,10 +42,10 @@ export function ingestRecordArtifact(dependencies: ArtifactsDependencies): Handl
   return async ({ query, body, text, idempotencyKey }, context) => {
     const { caller } = context;
     const space = access.spaceOf(caller, 'write', query.tenantId);
-    const scope = jobScope(query, access.ownerOf(caller), caller.principal);
+    const owner = ownerOf(access, { caller, query }, space);
     const manifest = readManifest(body.manifest, manifestText(text()), '/manifest');
     const { externalContextVerified, refusal } = await judged(dependencies, space, manifest, context.now);
-    const owned = { caller, scope, space, idempotencyKey, correlationId: context.correlationId };
+    const owned = { ...owner, idempotencyKey, correlationId: context.correlationId };
     const job = { ...owned, ...ofOperation, subject: manifest.collection };
     if (refusal !== null && !(await isJobKeyUsed(jobs, plugin, job))) throw refusal;
     const contentType = manifest.contentType ?? readMediaType(body.artifact.mediaType, '/artifact');

@@ -1,5 +1,4 @@
-import type { RecordParts } from '../../collections/parts.ts';
-import type { RecordAccess } from '../../identity/record-access.ts';
+import type { JobLayers } from '../../jobs/job-family.ts';
 import type { JobFacts, JobHandler, JobPlugin } from '../../jobs/job-plugin.ts';
 import { findRun } from '../../runs/read-runs.ts';
 import { isTerminal } from '../../runs/run.ts';
@@ -10,13 +9,8 @@ export const DELETE_HANDLER = 'svc.collections.delete';
 /** Failures of the store are tried again; a refused policy is not. */
 const ATTEMPTS_MAX = 3;
 
-export interface CollectionJobsParts {
-  readonly records: RecordParts;
-  readonly access: RecordAccess;
-}
-
 /** The jobs that create and delete collections. Callers see them as runs. */
-export function collectionJobs({ records, access }: CollectionJobsParts): JobPlugin {
+export function collectionJobs({ records, access }: Pick<JobLayers, 'records' | 'access'>): JobPlugin {
   const common = { maxAttempts: ATTEMPTS_MAX, concurrencyKey: 'svc.collections.manage' };
   const judge =
     (operation: 'write' | 'delete') =>

@@ -3,18 +3,19 @@ import { inspectCollection as countCollection } from '../../collections/inspect-
 import { collectionMissing, listCollectionNames, readCollection } from '../../collections/read-policy.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
+import type { JobLayers } from '../../jobs/job-family.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
-import type { CollectionsDependencies } from './dependencies.ts';
 import { inspectionText } from './inspection-text.ts';
 
 type Handlers = GroupHandlers<'collections'>;
+type Layers = Pick<JobLayers, 'records' | 'access'>;
 
 const NAMES_MAX = 10_000;
 const ANOMALIES_DEFAULT = 50;
 
-export function listCollections({ records, access }: CollectionsDependencies): Handlers['listCollections'] {
+export function listCollections({ records, access }: Layers): Handlers['listCollections'] {
   return async ({ query }, { caller }) => {
     const space = access.spaceOf(caller, 'read');
     const after = nameIn(query.continuationToken);
@@ -37,7 +38,7 @@ function nameIn(token: string | undefined): string | null {
   throw invalidMember('/continuationToken', 'is no token of this list', 'continuation_token_invalid');
 }
 
-export function getCollection({ records, access }: CollectionsDependencies): Handlers['getCollection'] {
+export function getCollection({ records, access }: Layers): Handlers['getCollection'] {
   return async ({ params }, { caller }) => {
     const space = access.spaceOf(caller, 'read');
     const collection = await readCollection(records, space, params.collection);
@@ -46,10 +47,7 @@ export function getCollection({ records, access }: CollectionsDependencies): Han
   };
 }
 
-export function exportCollectionBounded({
-  records,
-  access,
-}: CollectionsDependencies): Handlers['exportCollectionBounded'] {
+export function exportCollectionBounded({ records, access }: Layers): Handlers['exportCollectionBounded'] {
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const exported = await exportCollection(records, space, params.collection, body, context);
@@ -70,10 +68,7 @@ export function exportCollectionBounded({
   };
 }
 
-export function inspectCollection({
-  records,
-  access,
-}: CollectionsDependencies): Handlers['inspectCollection'] {
+export function inspectCollection({ records, access }: Layers): Handlers['inspectCollection'] {
   return async ({ params, query }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const { includeAnomalies = true, anomalyLimit = ANOMALIES_DEFAULT } = query;

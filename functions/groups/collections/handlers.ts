@@ -1,28 +1,34 @@
 import type { GroupHandlers } from '../../http/handler.ts';
+import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
+import type { JobPlugin } from '../../jobs/job-plugin.ts';
+import { importJobViews } from '../records/library/import-job-view.ts';
+import type { RecordJobs } from '../records/library/job-facts.ts';
 import {
   exportCollectionBounded,
   getCollection,
   inspectCollection,
   listCollections,
 } from './collection-operations.ts';
-import type { CollectionsDependencies } from './dependencies.ts';
 import { importCollection, startCollectionImportJob } from './import-jobs.ts';
-import { cancelRecordImportJob, getRecordImportJob, listRecordImportJobs } from './job-views.ts';
 import { createCollection, deleteCollection } from './policy-jobs.ts';
 
 /** The operations of the group collections over one store. */
-export function collectionsHandlers(dependencies: CollectionsDependencies): GroupHandlers<'collections'> {
+export function collectionsHandlers(
+  own: RecordJobs,
+  collectionJobs: JobPlugin,
+): GroupHandlers<'collections'> {
+  const views = importJobViews(own);
   return {
-    listCollections: listCollections(dependencies),
-    getCollection: getCollection(dependencies),
-    exportCollectionBounded: exportCollectionBounded(dependencies),
-    inspectCollection: inspectCollection(dependencies),
-    createCollection: createCollection(dependencies),
-    deleteCollection: deleteCollection(dependencies),
-    importCollection: importCollection(dependencies),
-    startCollectionImportJob: startCollectionImportJob(dependencies),
-    listRecordImportJobs: listRecordImportJobs(dependencies),
-    getRecordImportJob: getRecordImportJob(dependencies),
-    cancelRecordImportJob: cancelRecordImportJob(dependencies),
+    listCollections: listCollections(own),
+    getCollection: getCollection(own),
+    exportCollectionBounded: exportCollectionBounded(own),
+    inspectCollection: inspectCollection(own),
+    createCollection: createCollection(own, collectionJobs),
+    deleteCollection: deleteCollection(own, collectionJobs),
+    importCollection: importCollection(own),
+    startCollectionImportJob: startCollectionImportJob(own),
+    listRecordImportJobs: listing(own, views),
+    getRecordImportJob: showing(own, views),
+    cancelRecordImportJob: cancelling(own, views),
   };
 }

@@ -1,37 +1,34 @@
 import { hashImport, readImport } from '../../collections/import-request.ts';
 import type { GroupHandlers, Handler } from '../../http/handler.ts';
-
-import { admitRecordJob, authorizeRecordJob, requestText } from '../records/library/admit-record-job.ts';
+import { admitRecordJob, authorizeRecordJob, recordText } from '../records/library/admit-record-job.ts';
 import { importJobView } from '../records/library/import-job-view.ts';
-import type { CollectionsDependencies } from './dependencies.ts';
+import type { RecordJobs } from '../records/library/job-facts.ts';
 
 type Handlers = GroupHandlers<'collections'>;
 
-export function importCollection(dependencies: CollectionsDependencies): Handlers['importCollection'] {
-  return startImport(dependencies, 'importCollection', true);
+export function importCollection(own: RecordJobs): Handlers['importCollection'] {
+  return startImport(own, 'importCollection', true);
 }
 
-export function startCollectionImportJob(
-  dependencies: CollectionsDependencies,
-): Handlers['startCollectionImportJob'] {
-  return startImport(dependencies, 'startCollectionImportJob', false);
+export function startCollectionImportJob(own: RecordJobs): Handlers['startCollectionImportJob'] {
+  return startImport(own, 'startCollectionImportJob', false);
 }
 
 /** Both operations start the same job; the catalog asks for the right to start runs in one of them. */
 function startImport(
-  { recordJobs, world }: CollectionsDependencies,
+  own: RecordJobs,
   operationId: 'importCollection' | 'startCollectionImportJob',
   startsAsRun: boolean,
 ): Handler<'importCollection'> & Handler<'startCollectionImportJob'> {
   return async ({ params: { collection }, query, idempotencyKey, text: read }, { caller, correlationId }) => {
     const start = { kind: 'collection_import', caller, query, startsAsRun } as const;
-    const { space } = authorizeRecordJob(recordJobs, start);
-    const text = requestText(recordJobs.payloads, read());
+    const { space } = authorizeRecordJob(own, start);
+    const text = recordText(own, read());
     const request = readImport(text, collection);
     // A replacement removes records, so it needs the right to delete them.
-    if (request.replaceExisting) recordJobs.access.spaceOf(caller, 'delete', query.tenantId);
-    const { contentHash } = await hashImport(request, world.turns.of(space));
-    const { run, replayed, headers } = await admitRecordJob(recordJobs, {
+    if (request.replaceExisting) own.access.spaceOf(caller, 'delete', query.tenantId);
+    const { contentHash } = await hashImport(request, own.records.world.turns.of(space));
+    const { run, replayed, headers } = await admitRecordJob(own, {
       ...start,
       operationId,
       collection,

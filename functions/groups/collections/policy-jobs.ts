@@ -2,20 +2,22 @@ import { boundTo } from '../../collections/bound-collections.ts';
 import { checkCollectionName } from '../../collections/rules/policy.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import type { RecordAccessOperation } from '../../identity/record-access.ts';
+import { verifiedCaller } from '../../identity/verified-caller.ts';
 import { type AdmittedJob, admitJob } from '../../jobs/admit-job.ts';
-import { jobScope, type ProductTenant } from '../../jobs/job-scope.ts';
+import { ownerOf } from '../../jobs/job-family.ts';
+import type { JobPlugin } from '../../jobs/job-plugin.ts';
+import type { ProductTenant } from '../../jobs/job-scope.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { asReceipt, wireRun } from '../execution/library/wire-run.ts';
-import { verifiedCaller } from '../records/library/admit-record-job.ts';
+import type { RecordJobs } from '../records/library/job-facts.ts';
 import { CREATE_HANDLER, DELETE_HANDLER } from './collection-jobs.ts';
-import type { CollectionsDependencies } from './dependencies.ts';
 
 type Handlers = GroupHandlers<'collections'>;
 
-export function createCollection(dependencies: CollectionsDependencies): Handlers['createCollection'] {
+export function createCollection(own: RecordJobs, plugin: JobPlugin): Handlers['createCollection'] {
   return async ({ query, body, idempotencyKey }, context) => {
     const collection = checkCollectionName(body.name, '/name');
-    const admitted = await admitCollectionJob(dependencies, context, {
+    const admitted = await admitCollectionJob(own, plugin, context, {
       operationId: 'createCollection',
       handlerId: CREATE_HANDLER,
       right: 'write',
@@ -24,14 +26,14 @@ export function createCollection(dependencies: CollectionsDependencies): Handler
       payload: { policy: body as unknown as Json },
       idempotencyKey,
     });
-    return answered(dependencies, context, admitted);
+    return answered(own, context, admitted);
   };
 }
 
-export function deleteCollection(dependencies: CollectionsDependencies): Handlers['deleteCollection'] {
+export function deleteCollection(own: RecordJobs, plugin: JobPlugin): Handlers['deleteCollection'] {
   return async ({ params, query, idempotencyKey }, context) => {
     const collection = checkCollectionName(params.collection, '/collection');
-    const admitted = await admitCollectionJob(dependencies, context, {
+    const admitted = await admitCollectionJob(own, plugin, context, {
       operationId: 'deleteCollection',
       handlerId: DELETE_HANDLER,
       right: 'delete',
@@ -42,7 +44,7 @@ export function deleteCollection(dependencies: CollectionsDependencies): Handler
       frees: true,
       idempotencyKey,
     });
-    return answered(dependencies, context, admitted);
+    return answered(own, context, admitted);
   };
 }
 
@@ -59,16 +61,15 @@ interface CollectionJobRequest {
 }
 
 function admitCollectionJob(
-  { records, recordJobs: { jobs, access }, collectionJobs }: CollectionsDependencies,
+  { records, jobs, access }: RecordJobs,
+  plugin: JobPlugin,
   { caller, correlationId }: CallContext,
   { right, query, collection, isBound = false, ...request }: CollectionJobRequest,
 ): Promise<AdmittedJob> {
   const space = access.spaceOf(caller, right, query.tenantId);
-  return admitJob(jobs, collectionJobs, {
+  return admitJob(jobs, plugin, {
     ...request,
-    caller,
-    scope: jobScope(query, access.ownerOf(caller), caller.principal),
-    space,
+    ...ownerOf(access, { caller, query }, space),
     ...(isBound ? { bind: () => boundTo(records, space, [collection]) } : {}),
     subject: collection,
     correlationId,
@@ -77,7 +78,7 @@ function admitCollectionJob(
 
 /** The run as `GET /execution/runs/{id}` answers it; without the right to read it, no more than its receipt and status. */
 async function answered(
-  { recordJobs: { jobs, executionAccess } }: CollectionsDependencies,
+  { jobs, executionAccess }: RecordJobs,
   { caller }: CallContext,
   { run, replayed, headers }: AdmittedJob,
 ) {

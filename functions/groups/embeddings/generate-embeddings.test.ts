@@ -4,8 +4,8 @@ import { embedTexts } from '../../embeddings/embed-texts.ts';
 import { readEmbeddingRequest } from '../../embeddings/rules/request.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import type { TurnRoom } from '../../kernel/turn-room.ts';
-import type { EmbeddingsDependencies } from './dependencies.ts';
 import { generateEmbeddings } from './generate-embeddings.ts';
+import type { EmbeddingLayers } from './jobs/job-facts.ts';
 
 test('writes an answer of many vectors in parts, and others have their turn between two', async () => {
   const { signal } = new AbortController();
@@ -18,10 +18,10 @@ test('writes an answer of many vectors in parts, and others have their turn betw
   const turns = { of: () => ({ due, next: () => Promise.resolve() }), pause: () => Promise.resolve() };
   const embeddings = { embedder, turns: turns as unknown as TurnRoom };
   const access = { spaceOf: () => 'space' };
-  const handler = generateEmbeddings({ embeddings, access } as unknown as EmbeddingsDependencies);
+  const handler = generateEmbeddings({ embeddings, access } as unknown as EmbeddingLayers);
   const body = { texts: Array.from({ length: 50 }, (_, n) => `text ${n}`) };
   const { status, body: answer } = await handler({ body } as never, { signal } as never);
-  const parts = { embedder } as unknown as EmbeddingsDependencies['embeddings'];
+  const parts = { embedder } as unknown as EmbeddingLayers['embeddings'];
   const plain = await embedTexts(parts, readEmbeddingRequest(body), { space: 'space', signal });
   expect([status, answer]).toEqual([200, new JsonText(JSON.stringify(plain))]);
   expect(asked).toBeGreaterThanOrEqual(50);

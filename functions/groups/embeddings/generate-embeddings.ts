@@ -5,7 +5,7 @@ import type { GroupHandlers } from '../../http/handler.ts';
 import { jsonInTurns } from '../../kernel/json-in-turns.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { refusedBy } from '../../providers/refusal.ts';
-import type { EmbeddingsDependencies } from './dependencies.ts';
+import type { EmbeddingLayers } from './jobs/job-facts.ts';
 
 /** A number as text, with its comma. */
 const NUMBER_BYTES = 16;
@@ -16,7 +16,7 @@ const ITEMS_DEPTH = 2;
 export function generateEmbeddings({
   embeddings,
   access,
-}: EmbeddingsDependencies): GroupHandlers<'embeddings'>['generateEmbeddings'] {
+}: Pick<EmbeddingLayers, 'embeddings' | 'access'>): GroupHandlers<'embeddings'>['generateEmbeddings'] {
   return async ({ body }, { caller, signal, hold }) => {
     const space = access.spaceOf(caller, 'read');
     const question = readEmbeddingRequest(body);

@@ -1,28 +1,31 @@
+import type { EmbeddingProviders } from '../../embeddings/provider.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
-import type { EmbeddingsDependencies } from './dependencies.ts';
+import type { JobFamily } from '../../jobs/job-family.ts';
+import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
 import { generateEmbeddings } from './generate-embeddings.ts';
-import {
-  cancelEmbeddingJob,
-  getEmbeddingJob,
-  listEmbeddingJobs,
-  startEmbeddingJob,
-} from './job-operations.ts';
+import type { EmbeddingLayers } from './jobs/job-facts.ts';
+import { embeddingJobViews } from './jobs/job-view.ts';
 import {
   getEmbeddingProviderDoctor,
   listEmbeddingProviderGuidance,
   listEmbeddingProviders,
 } from './provider-operations.ts';
+import { startEmbeddingJob } from './start-embedding-job.ts';
 
 /** The operations of the group embeddings over one store and one model. */
-export function embeddingsHandlers(dependencies: EmbeddingsDependencies): GroupHandlers<'embeddings'> {
+export function embeddingsHandlers(
+  family: JobFamily<EmbeddingLayers>,
+  providers: EmbeddingProviders,
+): GroupHandlers<'embeddings'> {
+  const views = embeddingJobViews(family);
   return {
-    listEmbeddingProviders: listEmbeddingProviders(dependencies),
-    listEmbeddingProviderGuidance: listEmbeddingProviderGuidance(dependencies),
-    getEmbeddingProviderDoctor: getEmbeddingProviderDoctor(dependencies),
-    generateEmbeddings: generateEmbeddings(dependencies),
-    startEmbeddingJob: startEmbeddingJob(dependencies),
-    listEmbeddingJobs: listEmbeddingJobs(dependencies),
-    getEmbeddingJob: getEmbeddingJob(dependencies),
-    cancelEmbeddingJob: cancelEmbeddingJob(dependencies),
+    listEmbeddingProviders: listEmbeddingProviders(providers),
+    listEmbeddingProviderGuidance: listEmbeddingProviderGuidance(providers),
+    getEmbeddingProviderDoctor: getEmbeddingProviderDoctor(providers),
+    generateEmbeddings: generateEmbeddings(family),
+    startEmbeddingJob: startEmbeddingJob(family),
+    listEmbeddingJobs: listing(family, views),
+    getEmbeddingJob: showing(family, views),
+    cancelEmbeddingJob: cancelling(family, views),
   };
 }

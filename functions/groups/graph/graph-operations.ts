@@ -4,11 +4,11 @@ import { inspectCollectionGraph } from '../../graph/inspect-collection-graph.ts'
 import { exportGraph } from '../../graph/read-graph.ts';
 import { preflightImport } from '../../graph/rules/preflight.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
+import type { JobLayers } from '../../jobs/job-family.ts';
 import { jsonInTurns } from '../../kernel/json-in-turns.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { inTurns } from '../../kernel/turns.ts';
-import type { GraphDependencies } from './dependencies.ts';
 import { doctorResult, inspectionResult } from './graph-results.ts';
 import { checkElements, checkedEnvelope, importOptions } from './import-options.ts';
 
@@ -17,7 +17,10 @@ type Handlers = GroupHandlers<'graph'>;
 /** An element of a list of the envelope is three levels below the answer. */
 const ELEMENTS_DEPTH = 3;
 
-export function exportGraphEnvelope({ records, access }: GraphDependencies): Handlers['exportGraphEnvelope'] {
+export function exportGraphEnvelope({
+  records,
+  access,
+}: Pick<JobLayers, 'records' | 'access'>): Handlers['exportGraphEnvelope'] {
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const exported = await exportGraph(records, space, params.collection, body, context);
@@ -39,7 +42,7 @@ export function exportGraphEnvelope({ records, access }: GraphDependencies): Han
 export function inspectGraphCollection({
   records,
   access,
-}: GraphDependencies): Handlers['inspectGraphCollection'] {
+}: Pick<JobLayers, 'records' | 'access'>): Handlers['inspectGraphCollection'] {
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const inspected = await inspectCollectionGraph(records, space, params.collection, body, context);
@@ -50,7 +53,7 @@ export function inspectGraphCollection({
 export function doctorGraphCollection({
   records,
   access,
-}: GraphDependencies): Handlers['doctorGraphCollection'] {
+}: Pick<JobLayers, 'records' | 'access'>): Handlers['doctorGraphCollection'] {
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const examined = await examineGraph(records, space, params.collection, body, context);
@@ -61,7 +64,7 @@ export function doctorGraphCollection({
 export function preflightGraphImport({
   records,
   access,
-}: GraphDependencies): Handlers['preflightGraphImport'] {
+}: Pick<JobLayers, 'records' | 'access'>): Handlers['preflightGraphImport'] {
   return async ({ params, body }, { caller, now }) => {
     const space = access.spaceOf(caller, 'read');
     const existing = await readCollection(records, space, params.collection);

@@ -1,5 +1,6 @@
 import type { GroupHandlers } from '../../http/handler.ts';
-import type { GraphDependencies } from './dependencies.ts';
+import type { JobFamily } from '../../jobs/job-family.ts';
+import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
 import {
   doctorGraphCollection,
   exportGraphEnvelope,
@@ -7,33 +8,32 @@ import {
   preflightGraphImport,
 } from './graph-operations.ts';
 import {
-  cancelGraphJob,
-  getGraphJob,
   importGraphEnvelope,
-  listGraphJobs,
   startGraphDoctorJob,
   startGraphImportJob,
   startGraphInspectionJob,
 } from './job-operations.ts';
+import { graphJobViews } from './jobs/job-view.ts';
 import { getGraphProviderShape, listGraphProviderShapes } from './shape-operations.ts';
 import { traverseGraph } from './traverse-graph.ts';
 
 /** The operations of the group graph over one store. */
-export function graphHandlers(dependencies: GraphDependencies): GroupHandlers<'graph'> {
+export function graphHandlers(family: JobFamily): GroupHandlers<'graph'> {
+  const views = graphJobViews(family);
   return {
-    listGraphProviderShapes: listGraphProviderShapes(dependencies),
-    getGraphProviderShape: getGraphProviderShape(dependencies),
-    importGraphEnvelope: importGraphEnvelope(dependencies),
-    exportGraphEnvelope: exportGraphEnvelope(dependencies),
-    traverseGraph: traverseGraph(dependencies),
-    inspectGraphCollection: inspectGraphCollection(dependencies),
-    preflightGraphImport: preflightGraphImport(dependencies),
-    doctorGraphCollection: doctorGraphCollection(dependencies),
-    startGraphImportJob: startGraphImportJob(dependencies),
-    startGraphInspectionJob: startGraphInspectionJob(dependencies),
-    startGraphDoctorJob: startGraphDoctorJob(dependencies),
-    listGraphJobs: listGraphJobs(dependencies),
-    getGraphJob: getGraphJob(dependencies),
-    cancelGraphJob: cancelGraphJob(dependencies),
+    listGraphProviderShapes: listGraphProviderShapes(family),
+    getGraphProviderShape: getGraphProviderShape(family),
+    importGraphEnvelope: importGraphEnvelope(family),
+    exportGraphEnvelope: exportGraphEnvelope(family),
+    traverseGraph: traverseGraph(family),
+    inspectGraphCollection: inspectGraphCollection(family),
+    preflightGraphImport: preflightGraphImport(family),
+    doctorGraphCollection: doctorGraphCollection(family),
+    startGraphImportJob: startGraphImportJob(family),
+    startGraphInspectionJob: startGraphInspectionJob(family),
+    startGraphDoctorJob: startGraphDoctorJob(family),
+    listGraphJobs: listing(family, views),
+    getGraphJob: showing(family, views),
+    cancelGraphJob: cancelling(family, views),
   };
 }

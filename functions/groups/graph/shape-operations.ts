@@ -1,18 +1,22 @@
 import { findShape, providerShapes } from '../../graph/rules/shapes.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
+import type { JobLayers } from '../../jobs/job-family.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { GraphDependencies } from './dependencies.ts';
 
 type Handlers = GroupHandlers<'graph'>;
 
-export function listGraphProviderShapes({ access }: GraphDependencies): Handlers['listGraphProviderShapes'] {
+export function listGraphProviderShapes({
+  access,
+}: Pick<JobLayers, 'access'>): Handlers['listGraphProviderShapes'] {
   return async (_, { caller }) => {
     access.spaceOf(caller, 'read');
     return { status: 200, body: providerShapes };
   };
 }
 
-export function getGraphProviderShape({ access }: GraphDependencies): Handlers['getGraphProviderShape'] {
+export function getGraphProviderShape({
+  access,
+}: Pick<JobLayers, 'access'>): Handlers['getGraphProviderShape'] {
   return async ({ params: { providerId } }, { caller }) => {
     access.spaceOf(caller, 'read');
     const shape = findShape(providerId);

@@ -4,11 +4,10 @@ import { readProfile, readStarts } from '../../graph/rules/profile.ts';
 import { projectionOf } from '../../graph/rules/projection.ts';
 import { traverseGraph as walk } from '../../graph/traverse-graph.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
+import type { JobLayers } from '../../jobs/job-family.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { jsonInTurns } from '../../kernel/json-in-turns.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
-
-import type { GraphDependencies } from './dependencies.ts';
 
 /** The way to a node is four levels below the answer. */
 const WAYS_DEPTH = 4;
@@ -16,7 +15,7 @@ const WAYS_DEPTH = 4;
 export function traverseGraph({
   records,
   access,
-}: GraphDependencies): GroupHandlers<'graph'>['traverseGraph'] {
+}: Pick<JobLayers, 'records' | 'access'>): GroupHandlers<'graph'>['traverseGraph'] {
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const profile = readProfile((body.profile ?? {}) as JsonObject);

@@ -1,23 +1,15 @@
 import type { ProviderDoctorCheck } from '../../../contracts/generated/models.ts';
-import type { ProviderAccess } from '../../identity/provider-access.ts';
-import type { PageTokens } from '../../kernel/page-token.ts';
+import type { JobFamily } from '../../jobs/job-family.ts';
 import type { LimitedProvider } from '../../providers/read-quotas.ts';
 import type { RegisteredProvider } from '../../providers/registered.ts';
-import type { CapabilityParts } from '../../providers/run-capability.ts';
-import type { ProviderJobDependencies } from './jobs/admit-provider-job.ts';
+import type { ProviderLayers } from './jobs/job-facts.ts';
 
 /** The parts that the operations of the group work with. */
-export interface ProvidersDependencies {
+export interface ProvidersDependencies extends JobFamily<ProviderLayers> {
   readonly providers: ProvidersOfGroup;
-  readonly capabilities: CapabilityParts;
   /** Whether callers of the service need an API key. */
   readonly authRequired: boolean;
   readonly newTraceId: () => string;
-  /** The jobs that run capabilities. */
-  readonly providerJobs: ProviderJobDependencies;
-  readonly pageTokens: PageTokens;
-  /** Names the space of each caller. */
-  readonly access: ProviderAccess;
 }
 
 export interface ProvidersOfGroup {

@@ -1,5 +1,7 @@
 import type { GroupHandlers } from '../../http/handler.ts';
+import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
 import type { ProvidersDependencies } from './dependencies.ts';
+import { providerJobViews } from './jobs/job-view.ts';
 import {
   getProvider,
   getProviderCapabilityMatrix,
@@ -8,13 +10,7 @@ import {
 } from './provider-operations.ts';
 import { qualifyProvider } from './qualify-provider.ts';
 import { getProviderQuota, listProviderQuotas } from './quota-operations.ts';
-import {
-  cancelProviderRunJob,
-  getProviderRunJob,
-  listProviderRunJobs,
-  runProviderCapability,
-  startProviderRunJob,
-} from './run-operations.ts';
+import { runProviderCapability, startProviderRunJob } from './run-operations.ts';
 import {
   getProviderDoctor,
   getProviderReadiness,
@@ -25,6 +21,7 @@ import {
 
 /** The operations of the group providers over one registry. */
 export function providersHandlers(dependencies: ProvidersDependencies): GroupHandlers<'providers'> {
+  const views = providerJobViews(dependencies);
   return {
     listProviders: listProviders(dependencies),
     getProviderCapabilityMatrix: getProviderCapabilityMatrix(dependencies),
@@ -40,8 +37,8 @@ export function providersHandlers(dependencies: ProvidersDependencies): GroupHan
     qualifyProvider: qualifyProvider(dependencies),
     runProviderCapability: runProviderCapability(dependencies),
     startProviderRunJob: startProviderRunJob(dependencies),
-    listProviderRunJobs: listProviderRunJobs(dependencies),
-    getProviderRunJob: getProviderRunJob(dependencies),
-    cancelProviderRunJob: cancelProviderRunJob(dependencies),
+    listProviderRunJobs: listing(dependencies, views),
+    getProviderRunJob: showing(dependencies, views),
+    cancelProviderRunJob: cancelling(dependencies, views),
   };
 }

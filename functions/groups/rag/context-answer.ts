@@ -3,7 +3,7 @@ import { JsonText } from '../../kernel/json-value-text.ts';
 import { inTurns, type Turns } from '../../kernel/turns.ts';
 import type { BuiltContext } from '../../rag/build-context.ts';
 import { contextJson } from '../../rag/rules/context-json.ts';
-import type { RagDependencies } from './dependencies.ts';
+import type { RetrievalParts } from '../../retrieval/parts.ts';
 
 /** The JSON text of a context. Others get their turn while it is written. */
 export function contextText(
@@ -28,7 +28,7 @@ export function contextText(
 }
 
 /** Throws where one message cannot carry the answer. */
-export function answered({ records }: RagDependencies['retrieval'], json: string): JsonText {
+export function answered({ records }: RetrievalParts, json: string): JsonText {
   const { answerBytesMax } = records.limits;
   if (Buffer.byteLength(json) <= answerBytesMax) return new JsonText(json);
   const detail = `the answer is larger than ${answerBytesMax} bytes: ask for fewer chunks or characters, or leave records out`;

@@ -2,9 +2,10 @@ import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import { refusedBy } from '../../providers/refusal.ts';
 import { type BuiltContext, buildContext, type ContextQuestion } from '../../rag/build-context.ts';
 import { checkTemplate, promptOf } from '../../rag/rules/prompt.ts';
+import type { RetrievalParts } from '../../retrieval/parts.ts';
 import { judgeRerankers } from '../retrieval/library/judge-rerankers.ts';
 import { answered, contextText } from './context-answer.ts';
-import type { RagDependencies } from './dependencies.ts';
+import type { RagLayers } from './jobs/job-facts.ts';
 
 type Handlers = GroupHandlers<'rag'>;
 
@@ -12,7 +13,7 @@ export function buildRagContext({
   retrieval,
   access,
   rerankAccess,
-}: RagDependencies): Handlers['buildRagContext'] {
+}: Pick<RagLayers, 'retrieval' | 'access' | 'rerankAccess'>): Handlers['buildRagContext'] {
   return async ({ body }, context) => {
     const { caller } = context;
     const space = access.spaceOf(caller, 'read');
@@ -30,7 +31,7 @@ export function buildRagPrompt({
   retrieval,
   access,
   rerankAccess,
-}: RagDependencies): Handlers['buildRagPrompt'] {
+}: Pick<RagLayers, 'retrieval' | 'access' | 'rerankAccess'>): Handlers['buildRagPrompt'] {
   return async ({ body: { context: asked, template: given } }, context) => {
     const { caller } = context;
     const space = access.spaceOf(caller, 'read');
@@ -55,7 +56,7 @@ export function buildRagPrompt({
 }
 
 async function contextOf(
-  retrieval: RagDependencies['retrieval'],
+  retrieval: RetrievalParts,
   space: string,
   question: ContextQuestion,
   { signal, grow, correlationId }: CallContext,

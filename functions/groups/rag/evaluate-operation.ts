@@ -12,7 +12,7 @@ import {
 } from '../../rag/rules/evaluation-json.ts';
 import { judgeRerankers } from '../retrieval/library/judge-rerankers.ts';
 import { answered, contextText } from './context-answer.ts';
-import type { RagDependencies } from './dependencies.ts';
+import type { RagLayers } from './jobs/job-facts.ts';
 
 const ERROR_LENGTH_MAX = 4_096;
 const CASE_METADATA_BYTES_MAX = 65_536;
@@ -22,7 +22,7 @@ export function evaluateRagContext({
   retrieval,
   access,
   rerankAccess,
-}: RagDependencies): GroupHandlers<'rag'>['evaluateRagContext'] {
+}: Pick<RagLayers, 'retrieval' | 'access' | 'rerankAccess'>): GroupHandlers<'rag'>['evaluateRagContext'] {
   return async ({ body }, { caller, signal, grow, correlationId }) => {
     const space = access.spaceOf(caller, 'read');
     const retrievals = body.cases.map(({ request }) => request.retrieval);

@@ -1,6 +1,7 @@
 import type { GroupHandlers } from '../../http/handler.ts';
+import type { JobFamily } from '../../jobs/job-family.ts';
+import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
 import { buildRagContext, buildRagPrompt } from './context-operations.ts';
-import type { RagDependencies } from './dependencies.ts';
 import { evaluateRagContext } from './evaluate-operation.ts';
 import {
   ingestRagText,
@@ -8,20 +9,22 @@ import {
   startRagIngestionBatchJob,
   startRagIngestionTextJob,
 } from './ingest-operations.ts';
-import { cancelRagIngestionJob, getRagIngestionJob, listRagIngestionJobs } from './job-operations.ts';
+import type { RagLayers } from './jobs/job-facts.ts';
+import { ragJobViews } from './jobs/job-view.ts';
 
 /** The operations of the group rag over one store and one model. */
-export function ragHandlers(dependencies: RagDependencies): GroupHandlers<'rag'> {
+export function ragHandlers(family: JobFamily<RagLayers>): GroupHandlers<'rag'> {
+  const views = ragJobViews(family);
   return {
-    ingestRagText: ingestRagText(dependencies),
-    ingestRagTextBatch: ingestRagTextBatch(dependencies),
-    startRagIngestionTextJob: startRagIngestionTextJob(dependencies),
-    startRagIngestionBatchJob: startRagIngestionBatchJob(dependencies),
-    listRagIngestionJobs: listRagIngestionJobs(dependencies),
-    getRagIngestionJob: getRagIngestionJob(dependencies),
-    cancelRagIngestionJob: cancelRagIngestionJob(dependencies),
-    buildRagContext: buildRagContext(dependencies),
-    evaluateRagContext: evaluateRagContext(dependencies),
-    buildRagPrompt: buildRagPrompt(dependencies),
+    ingestRagText: ingestRagText(family),
+    ingestRagTextBatch: ingestRagTextBatch(family),
+    startRagIngestionTextJob: startRagIngestionTextJob(family),
+    startRagIngestionBatchJob: startRagIngestionBatchJob(family),
+    listRagIngestionJobs: listing(family, views),
+    getRagIngestionJob: showing(family, views),
+    cancelRagIngestionJob: cancelling(family, views),
+    buildRagContext: buildRagContext(family),
+    evaluateRagContext: evaluateRagContext(family),
+    buildRagPrompt: buildRagPrompt(family),
   };
 }

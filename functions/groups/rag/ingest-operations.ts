@@ -1,52 +1,50 @@
 import { collectionMissing, readCollection } from '../../collections/read-policy.ts';
 import type { CallContext, GroupHandlers, OperationInput } from '../../http/handler.ts';
 import { mayRead } from '../../identity/record-access.ts';
+import type { JobFamily } from '../../jobs/job-family.ts';
 import { withoutDetails } from '../../jobs/job-view.ts';
 import { ingestDocument } from '../../rag/ingest.ts';
 import { ingestAnswer } from '../../rag/rules/ingest-answer.ts';
 import { readDocument } from '../../rag/rules/ingest-document.ts';
 import { checkIngestRequest } from '../../rag/rules/ingest-request.ts';
-import type { RagDependencies } from './dependencies.ts';
 import { admitRagJob, type RagJobBody } from './jobs/admit-rag-job.ts';
 import { traceIngestion } from './jobs/ingest-trace.ts';
+import type { RagLayers } from './jobs/job-facts.ts';
 import { ragJobView } from './jobs/job-view.ts';
 
 type Handlers = GroupHandlers<'rag'>;
+type Family = JobFamily<RagLayers>;
 type TextId = 'ingestRagText' | 'startRagIngestionTextJob';
 type BatchId = 'ingestRagTextBatch' | 'startRagIngestionBatchJob';
 
 /** A dry run answers its plan at once; everything else is a job. */
-export function ingestRagText(dependencies: RagDependencies): Handlers['ingestRagText'] {
+export function ingestRagText(family: Family): Handlers['ingestRagText'] {
   return async (input, context) => {
-    if (input.body.options?.dryRun === true) return planText(dependencies, input, context);
-    return admit(dependencies, 'ingestRagText', input, context, { kind: 'text', document: input.body });
+    if (input.body.options?.dryRun === true) return planText(family, input, context);
+    return admit(family, 'ingestRagText', input, context, { kind: 'text', document: input.body });
   };
 }
 
-export function startRagIngestionTextJob(
-  dependencies: RagDependencies,
-): Handlers['startRagIngestionTextJob'] {
+export function startRagIngestionTextJob(family: Family): Handlers['startRagIngestionTextJob'] {
   return (input, context) =>
-    admit(dependencies, 'startRagIngestionTextJob', input, context, { kind: 'text', document: input.body });
+    admit(family, 'startRagIngestionTextJob', input, context, { kind: 'text', document: input.body });
 }
 
-export function ingestRagTextBatch(dependencies: RagDependencies): Handlers['ingestRagTextBatch'] {
+export function ingestRagTextBatch(family: Family): Handlers['ingestRagTextBatch'] {
   return (input, context) =>
-    admit(dependencies, 'ingestRagTextBatch', input, context, { kind: 'batch', items: input.body.items });
+    admit(family, 'ingestRagTextBatch', input, context, { kind: 'batch', items: input.body.items });
 }
 
-export function startRagIngestionBatchJob(
-  dependencies: RagDependencies,
-): Handlers['startRagIngestionBatchJob'] {
+export function startRagIngestionBatchJob(family: Family): Handlers['startRagIngestionBatchJob'] {
   return (input, context) =>
-    admit(dependencies, 'startRagIngestionBatchJob', input, context, {
+    admit(family, 'startRagIngestionBatchJob', input, context, {
       kind: 'batch',
       items: input.body.items,
     });
 }
 
 async function admit(
-  { ragJobs }: RagDependencies,
+  family: Family,
   operationId: TextId | BatchId,
   {
     params: { collection },
@@ -58,13 +56,13 @@ async function admit(
   body: RagJobBody,
 ) {
   const request = { operationId, caller, query, collection, text: text(), idempotencyKey, correlationId };
-  const { run, replayed, headers } = await admitRagJob(ragJobs, request, body);
-  const shown = mayRead(ragJobs.access, caller) ? run : withoutDetails(run);
+  const { run, replayed, headers } = await admitRagJob(family, request, body);
+  const shown = mayRead(family.access, caller) ? run : withoutDetails(run);
   return { status: 202 as const, body: ragJobView(shown, null, replayed), headers };
 }
 
 async function planText(
-  { retrieval, access }: RagDependencies,
+  { retrieval, access }: Family,
   { params: { collection: name }, query, body, text }: OperationInput<'ingestRagText'>,
   { caller, signal, grow }: CallContext,
 ) {

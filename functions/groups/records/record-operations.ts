@@ -6,14 +6,15 @@ import {
   upsertRecord as writeRecord,
 } from '../../collections/write-records.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import type { JobLayers } from '../../jobs/job-family.ts';
 import type { Conditions } from '../../kernel/conditions.ts';
 import { ExpectedAbsence } from '../../kernel/errors.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
-import type { RecordsDependencies } from './dependencies.ts';
 
 type Handlers = GroupHandlers<'records'>;
+type Layers = Pick<JobLayers, 'records' | 'access'>;
 
-export function getRecord({ records, access }: RecordsDependencies): Handlers['getRecord'] {
+export function getRecord({ records, access }: Layers): Handlers['getRecord'] {
   return async ({ params: { collection, pk, id } }, { caller }) => {
     const space = access.spaceOf(caller, 'read');
     const found = await readRecord(records, space, collection, { partitionKey: pk, id });
@@ -23,7 +24,7 @@ export function getRecord({ records, access }: RecordsDependencies): Handlers['g
   };
 }
 
-export function deleteRecord({ records, access }: RecordsDependencies): Handlers['deleteRecord'] {
+export function deleteRecord({ records, access }: Layers): Handlers['deleteRecord'] {
   return async ({ params: { collection, pk, id } }, context) => {
     const space = access.spaceOf(context.caller, 'delete');
     await removeRecord(records, space, collection, { partitionKey: pk, id }, conditionsOf(context));
@@ -31,7 +32,7 @@ export function deleteRecord({ records, access }: RecordsDependencies): Handlers
   };
 }
 
-export function upsertRecord({ records, access }: RecordsDependencies): Handlers['upsertRecord'] {
+export function upsertRecord({ records, access }: Layers): Handlers['upsertRecord'] {
   return async ({ params: { collection }, text }, context) => {
     const space = access.spaceOf(context.caller, 'write');
     const conditions = conditionsOf(context);
@@ -46,7 +47,7 @@ function conditionsOf({ header }: Pick<CallContext, 'header'>): Conditions {
   return { ifMatch: header?.('if-match'), ifNoneMatch: header?.('if-none-match') };
 }
 
-export function queryRecords({ records, access }: RecordsDependencies): Handlers['queryRecords'] {
+export function queryRecords({ records, access }: Layers): Handlers['queryRecords'] {
   return async ({ params: { collection }, body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const { records: items, continuationToken } = await findRecords(
@@ -60,7 +61,7 @@ export function queryRecords({ records, access }: RecordsDependencies): Handlers
   };
 }
 
-export function searchRecords({ records, access }: RecordsDependencies): Handlers['searchRecords'] {
+export function searchRecords({ records, access }: Layers): Handlers['searchRecords'] {
   return async ({ params: { collection }, body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const { matches, continuationToken } = await rankRecords(records, space, collection, body, context);

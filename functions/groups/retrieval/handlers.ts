@@ -1,12 +1,10 @@
+import type { ReadLanes } from '../../collections/read-lanes.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
-import type { RetrievalDependencies } from './dependencies.ts';
-import {
-  cancelRetrievalEvaluationJob,
-  getRetrievalEvaluationJob,
-  listRetrievalEvaluationJobs,
-  startRetrievalEvaluationComparisonJob,
-  startRetrievalEvaluationJob,
-} from './job-operations.ts';
+import type { JobFamily } from '../../jobs/job-family.ts';
+import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
+import { startRetrievalEvaluationComparisonJob, startRetrievalEvaluationJob } from './job-operations.ts';
+import type { RetrievalLayers } from './jobs/job-facts.ts';
+import { retrievalJobViews } from './jobs/job-view.ts';
 import {
   compareRetrievalEvaluations,
   evaluateRetrieval,
@@ -14,17 +12,21 @@ import {
   retrieveRecords,
 } from './retrieval-operations.ts';
 
-/** The operations of the group retrieval over one store and one model. */
-export function retrievalHandlers(dependencies: RetrievalDependencies): GroupHandlers<'retrieval'> {
+/** The operations of the group retrieval. `evaluations` are the places of those without a job: each is the work of many retrievals. */
+export function retrievalHandlers(
+  family: JobFamily<RetrievalLayers>,
+  evaluations: ReadLanes,
+): GroupHandlers<'retrieval'> {
+  const views = retrievalJobViews(family);
   return {
     listRetrievalProfiles: listRetrievalProfiles(),
-    retrieve: retrieveRecords(dependencies),
-    evaluateRetrieval: evaluateRetrieval(dependencies),
-    compareRetrievalEvaluations: compareRetrievalEvaluations(dependencies),
-    startRetrievalEvaluationComparisonJob: startRetrievalEvaluationComparisonJob(dependencies),
-    startRetrievalEvaluationJob: startRetrievalEvaluationJob(dependencies),
-    listRetrievalEvaluationJobs: listRetrievalEvaluationJobs(dependencies),
-    getRetrievalEvaluationJob: getRetrievalEvaluationJob(dependencies),
-    cancelRetrievalEvaluationJob: cancelRetrievalEvaluationJob(dependencies),
+    retrieve: retrieveRecords(family),
+    evaluateRetrieval: evaluateRetrieval(family, evaluations),
+    compareRetrievalEvaluations: compareRetrievalEvaluations(family, evaluations),
+    startRetrievalEvaluationComparisonJob: startRetrievalEvaluationComparisonJob(family),
+    startRetrievalEvaluationJob: startRetrievalEvaluationJob(family),
+    listRetrievalEvaluationJobs: listing(family, views),
+    getRetrievalEvaluationJob: showing(family, views),
+    cancelRetrievalEvaluationJob: cancelling(family, views),
   };
 }

@@ -7,7 +7,7 @@ import type { CallContext } from '../../http/handler.ts';
 import { createRecordAccess } from '../../identity/record-access.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { nextTurn } from '../../kernel/turns.ts';
-import type { RetrievalDependencies } from './dependencies.ts';
+import type { RetrievalLayers } from './jobs/job-facts.ts';
 import { evaluateRetrieval } from './retrieval-operations.ts';
 
 /** What one space takes of a process, and what is left to its neighbours. */
@@ -81,10 +81,10 @@ test('evaluations of one space wait for each other, and not those of a neighbour
       },
     };
     const retrieval = { ...parts, embeddings: { ...parts.embeddings, embedder } };
-    const own = { retrieval, evaluations, access } as unknown as RetrievalDependencies;
+    const own = { retrieval, access } as unknown as RetrievalLayers;
     const request = { query: 'fox', collections: ['notes'], embedding: {} };
     const input = { params: {}, query: {}, body: { cases: [{ request, expected: [{ id: 'fox' }] }] } };
-    return evaluateRetrieval(own)(input, {
+    return evaluateRetrieval(own, evaluations)(input, {
       caller: { kind: 'workload', principal: space },
       signal: new AbortController().signal,
     } as CallContext);
@@ -112,10 +112,11 @@ test('a caller without the right to read learns nothing', async () => {
   const access = createRecordAccess({
     grants: [{ principal: 'writer', space: 's', productId: null, operations: ['write'] }],
   });
-  const own = { access } as unknown as RetrievalDependencies;
+  const own = { access } as unknown as RetrievalLayers;
   const body = { cases: [] };
   const context = { caller: { kind: 'workload', principal: 'writer' } } as CallContext;
-  const refusal = await evaluateRetrieval(own)({ params: {}, query: {}, body }, context).catch(
+  const lanes = new ReadLanes({ longReadsMax: 1 });
+  const refusal = await evaluateRetrieval(own, lanes)({ params: {}, query: {}, body }, context).catch(
     (error: unknown) => error,
   );
   expect(refusal).toBeInstanceOf(ServiceError);

@@ -1,3 +1,4 @@
+import type { ReadLanes } from '../../collections/read-lanes.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { refusedBy } from '../../providers/refusal.ts';
@@ -9,20 +10,17 @@ import { envelopeJson } from '../../retrieval/rules/envelope.ts';
 import { readComparison, readEvaluation } from '../../retrieval/rules/evaluation/request.ts';
 import { describedProfile } from '../../retrieval/rules/profiles.ts';
 import { readRetrieval } from '../../retrieval/rules/request.ts';
-import type { RetrievalDependencies } from './dependencies.ts';
+import type { RetrievalLayers } from './jobs/job-facts.ts';
 import { judgeRerankers, retrievalsOf } from './library/judge-rerankers.ts';
 
 type Handlers = GroupHandlers<'retrieval'>;
+type AskedLayers = Pick<RetrievalLayers, 'retrieval' | 'access' | 'rerankAccess'>;
 
 export function listRetrievalProfiles(): Handlers['listRetrievalProfiles'] {
   return async () => ({ status: 200, body: builtInProfiles.map(describedProfile) });
 }
 
-export function retrieveRecords({
-  retrieval,
-  access,
-  rerankAccess,
-}: RetrievalDependencies): Handlers['retrieve'] {
+export function retrieveRecords({ retrieval, access, rerankAccess }: AskedLayers): Handlers['retrieve'] {
   return async ({ body }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     judgeRerankers(rerankAccess, { caller: context.caller, space }, [body]);
@@ -34,12 +32,12 @@ export function retrieveRecords({
   };
 }
 
-export function evaluateRetrieval(own: RetrievalDependencies): Handlers['evaluateRetrieval'] {
+export function evaluateRetrieval(own: AskedLayers, evaluations: ReadLanes): Handlers['evaluateRetrieval'] {
   return async ({ body }, context) => {
     const space = own.access.spaceOf(context.caller, 'read');
     judgeRerankers(own.rerankAccess, { caller: context.caller, space }, retrievalsOf(body));
     const evaluation = readEvaluation(body);
-    const report = await inPlace(own, space, context, () =>
+    const report = await inPlace(evaluations, space, context, () =>
       runEvaluation(own.retrieval, space, evaluation, context),
     );
     return { status: 200, body: report };
@@ -47,13 +45,14 @@ export function evaluateRetrieval(own: RetrievalDependencies): Handlers['evaluat
 }
 
 export function compareRetrievalEvaluations(
-  own: RetrievalDependencies,
+  own: AskedLayers,
+  evaluations: ReadLanes,
 ): Handlers['compareRetrievalEvaluations'] {
   return async ({ body }, context) => {
     const space = own.access.spaceOf(context.caller, 'read');
     judgeRerankers(own.rerankAccess, { caller: context.caller, space }, retrievalsOf(body));
     const comparison = readComparison(body);
-    const report = await inPlace(own, space, context, () =>
+    const report = await inPlace(evaluations, space, context, () =>
       runComparison(own.retrieval, space, comparison, context),
     );
     return { status: 200, body: report };
@@ -62,7 +61,7 @@ export function compareRetrievalEvaluations(
 
 /** A space has a share of the places, and waits for one in its turn: its evaluations leave time to the others. */
 async function inPlace<Report>(
-  { evaluations }: RetrievalDependencies,
+  evaluations: ReadLanes,
   space: string,
   { signal }: CallContext,
   work: () => Promise<Report>,

@@ -1,8 +1,8 @@
 import type { JobPlugin } from '../../../jobs/job-plugin.ts';
-import { EMBEDDING_HANDLER, type EmbeddingJobsParts } from './job-parts.ts';
+import { EMBEDDING_HANDLER, type EmbeddingLayers } from './job-facts.ts';
 
 /** The jobs that embed texts. The code of the handler is loaded by the worker that first executes one. */
-export function embeddingJobs(parts: EmbeddingJobsParts): JobPlugin {
+export function embeddingJobs(layers: EmbeddingLayers): JobPlugin {
   return {
     pluginId: 'svc.embeddings',
     name: 'Embeddings',
@@ -12,10 +12,10 @@ export function embeddingJobs(parts: EmbeddingJobsParts): JobPlugin {
       {
         handlerId: EMBEDDING_HANDLER,
         displayName: 'Embed many texts',
-        judge: ({ caller, space }) => parts.access.judgeRecordJob({ caller, space, operation: 'write' }),
+        judge: ({ caller, space }) => layers.access.judgeRecordJob({ caller, space, operation: 'write' }),
         async run(context) {
           const { runEmbeddingJob } = await import('./run-embedding-job.ts');
-          return runEmbeddingJob(parts, context);
+          return runEmbeddingJob(layers, context);
         },
       },
     ],

@@ -1,4 +1,13 @@
+import type { EmbeddingParts } from '../../../embeddings/embed-texts.ts';
 import type { Embedder } from '../../../embeddings/embedder.ts';
+import type { JobLayers } from '../../../jobs/job-family.ts';
+
+export const EMBEDDING_HANDLER = 'svc.embedding.batch';
+
+/** The layers of the jobs that embed: also the store of vectors and the model of the settings. */
+export interface EmbeddingLayers extends JobLayers {
+  readonly embeddings: EmbeddingParts;
+}
 
 /** The model that a job was admitted for. */
 export interface EmbeddingJobFacts {

@@ -8,12 +8,11 @@ import {
   readEmbeddingRequest,
 } from '../../../embeddings/rules/request.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { discardAfter, requestOf, stagedIn } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
-import { discardAfter, requestOf, stagedIn } from '../../records/library/staged-payload.ts';
-import { factsOf, isSameModel } from './job-facts.ts';
-import type { EmbeddingJobsParts } from './job-parts.ts';
+import { type EmbeddingLayers, factsOf, isSameModel } from './job-facts.ts';
 import { type KeptResult, partKey } from './kept-result.ts';
 
 /** Reports are this far apart: each is a write of the run. */
@@ -22,7 +21,7 @@ const REPORT_MS = 500;
 const TURN = 'provider-turn';
 
 /** Executes a job from where an earlier execution has come. */
-export async function runEmbeddingJob(parts: EmbeddingJobsParts, context: JobContext): Promise<Json> {
+export async function runEmbeddingJob(parts: EmbeddingLayers, context: JobContext): Promise<Json> {
   const { signal, job } = context;
   const { staged } = stagedIn(context.payload);
   const discard = async () => {
@@ -48,19 +47,19 @@ function failureOf(error: unknown, signal: AbortSignal): unknown {
 }
 
 /** The job waits for its next turn where the provider may not be called now. */
-function embedInTurns(parts: EmbeddingJobsParts, context: JobContext, progress: JobProgress): Promise<Json> {
+function embedInTurns(parts: EmbeddingLayers, context: JobContext, progress: JobProgress): Promise<Json> {
   const wait = async (until: number) => {
     await progress.report();
     await context.waitForTimer(TURN, new Date(until));
   };
   return inProviderTurns(
     () => embed(parts, context, progress),
-    () => parts.clock.now(),
+    () => parts.records.world.clock.now(),
     { wait, createdAt: context.createdAt },
   );
 }
 
-async function embed(parts: EmbeddingJobsParts, context: JobContext, progress: JobProgress): Promise<Json> {
+async function embed(parts: EmbeddingLayers, context: JobContext, progress: JobProgress): Promise<Json> {
   const facts = factsOf(context.tags);
   const isFirst = context.attempt === 1 && progress.done === 0;
   const { items: kept, count } = isFirst ? NOTHING_KEPT : await keptParts(context);
@@ -85,14 +84,14 @@ async function embed(parts: EmbeddingJobsParts, context: JobContext, progress: J
   return resultOf(parts, answer, partCount);
 }
 
-function sameModel({ embeddings }: EmbeddingJobsParts, { tags }: JobContext): EmbeddingParts {
+function sameModel({ embeddings }: EmbeddingLayers, { tags }: JobContext): EmbeddingParts {
   if (isSameModel(embeddings.embedder, factsOf(tags))) return embeddings;
   const message = 'The service has another embedding model than when it admitted the job.';
   throw new RunFailure('configuration', message);
 }
 
 async function questionOf(
-  { payloads }: EmbeddingJobsParts,
+  { payloads }: EmbeddingLayers,
   { payload }: JobContext,
 ): Promise<EmbeddingQuestion> {
   return readEmbeddingRequest((await requestOf(payloads, payload)) as EmbeddingRequest);
@@ -117,13 +116,13 @@ async function keptParts(context: JobContext): Promise<KeptParts> {
 
 /** How many texts have their vectors: reported at the start, at the end and from time to time. */
 class JobProgress {
-  readonly #parts: EmbeddingJobsParts;
+  readonly #parts: EmbeddingLayers;
   readonly #context: JobContext;
   readonly requested: number;
   done = 0;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: EmbeddingJobsParts, context: JobContext) {
+  constructor(parts: EmbeddingLayers, context: JobContext) {
     this.#parts = parts;
     this.#context = context;
     this.requested = context.job.requested ?? 0;
@@ -131,13 +130,13 @@ class JobProgress {
 
   async reach(done: number): Promise<void> {
     this.done = done;
-    const isDue = this.#parts.clock.now() - this.#reportedAt >= REPORT_MS;
+    const isDue = this.#parts.records.world.clock.now() - this.#reportedAt >= REPORT_MS;
     if (isDue || done >= this.requested) await this.report();
   }
 
   async report(): Promise<void> {
     const { done, requested } = this;
-    this.#reportedAt = this.#parts.clock.now();
+    this.#reportedAt = this.#parts.records.world.clock.now();
     await this.#context.report({
       requested,
       attempted: done,
@@ -151,7 +150,7 @@ class JobProgress {
 }
 
 /** What the run holds: the answer, or where it is large the number of its checkpoints. */
-function resultOf({ resultBytesMax }: EmbeddingJobsParts, answer: EmbeddingAnswer, parts: number): Json {
+function resultOf({ resultBytesMax }: EmbeddingLayers, answer: EmbeddingAnswer, parts: number): Json {
   const isLarge = Buffer.byteLength(JSON.stringify(answer)) > resultBytesMax;
   const { provider, modelId, dimensions, purpose } = answer;
   const kept: KeptResult = { provider, modelId, dimensions, purpose, parts };

@@ -1,16 +1,17 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
+import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
-import { GRAPH_HANDLERS, type GraphJobsParts } from './job-parts.ts';
+import { GRAPH_HANDLERS } from './job-facts.ts';
 
 /** The jobs that import and examine graphs. The code of the handlers is loaded by the worker that first executes one. */
-export function graphJobs(parts: GraphJobsParts): JobPlugin {
+export function graphJobs(layers: JobLayers): JobPlugin {
   const handler = (handlerId: string, displayName: string): JobHandler => ({
     handlerId,
     displayName,
-    judge: ({ caller, space }) => parts.access.judgeRecordJob({ caller, space, operation: 'write' }),
+    judge: ({ caller, space }) => layers.access.judgeRecordJob({ caller, space, operation: 'write' }),
     async run(context) {
       const { runGraphJob } = await import('./run-graph-job.ts');
-      return runGraphJob({ ...parts, records: boundParts(parts.records, context.job) }, context);
+      return runGraphJob({ ...layers, records: boundParts(layers.records, context.job) }, context);
     },
   });
   return {

@@ -14,6 +14,19 @@ const counts = [
   'anomalyCount',
 ] as const;
 
+export type GraphJobKind = 'import' | 'inspect' | 'doctor';
+
+export const GRAPH_HANDLERS: Readonly<Record<GraphJobKind, string>> = {
+  import: 'svc.graph.import',
+  inspect: 'svc.graph.inspect',
+  doctor: 'svc.graph.doctor',
+};
+
+export function kindOf(handlerId: string): GraphJobKind {
+  const kinds = Object.keys(GRAPH_HANDLERS) as GraphJobKind[];
+  return kinds.find((kind) => GRAPH_HANDLERS[kind] === handlerId) ?? 'import';
+}
+
 export type GraphCounts = { readonly [Name in (typeof counts)[number]]: number };
 
 /** What a job view shows of the graph: of the request, and of the result once there is one. */

@@ -6,15 +6,15 @@ import type {
 } from '../../../../contracts/generated/models.ts';
 import { readImportResult } from '../../../collections/import-collection.ts';
 import type { RecordParts } from '../../../collections/parts.ts';
-import type { Jobs } from '../../../jobs/admit-job.ts';
-import { jobView } from '../../../jobs/job-view.ts';
+import type { JobFamily } from '../../../jobs/job-family.ts';
+import type { JobViews } from '../../../jobs/job-operations.ts';
+import { jobView, withoutDetails } from '../../../jobs/job-view.ts';
+import { keptResults } from '../../../jobs/kept-result.ts';
 import { valueOfOrdered } from '../../../jobs/ordered-content.ts';
 import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
 import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
-import { keptResults, type ResultBytes } from '../../records/library/kept-result.ts';
-import { factsOf } from './job-facts.ts';
-import { kindOf } from './job-parts.ts';
+import { factsOf, kindOf } from './job-facts.ts';
 
 export function graphJobView(run: Run, result: Json = null, replayed = false): GraphJob {
   const kind = kindOf(run.handlerId);
@@ -33,18 +33,22 @@ export function graphJobView(run: Run, result: Json = null, replayed = false): G
 /** Checkpoint of an import that has written everything: its result without what happened to the single records. */
 export const IMPORTED = 'imported';
 
-/** The results of the jobs in their order, or of as many of the first jobs as one answer carries. */
-export function graphResults(
-  jobs: Jobs,
-  records: RecordParts,
-  runs: readonly Run[],
-  bytes: ResultBytes,
-): Promise<readonly Json[]> {
-  return keptResults(jobs, runs, bytes, async (run, grow) => {
-    const [done] = await findCheckpoints(jobs.runtime, run.id, [IMPORTED]);
-    const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
-    return done === null || done === undefined ? null : importedResult(records, place, done.content, grow);
-  });
+export function graphJobViews({ jobs, records }: JobFamily): JobViews<GraphJob, Json> {
+  return {
+    list: 'graph-jobs',
+    limitDefault: 50,
+    cancels: 'delete',
+    view: graphJobView,
+    unseen: withoutDetails,
+    results: (runs, bytes) =>
+      keptResults(jobs, runs, bytes, async (run, grow) => {
+        const [done] = await findCheckpoints(jobs.runtime, run.id, [IMPORTED]);
+        const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
+        return done === null || done === undefined
+          ? null
+          : importedResult(records, place, done.content, grow);
+      }),
+  };
 }
 
 /** What an import has written, from its checkpoint and its ledger; `null` where the ledger is gone. */

@@ -7,26 +7,20 @@ import { examineGraph } from '../../../graph/examine-graph.ts';
 import { type GraphImportResult, importGraph } from '../../../graph/import-graph.ts';
 import { type GraphInspection, inspectCollectionGraph } from '../../../graph/inspect-collection-graph.ts';
 import { readEnvelope } from '../../../graph/rules/read-envelope.ts';
+import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { keepResult } from '../../../jobs/kept-result.ts';
+import { loadReports } from '../../../jobs/load-reports.ts';
 import { orderedContent } from '../../../jobs/ordered-content.ts';
+import { discardAfter, type TextPayload, textOf } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
 import { inTurns } from '../../../kernel/turns.ts';
-import { keepResult } from '../../records/library/kept-result.ts';
-import { loadReports } from '../../records/library/load-reports.ts';
-import { discardAfter, readStagedText, type StagedText } from '../../records/library/staged-payload.ts';
 import { doctorResult, inspectionResult } from '../graph-results.ts';
 import { envelopeIn, importOptions } from '../import-options.ts';
-import { detailsOf, type GraphJobFacts } from './job-facts.ts';
-import { type GraphJobKind, type GraphJobsParts, kindOf } from './job-parts.ts';
+import { detailsOf, type GraphJobFacts, type GraphJobKind, kindOf } from './job-facts.ts';
 import { IMPORTED, importedResult } from './job-view.ts';
-
-/** What the run has of the request: its text, or the reference of a staged one. */
-interface GraphJobPayload extends StagedText {
-  readonly collection: string;
-  readonly request?: string;
-}
 
 const RESULT_ARTIFACTS: Readonly<Record<GraphJobKind, string>> = {
   import: 'graph-import-result',
@@ -42,8 +36,8 @@ interface Done {
 }
 
 /** Executes a job. An import goes on where an earlier execution has come to; the others read again. */
-export async function runGraphJob(parts: GraphJobsParts, context: JobContext): Promise<Json> {
-  const { staged } = context.payload as unknown as GraphJobPayload;
+export async function runGraphJob(parts: JobLayers, context: JobContext): Promise<Json> {
+  const { staged } = context.payload as unknown as TextPayload;
   const discard = async () => {
     if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
   };
@@ -67,11 +61,13 @@ export async function runGraphJob(parts: GraphJobsParts, context: JobContext): P
   }
 }
 
-async function work(parts: GraphJobsParts, context: JobContext, kind: GraphJobKind): Promise<Done> {
+async function work(parts: JobLayers, context: JobContext, kind: GraphJobKind): Promise<Done> {
   if (kind === 'import') return runImport(parts, context);
-  const { collection } = context.payload as unknown as GraphJobPayload;
+  const { collection } = context.payload as unknown as TextPayload;
   const { space } = context.job;
-  const request = parseJson(await textOf(parts, context)) as object;
+  const request = parseJson(
+    await textOf(parts.payloads, context.payload as unknown as TextPayload),
+  ) as object;
   await context.report({ requested: 1, attempted: 0, succeeded: 0, failed: 0, progress: 0 });
   const now = () => formatUtc(parts.records.world.clock.now());
   const call = { signal: context.signal };
@@ -90,8 +86,8 @@ function examined(result: object, inspection: GraphInspection): Done {
   return { result: result as Json, facts, counts: { requested: 1, attempted: 1, succeeded: 1 } };
 }
 
-async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Done> {
-  const { collection } = context.payload as unknown as GraphJobPayload;
+async function runImport(parts: JobLayers, context: JobContext): Promise<Done> {
+  const { collection } = context.payload as unknown as TextPayload;
   const { space } = context.job;
   const place = { runId: context.runId, space, collection };
   // The staged payload is gone where an earlier execution has come to its end.
@@ -102,7 +98,9 @@ async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Do
   const result = await importGraph(parts.records, {
     ...place,
     request: async () => {
-      const request = parseJson(await textOf(parts, context)) as SvcGraphCollectionImportRequest;
+      const request = parseJson(
+        await textOf(parts.payloads, context.payload as unknown as TextPayload),
+      ) as SvcGraphCollectionImportRequest;
       const continueOnError = request.continueOnError ?? false;
       return {
         ...importOptions(request),
@@ -132,9 +130,4 @@ function imported(result: GraphImportResult): Done {
   const facts = { ...result, warningCount, errorCount: failed, anomalyCount: 0 };
   const counts = { requested, attempted, succeeded };
   return { result: result as unknown as Json, facts, counts, stoppedOnError };
-}
-
-async function textOf({ payloads }: GraphJobsParts, { payload }: JobContext): Promise<string> {
-  const known = payload as unknown as GraphJobPayload;
-  return known.request ?? readStagedText(payloads, known);
 }

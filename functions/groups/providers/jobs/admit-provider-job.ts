@@ -1,29 +1,16 @@
-import type { Caller } from '../../../identity/caller.ts';
-import { type AdmittedJob, admitJob, type Jobs } from '../../../jobs/admit-job.ts';
-import type { JobPlugin } from '../../../jobs/job-plugin.ts';
-import { jobScope, type ProductTenant } from '../../../jobs/job-scope.ts';
+import { type AdmittedJob, admitJob } from '../../../jobs/admit-job.ts';
+import { type JobCall, type JobFamily, ownerOf } from '../../../jobs/job-family.ts';
 import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
 import { checkText } from '../../../kernel/identifiers.ts';
 import { inputHashOf, namesOf, type RunRequest } from '../../../providers/rules/run-request.ts';
-import { tagsOf } from './job-facts.ts';
-import { PROVIDER_HANDLER, type ProviderJobsParts } from './job-parts.ts';
+import { PROVIDER_HANDLER, type ProviderLayers, tagsOf } from './job-facts.ts';
 
-/** What the operations that admit and show provider jobs work with. */
-export interface ProviderJobDependencies extends Pick<ProviderJobsParts, 'access' | 'provider'> {
-  readonly jobs: Jobs;
-  readonly plugin: JobPlugin;
-}
-
-export interface ProviderJobRequest {
+export interface ProviderJobRequest extends JobCall {
   readonly operationId: 'runProviderCapability' | 'startProviderRunJob';
-  readonly caller: Caller;
-  readonly query: ProductTenant;
   /** Of the path. */
   readonly provider: string;
   readonly body: RunRequest & { readonly provider?: string | null };
-  readonly idempotencyKey: string | null;
-  readonly correlationId: string;
 }
 
 /**
@@ -32,9 +19,10 @@ export interface ProviderJobRequest {
  * and what `admitJob` throws.
  */
 export async function admitProviderJob(
-  { jobs, plugin, access, provider: registered }: ProviderJobDependencies,
-  { operationId, caller, query, provider, body, idempotencyKey, correlationId }: ProviderJobRequest,
+  { jobs, plugin, access, provider: registered }: JobFamily<ProviderLayers>,
+  call: ProviderJobRequest,
 ): Promise<AdmittedJob> {
+  const { operationId, caller, query, provider, body, idempotencyKey, correlationId } = call;
   const space = access.spaceOf(caller, 'run', query.tenantId);
   const { provider: named = null, ...request } = body;
   if (named !== null && named !== provider)
@@ -46,11 +34,9 @@ export async function admitProviderJob(
   for (const [name, value] of Object.entries(names)) checkText(value, `/${name}`);
   const facts = { provider, ...names, requestHash: inputHashOf(request) };
   return admitJob(jobs, plugin, {
+    ...ownerOf(access, call, space),
     operationId,
     handlerId: PROVIDER_HANDLER,
-    caller,
-    scope: jobScope(query, access.ownerOf(caller), caller.principal),
-    space,
     subject: provider,
     payload: { provider, request: request as unknown as Json },
     idempotencyKey,

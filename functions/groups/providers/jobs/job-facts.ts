@@ -1,4 +1,17 @@
+import type { ProviderAccess } from '../../../identity/provider-access.ts';
+import type { RegisteredProvider } from '../../../providers/registered.ts';
+import type { CapabilityParts } from '../../../providers/run-capability.ts';
 import type { Run } from '../../../runs/run.ts';
+
+export const PROVIDER_HANDLER = 'svc.provider.run';
+
+/** The layers of the jobs that run capabilities. A request always fits in its run, so nothing is staged. */
+export interface ProviderLayers {
+  readonly capabilities: CapabilityParts;
+  /** `undefined`: the settings have no such provider. */
+  readonly provider: (id: string) => RegisteredProvider | undefined;
+  readonly access: ProviderAccess;
+}
 
 /** What a request asks for, as the views of a whole list show it: a run has it beside its payload, which would need a read each. */
 export interface ProviderJobFacts {

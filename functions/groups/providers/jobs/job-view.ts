@@ -1,9 +1,12 @@
+import { limits } from '../../../../contracts/generated/limits.ts';
+import type { JobFamily } from '../../../jobs/job-family.ts';
+import type { JobViews } from '../../../jobs/job-operations.ts';
 import { jobView } from '../../../jobs/job-view.ts';
 import type { RunResultStatus } from '../../../providers/rules/outcome.ts';
 import { jobStatusOf } from '../../../providers/rules/run-result.ts';
 import type { Run } from '../../../runs/run.ts';
 import { factsOf } from './job-facts.ts';
-import type { ProviderResult } from './kept-result.ts';
+import { type ProviderResult, providerResults } from './kept-result.ts';
 
 export type ProviderJobView = ReturnType<typeof providerJobView>;
 
@@ -27,6 +30,21 @@ export function providerJobView(run: Run, result: ProviderResult | null = null, 
     failureClass,
     providerStatus: textOf(details?.['providerStatus']),
     result,
+  };
+}
+
+export function providerJobViews({
+  jobs,
+}: Pick<JobFamily, 'jobs'>): JobViews<ProviderJobView, ProviderResult> {
+  return {
+    list: 'provider-jobs',
+    limitDefault: limits.providerJobListLimitDefault,
+    isByProvider: true,
+    cancels: 'run',
+    view: providerJobView,
+    // A job that had ended before shows the request all the same.
+    cancelledView: (run, result) => ({ ...providerJobView(run, result), cancellationRequested: true }),
+    results: (runs, { hold }) => providerResults(jobs, runs, hold),
   };
 }
 

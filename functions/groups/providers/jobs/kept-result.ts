@@ -9,14 +9,11 @@ export type ProviderResult = ReturnType<typeof resultOf>;
 /** The checkpoint of a result without a success: such a run has no result of its own. */
 export const RESULT_KEY = 'result';
 
-/** Counts bytes of an answer before they are read. */
-export type Hold = (bytes: number) => void;
-
 /** The results of the jobs in their order; `null` for a job that has none, or none yet. */
 export async function providerResults(
   jobs: Jobs,
   runs: readonly Run[],
-  hold: Hold = () => undefined,
+  hold: (bytes: number) => void = () => undefined,
 ): Promise<readonly (ProviderResult | null)[]> {
   const succeeded = runs.filter(({ status }) => status === 'succeeded');
   for (const run of succeeded) hold(resultLengthOf(run));

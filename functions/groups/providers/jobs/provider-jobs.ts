@@ -1,8 +1,8 @@
 import type { JobPlugin } from '../../../jobs/job-plugin.ts';
-import { PROVIDER_HANDLER, type ProviderJobsParts } from './job-parts.ts';
+import { PROVIDER_HANDLER, type ProviderLayers } from './job-facts.ts';
 
 /** The jobs that run a capability of a provider. The code of the handler is loaded by the worker that first executes one. */
-export function providerJobs(parts: ProviderJobsParts): JobPlugin {
+export function providerJobs(layers: ProviderLayers): JobPlugin {
   return {
     pluginId: 'svc.providers',
     name: 'Providers',
@@ -12,10 +12,10 @@ export function providerJobs(parts: ProviderJobsParts): JobPlugin {
       {
         handlerId: PROVIDER_HANDLER,
         displayName: 'Run a capability of a provider',
-        judge: ({ caller, space }) => parts.access.judgeRecordJob({ caller, space, operation: 'run' }),
+        judge: ({ caller, space }) => layers.access.judgeRecordJob({ caller, space, operation: 'run' }),
         async run(context) {
           const { runProviderJob } = await import('./run-provider-job.ts');
-          return runProviderJob(parts, context);
+          return runProviderJob(layers, context);
         },
       },
     ],

@@ -10,7 +10,7 @@ import { runCapability } from '../../../providers/run-capability.ts';
 import type { RunMemory } from '../../../providers/run-memory.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
 import { StoreError } from '../../../store/port.ts';
-import type { ProviderJobsParts } from './job-parts.ts';
+import type { ProviderLayers } from './job-facts.ts';
 import { RESULT_KEY } from './kept-result.ts';
 
 interface ProviderJobPayload {
@@ -19,7 +19,7 @@ interface ProviderJobPayload {
 }
 
 /** Executes a job from where an earlier execution has come. A result without a success is kept beside the run, which then fails. */
-export async function runProviderJob(parts: ProviderJobsParts, context: JobContext): Promise<Json> {
+export async function runProviderJob(parts: ProviderLayers, context: JobContext): Promise<Json> {
   const ended = await endedRun(parts, context);
   const result = resultOf(ended);
   const { status, failureClass, providerStatus, error } = result;
@@ -35,7 +35,7 @@ export async function runProviderJob(parts: ProviderJobsParts, context: JobConte
   });
 }
 
-async function endedRun(parts: ProviderJobsParts, context: JobContext): Promise<EndedRun> {
+async function endedRun(parts: ProviderLayers, context: JobContext): Promise<EndedRun> {
   const { provider: id, request } = context.payload as unknown as ProviderJobPayload;
   const provider = parts.provider(id);
   const without = async (outcome: RunOutcome): Promise<EndedRun> => {
@@ -77,7 +77,7 @@ function isInterruption({ signal }: JobContext, error: unknown): boolean {
 }
 
 /** The fault that ends a run may be one of the traces: it must not cost the result. */
-async function leaveTrace(parts: ProviderJobsParts, context: JobContext, ended: EndedRun): Promise<void> {
+async function leaveTrace(parts: ProviderLayers, context: JobContext, ended: EndedRun): Promise<void> {
   try {
     await parts.capabilities.writeTrace(context.job.space, runTraceOf(ended));
   } catch (error) {

@@ -24,7 +24,7 @@ import { BATCH_CHUNKS_MAX } from '../../../rag/rules/limits.ts';
 import { RequestRecords } from '../../../rag/rules/plan-chunks.ts';
 import { removesRecords } from './admit-rag-job.ts';
 import { traceIngestion } from './ingest-trace.ts';
-import type { RagJobsParts } from './job-parts.ts';
+import type { RagLayers } from './job-facts.ts';
 
 /** Reports are this far apart: each is a write of the run. */
 const REPORT_MS = 500;
@@ -38,7 +38,7 @@ const OF_A_DOCUMENT: ReadonlySet<string> = new Set([
 
 /** The documents of one job, one after the other. */
 export class DocumentIngestion {
-  readonly #parts: RagJobsParts;
+  readonly #parts: RagLayers;
   readonly #context: JobContext;
   readonly #collection: string;
   /** What later documents may refer to: real ones to records that are there, dry ones to all that the request would write. */
@@ -46,7 +46,7 @@ export class DocumentIngestion {
   #planned = new RequestRecords();
   readonly #reports: Reports;
 
-  constructor(parts: RagJobsParts, context: JobContext, collection: string) {
+  constructor(parts: RagLayers, context: JobContext, collection: string) {
     this.#parts = parts;
     this.#context = context;
     this.#collection = collection;
@@ -161,13 +161,13 @@ function countsOf(answers: readonly BatchItemAnswer[]): Counts {
 
 /** What the run says of itself: at the beginning, at the end and from time to time. */
 class Reports {
-  readonly #clock: RagJobsParts['records']['world']['clock'];
+  readonly #clock: RagLayers['records']['world']['clock'];
   readonly #context: JobContext;
   #at = Number.NEGATIVE_INFINITY;
   #totals: IngestTotals = NO_TOTALS;
   #counts: Counts = { attempted: 0, succeeded: 0, failed: 0 };
 
-  constructor({ records }: RagJobsParts, context: JobContext) {
+  constructor({ records }: RagLayers, context: JobContext) {
     this.#clock = records.world.clock;
     this.#context = context;
   }

@@ -4,7 +4,7 @@ import { elapsedMs } from '../../../kernel/timestamp.ts';
 import type { Ingested } from '../../../rag/ingest.ts';
 import { TRACED_SUCCESS } from '../../../traces/trace.ts';
 import { writeTrace } from '../../../traces/write-trace.ts';
-import type { RagJobsParts } from './job-parts.ts';
+import type { RagLayers } from './job-facts.ts';
 
 const OPERATION = 'rag.ingest_text';
 const ID_DIGITS = 32;
@@ -22,7 +22,7 @@ export interface TracedPlace {
  * its id follows from the job, so work that runs again has one trace. A trace that cannot be stored does not fail what was written.
  */
 export async function traceIngestion(
-  { records, traces, embeddings }: Pick<RagJobsParts, 'records' | 'traces' | 'embeddings'>,
+  { records, traces, embeddings }: Pick<RagLayers, 'records' | 'traces' | 'embeddings'>,
   { plan, written }: Ingested,
   { runId, index, space, startedAt }: TracedPlace,
 ): Promise<JsonObject | null> {

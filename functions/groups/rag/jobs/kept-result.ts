@@ -1,6 +1,6 @@
 import type { Jobs } from '../../../jobs/admit-job.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
-import { type JobListRequest, type JobPage, listJobs, resultsOf } from '../../../jobs/read-jobs.ts';
+import { resultsOf } from '../../../jobs/read-jobs.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { isJsonObject } from '../../../kernel/json-kinds.ts';
@@ -9,7 +9,7 @@ import { findArtifact } from '../../../runs/read-artifacts.ts';
 import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
 import { StoreError } from '../../../store/port.ts';
-import type { RagJobsParts } from './job-parts.ts';
+import type { RagLayers } from './job-facts.ts';
 
 export const RESULT_ARTIFACTS = {
   text: 'rag-ingestion-result',
@@ -23,7 +23,7 @@ const LIST_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Puts the result as an artifact, and answers what the run holds: the result, or where a large one lies. */
 export async function keepResult(
-  { resultBytesMax }: RagJobsParts,
+  { resultBytesMax }: RagLayers,
   context: JobContext,
   isBatch: boolean,
   result: Json,
@@ -52,37 +52,23 @@ function partKey(part: number): string {
   return `result-${part}`;
 }
 
-export interface JobPageWithResults extends JobPage {
-  /** Those of the jobs in their order. */
-  readonly results: readonly Json[];
-}
-
-/** A page that ends before its results are too large for one answer. The store knows only where its own page ends. */
-export async function pageWithResults(
-  jobs: Jobs,
-  request: JobListRequest,
-  hold?: (bytes: number) => void,
-): Promise<JobPageWithResults> {
-  const page = await listJobs(jobs, request);
-  const found = await resultsOf(jobs, page.jobs);
-  let bytes = 0;
-  const end = found.findIndex((result, index) => {
-    bytes += largeBytesOf(result);
-    return index > 0 && bytes > LIST_BYTES_MAX;
-  });
-  const shown = end === -1 ? page : await listJobs(jobs, { ...request, limit: end });
-  return { ...shown, results: await ragResults(jobs, shown.jobs, hold) };
-}
-
-/** The results of the jobs in their order; `null` for a job that has none. `hold` counts large ones before they are read. */
+/**
+ * The results of the jobs in their order, or of as many of the first jobs as one answer carries; `null` for a job that has none.
+ * `hold` counts large ones before they are read.
+ */
 export async function ragResults(
   jobs: Jobs,
   runs: readonly Run[],
   hold: (bytes: number) => void = () => undefined,
 ): Promise<readonly Json[]> {
   const found = await resultsOf(jobs, runs);
+  let bytes = 0;
+  const end = found.findIndex((result, index) => {
+    bytes += largeBytesOf(result);
+    return index > 0 && bytes > LIST_BYTES_MAX;
+  });
   const whole: Json[] = [];
-  for (const [index, run] of runs.entries())
+  for (const [index, run] of runs.slice(0, end === -1 ? runs.length : end).entries())
     whole.push(await wholeResult(jobs, run, found[index] ?? null, hold));
   return whole;
 }

@@ -1,11 +1,11 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobFacts, JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
-import { BATCH_HANDLER, type RagJobsParts, TEXT_HANDLER } from './job-parts.ts';
+import { BATCH_HANDLER, type RagLayers, TEXT_HANDLER } from './job-facts.ts';
 
 /** The jobs that ingest documents. The code of the handlers is loaded by the worker that first executes one. */
-export function ragJobs(parts: RagJobsParts): JobPlugin {
+export function ragJobs(layers: RagLayers): JobPlugin {
   const judge = ({ caller, space }: JobFacts) =>
-    parts.access.judgeRecordJob({ caller, space, operation: 'write' });
+    layers.access.judgeRecordJob({ caller, space, operation: 'write' });
   const handler = (handlerId: string, displayName: string): JobHandler => ({
     handlerId,
     displayName,
@@ -14,7 +14,7 @@ export function ragJobs(parts: RagJobsParts): JobPlugin {
     judge,
     async run(context) {
       const { runRagJob } = await import('./run-rag-job.ts');
-      return runRagJob({ ...parts, records: boundParts(parts.records, context.job) }, context);
+      return runRagJob({ ...layers, records: boundParts(layers.records, context.job) }, context);
     },
   });
   return {

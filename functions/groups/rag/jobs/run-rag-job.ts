@@ -1,26 +1,20 @@
 import { inProviderTurns } from '../../../embeddings/jobs/provider-turns.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { discardAfter, type TextPayload, textOf } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
-import { discardAfter, readStagedText, type StagedText } from '../../records/library/staged-payload.ts';
 import { DocumentIngestion } from './ingest-documents.ts';
-import { BATCH_HANDLER, type RagJobsParts } from './job-parts.ts';
+import { BATCH_HANDLER, type RagLayers } from './job-facts.ts';
 import { keepResult } from './kept-result.ts';
-
-/** What the run has of the request: its text, or the reference of a staged one. */
-interface RagJobPayload extends StagedText {
-  readonly collection: string;
-  readonly request?: string;
-}
 
 /** What an execution has kept before it removed the staged payload. */
 const OVER = 'over';
 const TURN = 'provider-turn';
 
 /** Executes an ingestion, from where an earlier execution has come. */
-export async function runRagJob(parts: RagJobsParts, context: JobContext): Promise<Json> {
-  const payload = context.payload as unknown as RagJobPayload;
+export async function runRagJob(parts: RagLayers, context: JobContext): Promise<Json> {
+  const payload = context.payload as unknown as TextPayload;
   const { staged, collection } = payload;
   const over = staged === undefined || context.attempt === 1 ? null : await context.readCheckpoint(OVER);
   if (over !== null) return over.content;
@@ -29,7 +23,7 @@ export async function runRagJob(parts: RagJobsParts, context: JobContext): Promi
   };
   const isBatch = context.handlerId === BATCH_HANDLER;
   try {
-    const text = payload.request ?? (await readStagedText(parts.payloads, payload));
+    const text = await textOf(parts.payloads, payload);
     const ingestion = new DocumentIngestion(parts, context, collection);
     const { clock } = parts.records.world;
     const wait = (until: number) => context.waitForTimer(TURN, new Date(until));

@@ -5,14 +5,13 @@ import type {
 } from '../../../../contracts/generated/models.ts';
 import { readBatchResult } from '../../../collections/batch-upsert.ts';
 import { readImportResult } from '../../../collections/import-collection.ts';
-import type { RecordParts } from '../../../collections/parts.ts';
-import type { Jobs } from '../../../jobs/admit-job.ts';
+import { verifiedCaller } from '../../../identity/verified-caller.ts';
+import type { JobViews } from '../../../jobs/job-operations.ts';
 import { jobView } from '../../../jobs/job-view.ts';
+import { keptResults } from '../../../jobs/kept-result.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import type { Run } from '../../../runs/run.ts';
-import { SOURCE_TAG } from './admit-record-job.ts';
-import { keptResults, type ResultBytes } from './kept-result.ts';
-import { BATCH_HANDLER } from './record-job-parts.ts';
+import { BATCH_HANDLER, type RecordJobs, SOURCE_TAG } from './job-facts.ts';
 
 export function importJobView(run: Run, result: Json = null, replayed = false): RecordImportJob {
   const isBatch = run.handlerId === BATCH_HANDLER;
@@ -27,16 +26,21 @@ export function importJobView(run: Run, result: Json = null, replayed = false): 
   };
 }
 
-/** The results of the jobs in their order, or of as many of the first jobs as one answer carries. */
-export function importResults(
-  jobs: Jobs,
-  records: RecordParts,
-  runs: readonly Run[],
-  bytes: ResultBytes,
-): Promise<readonly Json[]> {
-  return keptResults(jobs, runs, bytes, async (run, grow) => {
-    const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
-    const read = run.handlerId === BATCH_HANDLER ? readBatchResult : readImportResult;
-    return (await read(records, place, grow)) as unknown as Json;
-  });
+export function importJobViews(own: RecordJobs): JobViews<RecordImportJob, Json> {
+  const { jobs, records, executionAccess } = own;
+  return {
+    list: 'record-import-jobs',
+    limitDefault: 50,
+    cancels: 'write',
+    view: importJobView,
+    sees: (caller, run) => executionAccess === null || executionAccess.maySee(verifiedCaller(caller), run),
+    judgeCancel: (caller, run) => executionAccess?.authorizeRun(verifiedCaller(caller), run, 'cancel_run'),
+    unseen: (run) => ({ ...run, error: null }),
+    results: (runs, bytes) =>
+      keptResults(jobs, runs, bytes, async (run, grow) => {
+        const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
+        const read = run.handlerId === BATCH_HANDLER ? readBatchResult : readImportResult;
+        return (await read(records, place, grow)) as unknown as Json;
+      }),
+  };
 }

@@ -1,14 +1,15 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
+import { PAYLOAD_TAG } from '../../../jobs/cancel-staged-job.ts';
+import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobFacts, JobHandler, JobPlugin, Maintenance } from '../../../jobs/job-plugin.ts';
 import { RUN_GROUP, RUNS, readRun, runKey, tagIndex } from '../../../runs/records.ts';
 import { isTerminal } from '../../../runs/run.ts';
-import { BATCH_HANDLER, IMPORT_HANDLER, type RecordJobsParts } from './record-job-parts.ts';
-import { PAYLOAD_TAG } from './staged-payload.ts';
+import { BATCH_HANDLER, IMPORT_HANDLER } from './job-facts.ts';
 
 /** The jobs that write records. The code of the handlers is loaded by the worker that first executes one. */
-export function recordJobs(parts: RecordJobsParts): JobPlugin {
+export function recordJobs(layers: JobLayers): JobPlugin {
   const judge = ({ caller, space }: JobFacts) =>
-    parts.access.judgeRecordJob({ caller, space, operation: 'write' });
+    layers.access.judgeRecordJob({ caller, space, operation: 'write' });
   const handler = (handlerId: string, displayName: string): JobHandler => ({
     handlerId,
     displayName,
@@ -16,7 +17,7 @@ export function recordJobs(parts: RecordJobsParts): JobPlugin {
     judge,
     async run(context) {
       const { runRecordJob } = await import('./run-record-job.ts');
-      return runRecordJob({ ...parts, records: boundParts(parts.records, context.job) }, context);
+      return runRecordJob({ ...layers, records: boundParts(layers.records, context.job) }, context);
     },
   });
   return {
@@ -29,8 +30,8 @@ export function recordJobs(parts: RecordJobsParts): JobPlugin {
       const { sweepLeftovers } = await import('../../../collections/leftovers.ts');
       const leftovers = await sweepLeftovers(
         {
-          parts: parts.records,
-          payloads: parts.payloads,
+          parts: layers.records,
+          payloads: layers.payloads,
           isPayloadUsed: (reference) => isPayloadUsed(maintenance, reference),
           runExists: (runId) => runExists(maintenance, runId),
         },

@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest';
+import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
-import { BATCH_HANDLER, type RecordJobsParts } from './record-job-parts.ts';
+import { BATCH_HANDLER } from './job-facts.ts';
 import { runRecordJob } from './run-record-job.ts';
 
 test.each([
@@ -18,7 +19,7 @@ test.each([
   const parts = {
     records: { store: () => Promise.reject(refusal), world: { clock: { now: () => 0 } } },
     payloads,
-  } as unknown as RecordJobsParts;
+  } as unknown as JobLayers;
   const context = {
     handlerId: BATCH_HANDLER,
     runId: 'run',

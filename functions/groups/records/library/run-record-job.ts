@@ -1,16 +1,14 @@
 import { batchUpsert, type LoadJob } from '../../../collections/batch-upsert.ts';
 import { importCollection } from '../../../collections/import-collection.ts';
+import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { keepResult } from '../../../jobs/kept-result.ts';
+import { loadReports } from '../../../jobs/load-reports.ts';
+import { discardAfter, type TextPayload, textOf } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
-import { keepResult } from './kept-result.ts';
-import { loadReports } from './load-reports.ts';
-import { BATCH_HANDLER, type RecordJobsParts } from './record-job-parts.ts';
-import { discardAfter, readStagedText, type StagedText } from './staged-payload.ts';
+import { BATCH_HANDLER } from './job-facts.ts';
 
-/** What the run has of the request: its text, or the reference of a staged one. */
-export interface RecordJobPayload extends StagedText {
-  readonly collection: string;
-  readonly request?: string;
+export interface RecordJobPayload extends TextPayload {
   /** Of the content of an import. */
   readonly contentHash?: string;
 }
@@ -21,7 +19,7 @@ export const RESULT_ARTIFACTS = {
 } as const;
 
 /** Executes a batch or an import, from where an earlier attempt has come. */
-export async function runRecordJob(parts: RecordJobsParts, context: JobContext): Promise<Json> {
+export async function runRecordJob(parts: JobLayers, context: JobContext): Promise<Json> {
   const payload = context.payload as unknown as RecordJobPayload;
   const { collection, staged, contentHash } = payload;
   const { space } = context.job;
@@ -32,7 +30,7 @@ export async function runRecordJob(parts: RecordJobsParts, context: JobContext):
     runId: context.runId,
     space,
     collection,
-    text: () => textOf(parts, payload),
+    text: () => textOf(parts.payloads, payload),
     signal: context.signal,
     decide: () => context.decide(),
     ...(contentHash === undefined ? {} : { contentHash }),
@@ -60,18 +58,8 @@ export async function runRecordJob(parts: RecordJobsParts, context: JobContext):
   }
 }
 
-async function textOf({ payloads }: RecordJobsParts, payload: RecordJobPayload): Promise<string> {
-  if (payload.request !== undefined) return payload.request;
-  return readStagedText(payloads, payload);
-}
-
 /** What the run holds of the result. Job views make a large one from the ledger where artifacts have no place. */
-async function kept(
-  { resultBytesMax }: RecordJobsParts,
-  context: JobContext,
-  isBatch: boolean,
-  result: Json,
-) {
+async function kept({ resultBytesMax }: JobLayers, context: JobContext, isBatch: boolean, result: Json) {
   const name = RESULT_ARTIFACTS[isBatch ? 'batch_upsert' : 'collection_import'];
   return keepResult(context, name, result, resultBytesMax, { isRemade: true });
 }

@@ -1,40 +1,29 @@
 import { boundTo } from '../../../collections/bound-collections.ts';
-import type { Caller } from '../../../identity/caller.ts';
-import { type AdmittedJob, admitJob, type Jobs } from '../../../jobs/admit-job.ts';
-import type { JobPlugin } from '../../../jobs/job-plugin.ts';
-import { jobScope, type ProductTenant } from '../../../jobs/job-scope.ts';
+import { type AdmittedJob, admitJob } from '../../../jobs/admit-job.ts';
+import { type JobCall, type JobFamily, ownerOf } from '../../../jobs/job-family.ts';
+import { requestPayload } from '../../../jobs/staged-payload.ts';
 import {
   type ComparisonRequest,
   type EvaluationRequest,
   readComparison,
   readEvaluation,
 } from '../../../retrieval/rules/evaluation/request.ts';
-import { requestPayload } from '../../records/library/staged-payload.ts';
 import { judgeRerankers, retrievalsOf } from '../library/judge-rerankers.ts';
-import { type RetrievalJobFacts, tagsOf } from './job-facts.ts';
-import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalJobsParts } from './job-parts.ts';
-
-/** What the operations that admit and show these jobs work with. */
-export interface RetrievalJobDependencies
-  extends Pick<RetrievalJobsParts, 'retrieval' | 'payloads' | 'access' | 'rerankAccess'> {
-  readonly jobs: Jobs;
-  readonly plugin: JobPlugin;
-}
-
-export interface RetrievalJobRequest {
-  readonly caller: Caller;
-  readonly query: ProductTenant;
-  readonly idempotencyKey: string | null;
-  readonly correlationId: string;
-}
+import {
+  COMPARISON_HANDLER,
+  EVALUATION_HANDLER,
+  type RetrievalJobFacts,
+  type RetrievalLayers,
+  tagsOf,
+} from './job-facts.ts';
 
 /**
  * Admits a job that evaluates. A request that is too large for a run is staged. Throws `permission_denied` before it judges
  * the request, `validation_failed` or `limit_exceeded` for what a call without a job refuses too, and what `admitJob` throws.
  */
 export function admitEvaluation(
-  own: RetrievalJobDependencies,
-  request: RetrievalJobRequest,
+  own: JobFamily<RetrievalLayers>,
+  request: JobCall,
   body: EvaluationRequest,
 ): Promise<AdmittedJob> {
   return admit(own, request, body, () => {
@@ -45,8 +34,8 @@ export function admitEvaluation(
 
 /** Admits a job that compares; as `admitEvaluation`. */
 export function admitComparison(
-  own: RetrievalJobDependencies,
-  request: RetrievalJobRequest,
+  own: JobFamily<RetrievalLayers>,
+  request: JobCall,
   body: ComparisonRequest,
 ): Promise<AdmittedJob> {
   return admit(own, request, body, () => {
@@ -56,11 +45,12 @@ export function admitComparison(
 }
 
 async function admit(
-  { retrieval: { records }, jobs, plugin, payloads, access, rerankAccess }: RetrievalJobDependencies,
-  { caller, query, idempotencyKey, correlationId }: RetrievalJobRequest,
+  { retrieval: { records }, jobs, plugin, payloads, access, rerankAccess }: JobFamily<RetrievalLayers>,
+  call: JobCall,
   body: EvaluationRequest | ComparisonRequest,
   read: () => RetrievalJobFacts,
 ): Promise<AdmittedJob> {
+  const { caller, query, idempotencyKey, correlationId } = call;
   const space = access.spaceOf(caller, 'write', query.tenantId);
   judgeRerankers(rerankAccess, { caller, space }, retrievalsOf(body));
   const facts = read();
@@ -68,10 +58,8 @@ async function admit(
   return admitJob(jobs, plugin, {
     operationId: isComparison ? 'startRetrievalEvaluationComparisonJob' : 'startRetrievalEvaluationJob',
     handlerId: isComparison ? COMPARISON_HANDLER : EVALUATION_HANDLER,
-    caller,
-    scope: jobScope(query, access.ownerOf(caller), caller.principal),
-    space,
-    ...requestPayload(payloads, space, body, 'Durable evaluation payload'),
+    ...ownerOf(access, call, space),
+    ...requestPayload(payloads, space, body, 'evaluation'),
     bind: () =>
       boundTo(
         records,

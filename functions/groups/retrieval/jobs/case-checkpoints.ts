@@ -4,9 +4,8 @@ import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import type { Clock } from '../../../kernel/world.ts';
 import type { CaseLog } from '../../../retrieval/evaluation/run-evaluation.ts';
 import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
-import { hasFailed } from '../../../retrieval/rules/evaluation/report.ts';
+import { hasFailed, type RetrievalReport } from '../../../retrieval/rules/evaluation/report.ts';
 import type { Comparison, Evaluation } from '../../../retrieval/rules/evaluation/request.ts';
-import type { RetrievalReport } from './job-view.ts';
 import { caseKey } from './kept-report.ts';
 
 /** Reports are this far apart: each is a write of the run. */

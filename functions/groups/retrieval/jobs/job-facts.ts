@@ -1,3 +1,16 @@
+import type { JobLayers } from '../../../jobs/job-family.ts';
+import type { RetrievalParts } from '../../../retrieval/parts.ts';
+import type { RerankAccess } from '../library/judge-rerankers.ts';
+
+export const EVALUATION_HANDLER = 'svc.retrieval.evaluation.run';
+export const COMPARISON_HANDLER = 'svc.retrieval.evaluation.compare';
+
+/** The layers of evaluations: also those of retrievals, and who may use a reranker. */
+export interface RetrievalLayers extends Omit<JobLayers, 'records'> {
+  readonly retrieval: RetrievalParts;
+  readonly rerankAccess: RerankAccess;
+}
+
 /** What a job was admitted for. */
 export interface RetrievalJobFacts {
   readonly kind: 'evaluation' | 'comparison';

@@ -1,10 +1,15 @@
+import type { JobFamily } from '../../../jobs/job-family.ts';
+import type { JobViews } from '../../../jobs/job-operations.ts';
 import { type JobView, jobView } from '../../../jobs/job-view.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
-import type { ComparisonReport, EvaluationReport } from '../../../retrieval/rules/evaluation/report.ts';
+import type {
+  ComparisonReport,
+  EvaluationReport,
+  RetrievalReport,
+} from '../../../retrieval/rules/evaluation/report.ts';
 import type { Run } from '../../../runs/run.ts';
 import { factsOf, type RetrievalJobFacts } from './job-facts.ts';
-
-export type RetrievalReport = EvaluationReport | ComparisonReport;
+import { reportBytesOf, retrievalReports } from './kept-report.ts';
 
 export interface RetrievalJobView extends Omit<JobView, 'attempted' | 'succeeded' | 'failed'> {
   readonly kind: RetrievalJobFacts['kind'];
@@ -51,6 +56,20 @@ export function retrievalJobView(
     currentVariantIndex: numberOr(current['currentVariantIndex']),
     evaluationResult: report !== null && 'cases' in report ? report : null,
     result: report !== null && 'variants' in report ? report : null,
+  };
+}
+
+/** A report has texts of records, so a caller who may only delete does not get it. */
+export function retrievalJobViews({
+  jobs,
+}: Pick<JobFamily, 'jobs'>): JobViews<RetrievalJobView, RetrievalReport> {
+  return {
+    list: 'retrieval-evaluation-jobs',
+    limitDefault: 20,
+    cancels: 'delete',
+    view: retrievalJobView,
+    results: (runs, { hold }) => retrievalReports(jobs, runs, hold),
+    sizeOf: reportBytesOf,
   };
 }
 

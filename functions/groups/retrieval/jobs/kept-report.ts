@@ -3,11 +3,14 @@ import { valueOfOrdered } from '../../../jobs/ordered-content.ts';
 import { resultsOf } from '../../../jobs/read-jobs.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
-import type { ComparisonReport, EvaluationReport } from '../../../retrieval/rules/evaluation/report.ts';
+import type {
+  ComparisonReport,
+  EvaluationReport,
+  RetrievalReport,
+} from '../../../retrieval/rules/evaluation/report.ts';
 import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
 import { StoreError } from '../../../store/port.ts';
-import type { RetrievalReport } from './job-view.ts';
 
 /** The checkpoint of a case; `variant` is `null` in an evaluation. */
 export function caseKey(variant: number | null, index: number): string {

@@ -1,18 +1,18 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobContext, JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
-import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalJobsParts } from './job-parts.ts';
+import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalLayers } from './job-facts.ts';
 
 /** The jobs that evaluate and compare. The code of the handlers is loaded by the worker that first executes one. */
-export function retrievalJobs(parts: RetrievalJobsParts): JobPlugin {
+export function retrievalJobs(layers: RetrievalLayers): JobPlugin {
   // What a job finds is in its report, so whoever starts one must be allowed to read it too.
   const judge: JobHandler['judge'] = ({ caller, space }) => {
     for (const operation of ['write', 'read'] as const)
-      parts.access.judgeRecordJob({ caller, space, operation });
+      layers.access.judgeRecordJob({ caller, space, operation });
   };
   const run = async (context: JobContext) => {
     const { runRetrievalJob } = await import('./run-retrieval-job.ts');
-    const records = boundParts(parts.retrieval.records, context.job);
-    return runRetrievalJob({ ...parts, retrieval: { ...parts.retrieval, records } }, context);
+    const records = boundParts(layers.retrieval.records, context.job);
+    return runRetrievalJob({ ...layers, retrieval: { ...layers.retrieval, records } }, context);
   };
   return {
     pluginId: 'svc.retrieval.evaluation',

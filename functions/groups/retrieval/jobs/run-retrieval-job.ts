@@ -1,10 +1,12 @@
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { orderedContent, valueOfOrdered } from '../../../jobs/ordered-content.ts';
+import { discardAfter, requestOf, stagedIn } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
 import { passesBy } from '../../../retrieval/evaluation/case-fault.ts';
 import { runComparison, runEvaluation } from '../../../retrieval/evaluation/run-evaluation.ts';
+import type { RetrievalReport } from '../../../retrieval/rules/evaluation/report.ts';
 import {
   type ComparisonRequest,
   type Evaluation,
@@ -13,12 +15,9 @@ import {
   readEvaluation,
 } from '../../../retrieval/rules/evaluation/request.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
-import { discardAfter, requestOf, stagedIn } from '../../records/library/staged-payload.ts';
 import { judgeRerankers, retrievalsOf } from '../library/judge-rerankers.ts';
 import { CaseCheckpoints } from './case-checkpoints.ts';
-import { factsOf } from './job-facts.ts';
-import type { RetrievalJobsParts } from './job-parts.ts';
-import type { RetrievalReport } from './job-view.ts';
+import { factsOf, type RetrievalLayers } from './job-facts.ts';
 import { heldReport } from './kept-report.ts';
 
 /** Bytes that a job holds: its report, and the records of its largest case. */
@@ -34,7 +33,7 @@ const WAIT_MIN_MS = 1_000;
 const TURNS_MAX = 100;
 
 /** Executes a job from behind the last case that an earlier execution has kept. */
-export async function runRetrievalJob(parts: RetrievalJobsParts, context: JobContext): Promise<Json> {
+export async function runRetrievalJob(parts: RetrievalLayers, context: JobContext): Promise<Json> {
   const { staged } = stagedIn(context.payload);
   const discard = async () => {
     if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
@@ -56,7 +55,7 @@ export async function runRetrievalJob(parts: RetrievalJobsParts, context: JobCon
 }
 
 /** Where the work is refused for a while, the job waits without a worker and goes on in its next turn. */
-async function evaluateInTurns(parts: RetrievalJobsParts, context: JobContext): Promise<Json> {
+async function evaluateInTurns(parts: RetrievalLayers, context: JobContext): Promise<Json> {
   const progress: Progress = { log: null };
   for (;;) {
     try {
@@ -85,7 +84,7 @@ function askedWait(error: unknown): number | null {
   return seconds === undefined ? null : seconds * 1_000;
 }
 
-async function evaluate(parts: RetrievalJobsParts, context: JobContext, progress: Progress): Promise<Json> {
+async function evaluate(parts: RetrievalLayers, context: JobContext, progress: Progress): Promise<Json> {
   const { signal, correlationId, job } = context;
   const request = (await requestOf(parts.payloads, context.payload)) as unknown as
     | EvaluationRequest

@@ -105,6 +105,8 @@ export function evaluationReport(cases: readonly CaseResult[], evaluation: Evalu
   return { ...evaluationMetrics(cases, evaluation), cases };
 }
 
+export type RetrievalReport = EvaluationReport | ComparisonReport;
+
 /** A variant with the cases that were tried. It failed where it stopped, or where no case succeeded. */
 export interface TriedVariant {
   readonly variant: VariantRequest;

@@ -1,11 +1,10 @@
-import { attemptsOf } from '../../../collections/read-call.ts';
-import type { Jobs } from '../../../jobs/admit-job.ts';
-import type { JobContext } from '../../../jobs/job-plugin.ts';
-import { type JobListRequest, type JobPage, listJobs, resultsOf } from '../../../jobs/read-jobs.ts';
-import type { Json } from '../../../kernel/canonical-json.ts';
-import { ServiceError } from '../../../kernel/errors.ts';
-import { findArtifact } from '../../../runs/read-artifacts.ts';
-import type { Run } from '../../../runs/run.ts';
+import type { Json } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { findArtifact } from '../runs/read-artifacts.ts';
+import type { Run } from '../runs/run.ts';
+import type { Jobs } from './admit-job.ts';
+import type { JobContext } from './job-plugin.ts';
+import { resultsOf } from './read-jobs.ts';
 
 /**
  * Puts the result as an artifact, and answers what the run holds: the result, or the name of the artifact where it is large. A
@@ -37,12 +36,6 @@ export interface ResultBytes {
   readonly hold: (bytes: number) => void;
   /** Of a result that is made piece by piece. */
   readonly grow: (bytes: number) => void;
-}
-
-/** For results of a list whose pages may be read again: only what exceeds all earlier attempts is counted. */
-export function bytesOfAttempts({ hold, grow }: ResultBytes): () => ResultBytes {
-  const [held, grown] = [attemptsOf({ grow: hold }), attemptsOf({ grow })];
-  return () => ({ hold: held().add, grow: grown().add });
 }
 
 /** Makes the result of a run that has no artifact. `grow` counts the bytes. */
@@ -79,25 +72,4 @@ export async function keptResults(
 function artifactIn(result: Json): string | null {
   if (typeof result !== 'object' || result === null || !('artifact' in result)) return null;
   return typeof result.artifact === 'string' ? result.artifact : null;
-}
-
-export interface JobPageWithResults extends JobPage {
-  readonly results: readonly Json[];
-}
-
-/** The page ends before its results are too large for an answer. The store knows only where its own page ends, so a shorter page is read again. */
-export async function jobsWithResults(
-  jobs: Jobs,
-  request: JobListRequest,
-  isVisible: (run: Run) => boolean,
-  resultsOfRuns: (runs: readonly Run[]) => Promise<readonly Json[]>,
-): Promise<JobPageWithResults> {
-  for (let { limit } = request; ; ) {
-    const page = await listJobs(jobs, { ...request, limit });
-    const shown = page.jobs.filter(isVisible);
-    const results = await resultsOfRuns(shown);
-    const last = shown[results.length - 1];
-    if (results.length === shown.length || last === undefined) return { ...page, jobs: shown, results };
-    limit = page.jobs.indexOf(last) + 1;
-  }
 }

@@ -1,22 +1,45 @@
-import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
-import type { JobRequest, Jobs, StagedPayload } from '../../../jobs/admit-job.ts';
-import type { JobContext } from '../../../jobs/job-plugin.ts';
-import { cancelJob, type JobPlace } from '../../../jobs/read-jobs.ts';
-import { canonicalJson, type Json, type JsonObject, sha256 } from '../../../kernel/canonical-json.ts';
-import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
-import type { Full } from '../../../kernel/full.ts';
-import { isCancelled } from '../../../runs/cancellation.ts';
-import { isRunFailure } from '../../../runs/plugin.ts';
-import type { Run } from '../../../runs/run.ts';
-
-/** Tag of a run whose payload is staged. Upkeep finds the run by it. */
-export const PAYLOAD_TAG = 'svc.record-import.payload';
+import { INLINE_BYTES_MAX, type StagedPayloads } from '../collections/staged-payloads.ts';
+import { canonicalJson, type Json, type JsonObject, sha256 } from '../kernel/canonical-json.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
+import type { Full } from '../kernel/full.ts';
+import { compactJson } from '../kernel/json-slices.ts';
+import { isCancelled } from '../runs/cancellation.ts';
+import { isRunFailure } from '../runs/plugin.ts';
+import type { JobRequest, StagedPayload } from './admit-job.ts';
+import { PAYLOAD_TAG } from './cancel-staged-job.ts';
+import type { JobContext } from './job-plugin.ts';
 
 /** What a run has of a staged text. */
 export interface StagedText {
   /** The reference. */
   readonly staged?: string;
   readonly textHash?: string;
+}
+
+/** What a run has of a request to a collection: its text, or the reference of a staged one. */
+export interface TextPayload extends StagedText {
+  readonly collection: string;
+  readonly request?: string;
+}
+
+type KeptPayload = Pick<JobRequest, 'payload' | 'payloadHash' | 'stage'>;
+
+/** The text without white space between its members. `what` names the payload in the refusal of one that is too large for a job. */
+export function requestText(payloads: StagedPayloads, text: string, what: string): string {
+  return checkedText(payloads, compactJson(text), what);
+}
+
+/** Keeps the text that `requestText` has made beside what is `known` of the request; a text that is too large for a run is staged. */
+export function textPayload(
+  payloads: StagedPayloads,
+  space: string,
+  known: JsonObject & Pick<TextPayload, 'collection'>,
+  text: string,
+): KeptPayload {
+  const payloadHash = sha256(`{"collection":${JSON.stringify(known.collection)},"request":${text}}`);
+  if (Buffer.byteLength(text) <= INLINE_BYTES_MAX)
+    return { payload: { ...known, request: text }, payloadHash };
+  return { payload: known, payloadHash, stage: () => stageText(payloads, space, known, text) };
 }
 
 /**
@@ -28,16 +51,17 @@ export function requestPayload(
   space: string,
   request: object,
   what: string,
-): Pick<JobRequest, 'payload' | 'payloadHash' | 'stage'> {
-  const text = canonicalJson(request);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > payloads.payloadBytesMax) {
-    const detail = `${what} cannot exceed ${payloads.payloadBytesMax} bytes`;
-    throw invalidMember('', detail, 'limit_exceeded');
-  }
+): KeptPayload {
+  const text = checkedText(payloads, canonicalJson(request), what);
   const payloadHash = sha256(text);
-  if (bytes <= INLINE_BYTES_MAX) return { payload: request as Json, payloadHash };
+  if (Buffer.byteLength(text) <= INLINE_BYTES_MAX) return { payload: request as Json, payloadHash };
   return { payload: {}, payloadHash, stage: () => stageText(payloads, space, {}, text) };
+}
+
+function checkedText({ payloadBytesMax }: StagedPayloads, text: string, what: string): string {
+  if (Buffer.byteLength(text) <= payloadBytesMax) return text;
+  const detail = `Durable ${what} payload cannot exceed ${payloadBytesMax} bytes`;
+  throw invalidMember('', detail, 'limit_exceeded');
 }
 
 /** The reference that the payload of a run holds; without members where the payload is the request itself. */
@@ -52,23 +76,8 @@ export async function requestOf(payloads: StagedPayloads, payload: Json): Promis
   return JSON.parse(await readStagedText(payloads, reference)) as Json;
 }
 
-/** Cancels a queued job at once, and asks a running one to stop. Throws `not_found` for a job that the space does not have. */
-export async function cancelStagedJob(
-  { jobs, payloads }: { readonly jobs: Jobs; readonly payloads: StagedPayloads },
-  place: JobPlace,
-  jobId: string,
-  now: number,
-): Promise<Run> {
-  const run = await cancelJob(jobs, place, jobId, now);
-  const staged = run.tags[PAYLOAD_TAG];
-  // No handler will remove the payload of a job that ended while it waited.
-  if (staged !== undefined && (run.status === 'cancelled' || run.status === 'failed'))
-    await payloads.discard(place.space, staged);
-  return run;
-}
-
 /** Stages the text of a request beside what is known of it; `Full` where the space has staged too much already. */
-export async function stageText(
+async function stageText(
   payloads: StagedPayloads,
   space: string,
   known: JsonObject,
@@ -83,11 +92,13 @@ export async function stageText(
   };
 }
 
+/** The text that `textPayload` has kept. Throws as `readStagedText` does. */
+export async function textOf(payloads: StagedPayloads, payload: TextPayload): Promise<string> {
+  return payload.request ?? readStagedText(payloads, payload);
+}
+
 /** Throws `not_found` for a text that upkeep has removed, and `content_hash_mismatch` for another text. */
-export async function readStagedText(
-  payloads: StagedPayloads,
-  { staged, textHash }: StagedText,
-): Promise<string> {
+async function readStagedText(payloads: StagedPayloads, { staged, textHash }: StagedText): Promise<string> {
   const text = await payloads.read(staged ?? '');
   if (textHash !== undefined && sha256(text) !== textHash)
     throw new ServiceError('content_hash_mismatch', 'The staged payload is not what the request held.');

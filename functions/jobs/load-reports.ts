@@ -1,6 +1,6 @@
-import type { LoadJob, LoadProgress } from '../../../collections/batch-upsert.ts';
-import type { JobContext } from '../../../jobs/job-plugin.ts';
-import type { Clock } from '../../../kernel/world.ts';
+import type { LoadJob, LoadProgress } from '../collections/batch-upsert.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { JobContext } from './job-plugin.ts';
 
 /** Reports are this far apart: each is a write of the run. */
 const REPORT_MS = 500;

@@ -1,0 +1,35 @@
+import { StagedPayloads } from '../collections/staged-payloads.ts';
+import { records as recordSettings } from '../config/settings/records.ts';
+import type { JobLayers } from '../jobs/job-family.ts';
+import { processBlobsOf } from './blobs.ts';
+import type { BodyLimit } from './group.ts';
+import { recordAccessOf } from './identity.ts';
+import { type LayerParts, layer } from './layer.ts';
+import { recordPartsOf } from './record-parts.ts';
+
+/** What one space may have staged at a time, as a multiple of the largest payload. */
+const STAGED_PAYLOADS_MAX = 32;
+
+/** The layers that jobs work with, in every process of a deployment. */
+export const jobLayersOf = layer((parts): JobLayers => {
+  const { settings, store, world } = parts;
+  const { importPayloadBytesMax: payloadBytesMax } = settings.records;
+  return {
+    records: recordPartsOf(parts),
+    payloads: new StagedPayloads({
+      store: store.get,
+      world,
+      blobs: processBlobsOf(parts),
+      payloadBytesMax,
+      spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
+      setting: recordSettings.importPayloadBytesMax.key,
+    }),
+    access: recordAccessOf(settings),
+    resultBytesMax: settings.execution.maxResultBytes,
+  };
+});
+
+/** The largest request that becomes a job. */
+export function payloadLimitOf({ settings }: Pick<LayerParts, 'settings'>): BodyLimit {
+  return { bytes: settings.records.importPayloadBytesMax, setting: recordSettings.importPayloadBytesMax.key };
+}

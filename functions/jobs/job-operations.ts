@@ -1,0 +1,124 @@
+import type { CallContext } from '../http/handler.ts';
+import { type ListHeaders, listHeaders } from '../http/list-headers.ts';
+import type { Caller } from '../identity/caller.ts';
+import { permissionDenied } from '../identity/grants.ts';
+import { mayRead, type RecordAccess } from '../identity/record-access.ts';
+import type { Run } from '../runs/run.ts';
+import { cancelStagedJob, type StagingFamily } from './cancel-staged-job.ts';
+import type { JobFamily } from './job-family.ts';
+import { type JobResults, jobPage } from './job-page.ts';
+import { getJob } from './read-jobs.ts';
+
+/** The jobs of one group as its operations show them. */
+export interface JobViews<View, Result> extends JobResults<Result> {
+  /** The name of the list in its continuation tokens. */
+  readonly list: string;
+  readonly limitDefault: number;
+  /** The subject of a job is its provider, and the list can be narrowed to one. */
+  readonly isByProvider?: boolean;
+  /** The right to cancel a job. */
+  readonly cancels: 'delete' | 'write' | 'run';
+  readonly view: (run: Run, result: Result | null) => View;
+  /** In the answer to a cancellation. Default: as everywhere. */
+  readonly cancelledView?: (run: Run, result: Result | null) => View;
+  /** Throws where the caller may not cancel this job, although it has the right in the space. */
+  readonly judgeCancel?: (caller: Caller, run: Run) => void;
+  /** The run for a caller who has cancelled it and may not see what it has found. Default: the run. */
+  readonly unseen?: (run: Run) => Run;
+}
+
+export type ShownFamily = JobFamily<{ readonly access: Pick<RecordAccess<string>, 'spaceOf'> }> &
+  StagingFamily;
+
+interface ListInput {
+  readonly query: {
+    readonly limit?: number;
+    readonly includeResult?: boolean;
+    readonly continuationToken?: string;
+    /** Only jobs of this provider. */
+    readonly provider?: string;
+  };
+}
+
+interface JobInput {
+  readonly params: { readonly jobId: string };
+}
+
+interface Answer<Body> {
+  readonly status: 200;
+  readonly body: Body;
+}
+
+type Handler<Input, Answered> = (input: Input, context: CallContext) => Promise<Answered>;
+
+/** The operation that lists the jobs of the caller's space, newest first. */
+export function listing<View, Result>(
+  family: ShownFamily,
+  views: JobViews<View, Result>,
+): Handler<ListInput, Answer<View[]> & { readonly headers: ListHeaders }> {
+  const { access, pageTokens, plugin } = family;
+  return async ({ query }, context) => {
+    const { caller } = context;
+    const space = access.spaceOf(caller, 'read');
+    const { limit = views.limitDefault, includeResult = false, continuationToken, provider = null } = query;
+    const of = { list: views.list, space, ...(views.isByProvider === true ? { provider } : {}) };
+    const after = await pageTokens.read(of, continuationToken);
+    const request = { caller, space, subject: provider, limit, after, includeResult };
+    const page = await jobPage(family, views, request, bytesOf(context));
+    const body = page.jobs.map((run, index) => views.view(run, page.results[index] ?? null));
+    const token = await pageTokens.issue(of, page.next);
+    const { continuationToken: _, ...same } = query;
+    const next = token === null ? null : { continuationToken: token };
+    const headers = listHeaders(plugin.statusPath, same, { next, cut: body.length < limit });
+    return { status: 200, body, headers };
+  };
+}
+
+/** The operation that shows one job. It answers `not_found` for a job that the space does not have. */
+export function showing<View, Result>(
+  family: ShownFamily,
+  { view, results, sees }: JobViews<View, Result>,
+): Handler<JobInput, Answer<View>> {
+  const { jobs, plugin, access } = family;
+  return async ({ params: { jobId } }, context) => {
+    const { caller } = context;
+    const space = access.spaceOf(caller, 'read');
+    const run = await getJob(jobs, { plugin, space }, jobId);
+    if (sees?.(caller, run) === false) throw permissionDenied({ right: 'read', tenantId: space });
+    const [result = null] = await results([run], bytesOf(context));
+    return { status: 200, body: view(run, result) };
+  };
+}
+
+/** The operation that cancels a queued job at once, and asks a running one to stop. */
+export function cancelling<View, Result>(
+  family: ShownFamily,
+  views: JobViews<View, Result>,
+): Handler<JobInput, Answer<View>> {
+  const { jobs, plugin, access } = family;
+  const {
+    results,
+    sees,
+    cancels,
+    judgeCancel,
+    unseen = (run) => run,
+    cancelledView: view = views.view,
+  } = views;
+  return async ({ params: { jobId } }, context) => {
+    const { caller, now } = context;
+    const place = { plugin, space: access.spaceOf(caller, cancels) };
+    // Also a run of another space is read before it is judged: both answers are those of a job that does not exist.
+    if (judgeCancel !== undefined) judgeCancel(caller, await getJob(jobs, place, jobId));
+    const run = await cancelStagedJob(family, place, jobId, now);
+    const isSeen = sees === undefined ? mayRead(access, caller) : sees(caller, run);
+    if (!isSeen) return { status: 200, body: view(unseen(run), null) };
+    const [result = null] = await results([run], bytesOf(context));
+    return { status: 200, body: view(run, result) };
+  };
+}
+
+function bytesOf({ hold = uncounted, grow = uncounted }: Pick<CallContext, 'hold' | 'grow'>) {
+  return { hold, grow };
+}
+
+const uncounted = (): void => undefined;
