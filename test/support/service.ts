@@ -10,6 +10,7 @@ import { loadConfiguration } from '../../functions/config/load.ts';
 import type { Settings } from '../../functions/config/table.ts';
 import { type InjectedRequest, type InjectedResponse, inject } from '../../functions/http/host-inject.ts';
 import type { Chain } from '../../functions/http/message.ts';
+import type { JobPlugin } from '../../functions/jobs/job-plugin.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { DamageLog } from '../../functions/store/damage.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
@@ -134,14 +135,19 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   };
 }
 
-/** The handlers of all jobs of the catalogue. Nothing is opened. */
-export async function builtInHandlers({ settings }: Pick<RunningService, 'settings'>): Promise<Set<string>> {
+/** The families of jobs of the catalogue. Nothing is opened. */
+export function builtInJobs({ settings }: Pick<RunningService, 'settings'>): Promise<readonly JobPlugin[]> {
   const closed = {
     get: () => Promise.reject(new Error('nothing is opened')),
     close: () => Promise.resolve(),
   };
   const log = () => undefined;
   const own = { settings, world: machine, log, damage: new DamageLog(log), layers: new Map() };
-  const plugins = await jobsOf({ ...own, store: closed, execution: closed }, catalogGroups);
+  return jobsOf({ ...own, store: closed, execution: closed }, catalogGroups);
+}
+
+/** The handlers of all these jobs. */
+export async function builtInHandlers(service: Pick<RunningService, 'settings'>): Promise<Set<string>> {
+  const plugins = await builtInJobs(service);
   return new Set(plugins.flatMap(({ handlers }) => handlers.map(({ handlerId }) => handlerId)));
 }
