@@ -43,7 +43,7 @@ export function serveObjects({ store, blobs, bytes, bytesInFlightMax }: ObjectsS
   const pageTokens = new PageTokens(() => Promise.resolve(Buffer.from('test')));
   const chain = createChain({
     operations,
-    handlers: objectsHandlers({ objects: { ...made, bytes }, access, pageTokens }),
+    handlers: objectsHandlers({ ...made, bytes }, access, pageTokens),
     validators: { objects: loadValidators.objects },
     world: machine,
     authenticator: {

@@ -17,11 +17,7 @@ export const group: GroupModule = {
       import('../../groups/objects/handlers.ts'),
       import('../object-parts.ts'),
     ]);
-    const own = {
-      objects: objectPartsOf(parts),
-      access: recordAccessOf(settings),
-      pageTokens: pageTokensOf(parts),
-    };
-    return { handlers: objectsHandlers(own), extra: [] };
+    const handlers = objectsHandlers(objectPartsOf(parts), recordAccessOf(settings), pageTokensOf(parts));
+    return { handlers, extra: [] };
   },
 };

@@ -21,7 +21,7 @@ export const group: GroupModule = {
       import('../../groups/server/server-info.ts'),
       loadDocs(parts.settings),
     ]);
-    const serverInfo = getServerInfo({ release, docs: pages !== null });
+    const serverInfo = getServerInfo(release, pages !== null);
     return {
       handlers: {
         ...serverHandlers(dependenciesOf(parts)),
@@ -43,13 +43,9 @@ async function loadDocs(settings: Settings) {
   const guides = join(dirname, isSource ? '../../../docs' : 'docs/pages');
   // A deployment may leave the guides out.
   const found = await readdir(guides, { recursive: true }).catch(() => []);
-  return docs({
-    release,
-    readFile: (name) => readFile(join(reference, name)),
-    guides: {
-      paths: found.map((path) => path.replaceAll('\\', '/')),
-      read: (path) => readFile(join(guides, path), 'utf8'),
-    },
+  return docs(release, (name) => readFile(join(reference, name)), {
+    paths: found.map((path) => path.replaceAll('\\', '/')),
+    read: (path) => readFile(join(guides, path), 'utf8'),
   });
 }
 

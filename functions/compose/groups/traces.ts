@@ -19,7 +19,7 @@ export const group: GroupModule = {
       import('../../groups/traces/handlers.ts'),
       import('../trace-parts.ts'),
     ]);
-    const own = { traces: tracePartsOf(parts), access: recordAccessOf(parts.settings) };
-    return { handlers: tracesHandlers(own), extra: [] };
+    const handlers = tracesHandlers(tracePartsOf(parts), recordAccessOf(parts.settings));
+    return { handlers, extra: [] };
   },
 };

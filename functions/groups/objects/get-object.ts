@@ -1,13 +1,14 @@
 import { carriesBytes, StoredBytes, selectionOf } from '../../http/byte-answer.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import type { RecordAccess } from '../../identity/record-access.ts';
 import { ExpectedAbsence } from '../../kernel/errors.ts';
 import type { ByteLease } from '../../objects/bytes-in-flight.ts';
+import type { ObjectParts } from '../../objects/parts.ts';
 import { readObject } from '../../objects/read-object.ts';
 import { DEFAULT_MEDIA_TYPE } from '../../objects/rules/media-type.ts';
 import { metadataFields } from '../../objects/rules/metadata.ts';
 import type { ObjectInfo } from '../../objects/rules/object-info.ts';
 import { readPlace } from '../../objects/rules/object-name.ts';
-import type { ObjectsDependencies } from './dependencies.ts';
 
 const SLICE_BYTES = 64 * 1024;
 
@@ -15,7 +16,7 @@ const SLICE_BYTES = 64 * 1024;
  * The bytes count as held from before they are fetched until the answer is sent. They are fetched before the status line, so that
  * one that cannot be read is a refusal and no broken answer.
  */
-export function getObject({ objects, access }: ObjectsDependencies): GroupHandlers<'objects'>['getObject'] {
+export function getObject(objects: ObjectParts, access: RecordAccess): GroupHandlers<'objects'>['getObject'] {
   return async ({ params }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const lease = objects.bytes.lease(space);

@@ -1,18 +1,24 @@
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import type { RecordAccess } from '../../identity/record-access.ts';
 import type { Conditions } from '../../kernel/conditions.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import type { PageTokens } from '../../kernel/page-token.ts';
 import { deleteObject as removeObject } from '../../objects/delete-object.ts';
 import { listObjects as findObjects } from '../../objects/list-objects.ts';
+import type { ObjectParts } from '../../objects/parts.ts';
 import { putObject as writeObject } from '../../objects/put-object.ts';
 import { readMediaType } from '../../objects/rules/media-type.ts';
 import { metadataInFields } from '../../objects/rules/metadata.ts';
 import { readObjectList } from '../../objects/rules/object-list.ts';
 import { readPlace } from '../../objects/rules/object-name.ts';
-import type { ObjectsDependencies } from './dependencies.ts';
 
 type Handlers = GroupHandlers<'objects'>;
 
-export function listObjects({ objects, access, pageTokens }: ObjectsDependencies): Handlers['listObjects'] {
+export function listObjects(
+  objects: ObjectParts,
+  access: RecordAccess,
+  pageTokens: PageTokens,
+): Handlers['listObjects'] {
   return async ({ params: { container }, query }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const { prefix, limit, continuationToken } = query;
@@ -32,7 +38,7 @@ export function listObjects({ objects, access, pageTokens }: ObjectsDependencies
   };
 }
 
-export function putObject({ objects, access }: ObjectsDependencies): Handlers['putObject'] {
+export function putObject(objects: ObjectParts, access: RecordAccess): Handlers['putObject'] {
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'write');
     // RFC 9110 section 14.5: a part of the bytes would take the place of the whole.
@@ -50,7 +56,7 @@ export function putObject({ objects, access }: ObjectsDependencies): Handlers['p
   };
 }
 
-export function deleteObject({ objects, access }: ObjectsDependencies): Handlers['deleteObject'] {
+export function deleteObject(objects: ObjectParts, access: RecordAccess): Handlers['deleteObject'] {
   return async ({ params }, context) => {
     const space = access.spaceOf(context.caller, 'delete');
     await removeObject(objects, space, readPlace(params), conditionsOf(context));

@@ -11,14 +11,12 @@ const EXPIRY_INTERVALS = 10;
 /** Other processes may have the same name for their probe, and remove it. */
 const TRIES_MAX = 3;
 
-type CheckParts = Pick<ServerDependencies, 'world' | 'development' | 'objects'>;
-
 /**
  * The check `storage.objects`: it writes, reads and deletes a probe where the bytes of large objects lie; no check where the service has
  * no operations on objects. All readers of an interval share one probe, since they are anonymous and it writes.
  */
 export function objectsCheck(
-  dependencies: CheckParts,
+  dependencies: Pick<ServerDependencies, 'world' | 'development' | 'objects'>,
 ): (now: number) => Promise<readonly ServerReadinessCheck[]> {
   const { objects } = dependencies;
   let kept: { readonly at: number; readonly check: Promise<ServerReadinessCheck> } | null = null;
@@ -41,7 +39,7 @@ export function objectsCheck(
 }
 
 async function checkOf(
-  { world, development }: CheckParts,
+  { world, development }: Pick<ServerDependencies, 'world' | 'development'>,
   { store, place, reference }: NonNullable<ServerDependencies['objects']>,
   whenOver: () => void,
 ): Promise<ServerReadinessCheck> {

@@ -5,11 +5,9 @@ import type { ServerDependencies } from './dependencies.ts';
 /** Readers are anonymous: so long one answer of the database serves all of them. */
 const KEPT_MS = 5_000;
 
-type CheckParts = Pick<ServerDependencies, 'world' | 'development' | 'records'>;
-
 /** The checks `storage.records` and `storage.traces`, which are one store; none where the service has no operations on records. */
 export function recordsCheck(
-  dependencies: CheckParts,
+  dependencies: Pick<ServerDependencies, 'world' | 'development' | 'records'>,
 ): (now: number) => Promise<readonly ServerReadinessCheck[]> {
   const { records } = dependencies;
   let kept: { readonly at: number; readonly checks: Promise<readonly ServerReadinessCheck[]> } | null = null;
@@ -23,7 +21,7 @@ export function recordsCheck(
 }
 
 async function checksOf(
-  { world, development }: CheckParts,
+  { world, development }: Pick<ServerDependencies, 'world' | 'development'>,
   { off, provider, store }: NonNullable<ServerDependencies['records']>,
 ): Promise<readonly ServerReadinessCheck[]> {
   if (off !== null) {

@@ -1,6 +1,6 @@
 import type { OperationEntry } from '../../../contracts/operation.ts';
 import { RawBody } from '../../http/message.ts';
-import type { Release, ServerDependencies } from './dependencies.ts';
+import type { Release } from './dependencies.ts';
 import { pathOf } from './health.ts';
 
 /** `GET /`: a greeting for people. Served like an operation, but none of the contract, so no SDK has it. */
@@ -33,12 +33,8 @@ export const serverInfoOperation: OperationEntry = {
   problems: [],
 };
 
-export interface ServerInfoDependencies extends Pick<ServerDependencies, 'release'> {
-  /** Whether there is a page `/docs`. */
-  readonly docs: boolean;
-}
-
-export function getServerInfo({ release, docs }: ServerInfoDependencies) {
+/** `docs`: there is a page `/docs`. */
+export function getServerInfo(release: Release, docs: boolean) {
   const text = bannerText(release, docs);
   return async () => ({ status: 200 as const, body: new RawBody('text/plain; charset=utf-8', text) });
 }

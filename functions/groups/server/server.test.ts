@@ -227,7 +227,7 @@ describe('the published contract', () => {
 });
 
 test('the banner is text for people', async () => {
-  const { body } = await getServerInfo({ release: { service: 'svc', version: '0.1.0' }, docs: false })();
+  const { body } = await getServerInfo({ service: 'svc', version: '0.1.0' }, false)();
   expect(body).toBeInstanceOf(RawBody);
   expect(body.content).toMatch(/^svc 0\.1\.0\n/);
   expect(body.content).toContain('/openapi/svc.json');

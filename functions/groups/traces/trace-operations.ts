@@ -1,16 +1,17 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { cutHeaders } from '../../http/list-headers.ts';
+import type { RecordAccess } from '../../identity/record-access.ts';
 import { ExpectedAbsence } from '../../kernel/errors.ts';
 import { exportTraces as readExport } from '../../traces/export-traces.ts';
+import type { TraceParts } from '../../traces/parts.ts';
 import { pruneTraces as removeSelected } from '../../traces/prune-traces.ts';
 import { listTraces as readList, getTrace as readTrace } from '../../traces/read-traces.ts';
 import { readLimit, readPrune } from '../../traces/rules/prune-request.ts';
 import { summarizeTraces as readSummary } from '../../traces/summarize-traces.ts';
-import type { TracesDependencies } from './dependencies.ts';
 
 type Handlers = GroupHandlers<'traces'>;
 
-export function listTraces({ traces, access }: TracesDependencies): Handlers['listTraces'] {
+export function listTraces(traces: TraceParts, access: RecordAccess): Handlers['listTraces'] {
   return async ({ query: { operation = null, limit } }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const found = await readList(traces, space, { operation, limit: readLimit(limit) }, context);
@@ -18,7 +19,7 @@ export function listTraces({ traces, access }: TracesDependencies): Handlers['li
   };
 }
 
-export function getTrace({ traces, access }: TracesDependencies): Handlers['getTrace'] {
+export function getTrace(traces: TraceParts, access: RecordAccess): Handlers['getTrace'] {
   return async ({ params: { id } }, { caller }) => {
     const found = await readTrace(traces, access.spaceOf(caller, 'read'), id);
     if (found === null) throw new ExpectedAbsence('The space has no trace of this id.');
@@ -26,14 +27,14 @@ export function getTrace({ traces, access }: TracesDependencies): Handlers['getT
   };
 }
 
-export function summarizeTraces({ traces, access }: TracesDependencies): Handlers['summarizeTraces'] {
+export function summarizeTraces(traces: TraceParts, access: RecordAccess): Handlers['summarizeTraces'] {
   return async ({ query: { operation = null } }, { caller }) => ({
     status: 200,
     body: await readSummary(traces, access.spaceOf(caller, 'read'), operation),
   });
 }
 
-export function pruneTraces({ traces, access }: TracesDependencies): Handlers['pruneTraces'] {
+export function pruneTraces(traces: TraceParts, access: RecordAccess): Handlers['pruneTraces'] {
   return async ({ body }, context) => {
     const space = access.spaceOf(context.caller, 'maintain');
     const selection = readPrune(body);
@@ -45,7 +46,7 @@ export function pruneTraces({ traces, access }: TracesDependencies): Handlers['p
   };
 }
 
-export function exportTraces({ traces, access }: TracesDependencies): Handlers['exportTraces'] {
+export function exportTraces(traces: TraceParts, access: RecordAccess): Handlers['exportTraces'] {
   return async ({ body: { operation = null, limit, failOnUnsafeContent } }, context) => {
     const space = access.spaceOf(context.caller, 'read');
     const request = { operation, limit: readLimit(limit), failOnUnsafeContent: failOnUnsafeContent === true };

@@ -11,13 +11,6 @@ import { style } from './style.ts';
 
 /** `GET /docs`: the API reference with requests to try, the guides, and a search over them. */
 
-export interface DocsDependencies {
-  readonly release: Release;
-  /** Reads a file of `functions/docs`; a bundle has it beside itself. */
-  readonly readFile: (name: string) => Promise<Uint8Array>;
-  readonly guides: GuideFolder;
-}
-
 export interface Docs {
   readonly operations: readonly OperationEntry[];
   readonly handlers: Readonly<Record<string, DocsHandler>>;
@@ -41,7 +34,12 @@ const paths = {
   reference: `/docs/reference-${reference.version}-${reference.sha256.slice(0, 16)}.js`,
 } as const;
 
-export function docs({ release, readFile, guides }: DocsDependencies): Docs {
+/** `readFile` reads a file of `functions/docs`; a bundle has it beside itself. */
+export function docs(
+  release: Release,
+  readFile: (name: string) => Promise<Uint8Array>,
+  guides: GuideFolder,
+): Docs {
   const files: readonly DocsFile[] = [
     {
       id: 'getDocsPage',
