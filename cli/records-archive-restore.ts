@@ -75,12 +75,7 @@ async function restore(options: RestoreOptions): Promise<void> {
     await withStore(options, use, async ({ store, place }) => {
       if (replace && options.yes !== true) await confirm(store, place, parts);
       begun = true;
-      const { clock } = machine;
-      const entries = new EntryVersions({
-        store: () => Promise.resolve(store),
-        clock,
-        formats: entryFormats,
-      });
+      const entries = new EntryVersions(() => Promise.resolve(store), machine.clock, entryFormats);
       await restoreSpace(store, source, space, { ...how, replace, format: await entries.written() });
       progress.end();
       if (!(await said(resultText(output, { database: place, ...result }))))

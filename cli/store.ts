@@ -84,7 +84,7 @@ export async function withStore<R>(
     withService(settings, given, use, async (parts, service) => {
       const store = await service.store();
       const { log } = service;
-      const runs = () => composeRunTool({ settings, world: machine, store: service.store, log });
+      const runs = () => composeRunTool({ settings, world: machine, log }, service.store);
       return work({ ...parts, settings, store, runs, scan: (...request) => store.scan(...request) });
     }),
   );

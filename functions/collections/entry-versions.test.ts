@@ -36,12 +36,7 @@ class Fleet {
   }
 
   server(formats: EntryFormats, chosen: number | null = null): EntryVersions {
-    return new EntryVersions({
-      store: () => Promise.resolve(this.#store),
-      clock: this.world.clock,
-      formats,
-      chosen,
-    });
+    return new EntryVersions(() => Promise.resolve(this.#store), this.world.clock, formats, chosen);
   }
 }
 

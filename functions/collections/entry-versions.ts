@@ -10,28 +10,32 @@ const MARK_MS = 600_000;
 const FRESH_MS = 60_000;
 const ANNOUNCED_MAX = 1_000;
 
-export interface EntryVersionParts {
-  readonly store: () => Promise<RecordStore>;
-  readonly clock: Clock;
-  readonly formats: EntryFormats;
-  /** The version that an operator has chosen; without it the marks decide. */
-  readonly chosen?: number | null;
-}
-
 /** Times of the last marks by version. Each server marks the newest version that it knows. */
 type Marks = ReadonlyMap<number, number>;
 
 /** Which versions of search entries this process reads, and which one it writes. */
 export class EntryVersions {
-  readonly #parts: EntryVersionParts;
+  readonly #store: () => Promise<RecordStore>;
+  readonly #clock: Clock;
+  readonly #formats: EntryFormats;
+  readonly #chosen: number | null;
   readonly #newest: EntryFormat;
   /** When marks were read last. */
   #read: { readonly at: number; readonly marks: Promise<Marks> } | null = null;
   readonly #announced = new Map<string, number>();
 
-  constructor(parts: EntryVersionParts) {
-    this.#parts = parts;
-    this.#newest = newestFormat(parts.formats);
+  /** `chosen` is the version that an operator has chosen; without it the marks decide. */
+  constructor(
+    store: () => Promise<RecordStore>,
+    clock: Clock,
+    formats: EntryFormats,
+    chosen: number | null = null,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#formats = formats;
+    this.#chosen = chosen;
+    this.#newest = newestFormat(formats);
   }
 
   get newest(): number {
@@ -40,16 +44,16 @@ export class EntryVersions {
 
   /** The formats that the entries of a collection have; `null`: this release does not read all of them. */
   formatsIn(range: EntryRange): readonly EntryFormat[] | null {
-    const { formats } = this.#parts;
+    const formats = this.#formats;
     if (!isWithin(range, { from: formats[0].version, to: this.newest })) return null;
     return formats.filter(({ version }) => isWithin(onlyVersion(version), range));
   }
 
   /** The format of the entries that this process writes now: the one before as long as a server of an older release may run. */
   async written(): Promise<EntryFormat> {
-    const { formats, chosen } = this.#parts;
+    const formats = this.#formats;
     if (formats.length === 1) return this.#newest;
-    const named = formats.find(({ version }) => version === chosen);
+    const named = formats.find(({ version }) => version === this.#chosen);
     if (named !== undefined) return named;
     return (await this.#runs((version) => version < this.newest)) ? formats[0] : this.#newest;
   }
@@ -62,10 +66,10 @@ export class EntryVersions {
   /** Says that a server of this release runs. A fleet writes about once a minute. */
   async mark(): Promise<void> {
     this.#read = null;
-    const now = this.#parts.clock.now();
+    const now = this.#clock.now();
     if (now - ((await this.#marks()).get(this.newest) ?? -Infinity) < FRESH_MS) return;
     const key = entryMarksKey();
-    const store = await this.#parts.store();
+    const store = await this.#store();
     await store.transact(UPKEEP_SCOPE, { gate: key, keys: [{ key }] }, (found) => {
       const head = { ...found.get(key)?.head, [`v${this.newest}`]: now };
       return { writes: [{ put: { key, head, body: null, listing: upkeepListing(key) } }], result: null };
@@ -74,7 +78,7 @@ export class EntryVersions {
 
   /** Whether this process may announce the incarnation to upkeep: once a minute it does. */
   mayAnnounce(incarnation: string): boolean {
-    const now = this.#parts.clock.now();
+    const now = this.#clock.now();
     // Also after a clock was set back.
     if (Math.abs(now - (this.#announced.get(incarnation) ?? -Infinity)) < FRESH_MS) return false;
     if (this.#announced.size >= ANNOUNCED_MAX) this.#announced.clear();
@@ -83,12 +87,12 @@ export class EntryVersions {
   }
 
   async #runs(isMeant: (version: number) => boolean): Promise<boolean> {
-    const now = this.#parts.clock.now();
+    const now = this.#clock.now();
     return [...(await this.#marks())].some(([version, at]) => isMeant(version) && now - at < MARK_MS);
   }
 
   #marks(): Promise<Marks> {
-    const now = this.#parts.clock.now();
+    const now = this.#clock.now();
     if (this.#read !== null && Math.abs(now - this.#read.at) < FRESH_MS) return this.#read.marks;
     const marks = this.#readMarks();
     this.#read = { at: now, marks };
@@ -100,7 +104,7 @@ export class EntryVersions {
 
   async #readMarks(): Promise<Marks> {
     const keys = [{ key: entryMarksKey() }];
-    const [found] = (await (await this.#parts.store()).query(UPKEEP_SCOPE, { by: 'keys', keys })).records;
+    const [found] = (await (await this.#store()).query(UPKEEP_SCOPE, { by: 'keys', keys })).records;
     return marksIn(found?.head ?? {});
   }
 }

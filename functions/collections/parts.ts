@@ -30,24 +30,23 @@ export interface RecordLimits {
   readonly readPageMax?: number;
 }
 
-export interface GivenRecordParts extends Pick<RecordParts, 'store' | 'world' | 'limits'> {
+/** The parts with the caches of a process. */
+export function createRecordParts({
+  store,
+  world,
+  limits,
+  lanes = new ReadLanes({ timers: world.timers }),
+  formats = entryFormats,
+  entryVersion = null,
+}: Pick<RecordParts, 'store' | 'world' | 'limits'> & {
   /** Without them long reads have places of their own. */
   readonly lanes?: ReadLanes;
   /** Those of this release where absent. */
   readonly formats?: EntryFormats;
   /** The version of search entries that an operator has chosen. */
   readonly entryVersion?: number | null;
-}
-
-/** The parts with the caches of a process. */
-export function createRecordParts(given: GivenRecordParts): RecordParts {
-  const { lanes, formats = entryFormats, entryVersion = null, ...own } = given;
-  const { store, world } = own;
-  return {
-    ...own,
-    entries: new EntryVersions({ store, clock: world.clock, formats, chosen: entryVersion }),
-    incarnations: new IncarnationCache(),
-    cursors: new CursorMemory(),
-    lanes: lanes ?? new ReadLanes({ timers: own.world.timers }),
-  };
+}): RecordParts {
+  const entries = new EntryVersions(store, world.clock, formats, entryVersion);
+  const [incarnations, cursors] = [new IncarnationCache(), new CursorMemory()];
+  return { store, world, limits, entries, incarnations, cursors, lanes };
 }

@@ -3,12 +3,10 @@ import { identityParts } from '../config/identity-parts.ts';
 import { isProtectedByNetworkOnly } from '../config/rules.ts';
 import type { Settings } from '../config/table.ts';
 import type { ChainOptions, GroupValidators, HandlerMap } from '../http/options.ts';
-import type { Log } from '../kernel/log.ts';
-import type { World } from '../kernel/world.ts';
-import type { DamageLog } from '../store/damage.ts';
 import { copyLanesOf, inCopyLanes } from './copy-lanes.ts';
 import type { BodyLimit, ComposedGroup, GroupParts, LoadedGroup } from './group.ts';
 import { composeIdentity, type Identity } from './identity.ts';
+import type { LayerParts } from './layer.ts';
 import { loadOf, mayBeServedFirst } from './load-class.ts';
 
 /** Loads the code, the operations and the validators of the groups, and no others. */
@@ -40,14 +38,10 @@ interface Served {
   readonly identity: Identity;
 }
 
-interface ChainParts {
-  readonly settings: Settings;
-  readonly world: World;
-  readonly log: Log;
-  readonly damage: DamageLog;
-}
-
-export function chainOptions({ settings, world, log, damage }: ChainParts, what: Served): ChainOptions {
+export function chainOptions(
+  { settings, world, log, damage }: Pick<LayerParts, 'settings' | 'world' | 'log' | 'damage'>,
+  what: Served,
+): ChainOptions {
   const { service, server, cors } = settings;
   const { rateLimit, executionRateLimit, workerRateLimit, publicRateLimit, recordRateLimit } = settings;
   const { operations, served, validators, identity } = what;

@@ -113,7 +113,7 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
         const { mcpChain, mcpGroups } = await import('./mcp.ts');
         return mcpChain(parts, await serving(await mcpGroups(names)));
       }
-      const loaded = await loadFunction(name, { settings, world, log, execution: await execution.get() });
+      const loaded = await loadFunction(name, parts, await execution.get());
       const { identity } = loaded;
       const options = chainOptions(parts, { operations: [], served: [loaded], validators: {}, identity });
       return createChain(options);

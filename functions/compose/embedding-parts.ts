@@ -1,8 +1,8 @@
 import { builtInEmbedder, renamedEmbedder } from '../embeddings/built-in.ts';
-import { createEmbeddingParts } from '../embeddings/embed-texts.ts';
 import type { Embedder } from '../embeddings/embedder.ts';
 import { guardedEmbedder } from '../embeddings/guarded-embedder.ts';
 import type { VectorRetention } from '../embeddings/retention.ts';
+import { createEmbeddingParts } from '../embeddings/text-vectors.ts';
 import { describeFailure } from '../kernel/log.ts';
 import { embeddingProvidersOf } from './embedding-providers.ts';
 import { type LayerParts, layer } from './layer.ts';

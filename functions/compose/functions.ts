@@ -1,10 +1,10 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Settings } from '../config/table.ts';
 import type { HandlerMap } from '../http/chain.ts';
-import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { Execution, ExecutionRole } from './execution.ts';
 import { composeDeliveryIdentity, composeIdentity, type Identity } from './identity.ts';
+import type { LayerParts } from './layer.ts';
 
 /** Functions without a group of the contract: the hosted worker, scheduled maintenance and the MCP endpoint. */
 
@@ -35,16 +35,12 @@ export interface LoadedFunction {
   readonly identity: Identity;
 }
 
-interface Parts {
-  readonly settings: Settings;
-  readonly world: World;
-  readonly log: Log;
-  readonly execution: Execution;
-}
-
-export async function loadFunction(name: RunFunction, parts: Parts): Promise<LoadedFunction> {
-  const { settings, world, log, execution } = parts;
-  if (name === 'worker') return hostedWorker(parts);
+export async function loadFunction(
+  name: RunFunction,
+  { settings, world, log }: Pick<LayerParts, 'settings' | 'world' | 'log'>,
+  execution: Execution,
+): Promise<LoadedFunction> {
+  if (name === 'worker') return hostedWorker(settings, world, execution);
   const [{ scheduledHandler, scheduledOperation }, identity] = await Promise.all([
     import('../groups/execution/scheduled-operations.ts'),
     composeIdentity(settings, world, log),
@@ -53,7 +49,7 @@ export async function loadFunction(name: RunFunction, parts: Parts): Promise<Loa
   return { handlers, extra: [scheduledOperation(name)], identity };
 }
 
-async function hostedWorker({ settings, world, execution }: Parts): Promise<LoadedFunction> {
+async function hostedWorker(settings: Settings, world: World, execution: Execution): Promise<LoadedFunction> {
   const [delivery, identity] = await Promise.all([
     import('../groups/execution/delivery-operation.ts'),
     composeDeliveryIdentity(settings, world),

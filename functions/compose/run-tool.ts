@@ -1,23 +1,17 @@
 import { hostname } from 'node:os';
-import type { Settings } from '../config/table.ts';
-import type { Log } from '../kernel/log.ts';
 import { nodeOf } from '../kernel/ordered-id.ts';
-import type { World } from '../kernel/world.ts';
 import type { Runtime } from '../runs/runtime.ts';
 import type { RecordStore } from '../store/port.ts';
-
-export interface RunToolParts {
-  readonly settings: Settings;
-  readonly world: World;
-  readonly store: () => Promise<RecordStore>;
-  readonly log: Log;
-}
+import type { LayerParts } from './layer.ts';
 
 /**
  * The run engine of the operator tool, which copies and removes runs. It loads no plugin, executes nothing and sends no
  * messages: servers that search the store, and `reconcile` in the cloud, find what it changed.
  */
-export async function composeRunTool({ settings, world, store, log }: RunToolParts): Promise<Runtime> {
+export async function composeRunTool(
+  { settings, world, log }: Pick<LayerParts, 'settings' | 'world' | 'log'>,
+  store: () => Promise<RecordStore>,
+): Promise<Runtime> {
   const [{ assembleRuns }, { HandlerRegistry }, { LocalQueue }, { EXECUTION_SCOPE }, adapter, { blobsOf }] =
     await Promise.all([
       import('../runs/assemble.ts'),

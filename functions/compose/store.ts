@@ -80,15 +80,13 @@ async function openStore(options: StoreOptions): Promise<RecordStore> {
   return watch(damage.watching(boundedStore(opened, settings, world, log)));
 }
 
-type StoreParts = Pick<World, 'clock' | 'random' | 'timers' | 'turns'> & {
-  readonly collections: readonly Collection[];
-  readonly create: boolean;
-  readonly readOnly: boolean;
-};
+type Open = (
+  settings: Settings,
+  parts: Pick<World, 'clock' | 'random' | 'timers' | 'turns'> &
+    Pick<StoreOptions, 'create' | 'readOnly'> & { readonly collections: readonly Collection[] },
+) => Promise<RecordStore>;
 
-const openProvider: Readonly<
-  Record<Provider, (settings: Settings, parts: StoreParts) => Promise<RecordStore>>
-> = {
+const openProvider: Readonly<Record<Provider, Open>> = {
   async sqlite(settings, parts) {
     const { openSqliteStore } = await import('../store/sqlite/store.ts');
     const { grouping } = settings.canonicalStore;

@@ -4,9 +4,10 @@ import { MemoryStore } from '../../test/simulation/memory-store.ts';
 import { TurnRoom } from '../kernel/turn-room.ts';
 import { StoreError } from '../store/port.ts';
 import { builtInEmbedder } from './built-in.ts';
-import { createEmbeddingParts, type EmbeddingParts, embedTexts } from './embed-texts.ts';
+import { embedTexts } from './embed-texts.ts';
 import type { Embedder } from './embedder.ts';
 import { readEmbeddingRequest } from './rules/request.ts';
+import { createEmbeddingParts, type EmbeddingParts } from './text-vectors.ts';
 
 const signal = new AbortController().signal;
 const texts = ['a', 'b', 'c', 'd', 'e', 'b', 'f', 'g'];

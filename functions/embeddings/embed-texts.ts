@@ -2,8 +2,6 @@ import { float32Number } from '../collections/rules/snapshot/float32-text.ts';
 import { type EmbeddingQuestion, preparedTexts } from './rules/request.ts';
 import { type EmbeddingParts, textVectors } from './text-vectors.ts';
 
-export { createEmbeddingParts, type EmbeddingParts } from './text-vectors.ts';
-
 export interface EmbedWork {
   readonly space: string;
   readonly signal: AbortSignal;

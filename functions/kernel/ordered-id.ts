@@ -33,12 +33,6 @@ export interface OrderedIdOptions {
   readonly random?: RandomSource;
 }
 
-export interface OrderedIdParts {
-  readonly timestampMs: number;
-  readonly node: number;
-  readonly sequence: number;
-}
-
 export class OrderedIds {
   readonly #clock: Clock;
   readonly #nodeBits: number;
@@ -103,7 +97,9 @@ export class OrderedIds {
 }
 
 /** The parts of an id, to the millisecond; `null` where the text is no ordered id. Leading zeros may be missing. */
-export function parseOrderedId(text: string): OrderedIdParts | null {
+export function parseOrderedId(
+  text: string,
+): { readonly timestampMs: number; readonly node: number; readonly sequence: number } | null {
   const [, digits] = /^\s*0*([1-9][0-9]{0,18})\s*$/.exec(text) ?? [];
   if (digits === undefined) return null;
   const padded = digits.padStart(20, '0');

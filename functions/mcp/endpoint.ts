@@ -56,7 +56,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
       headers: null,
       caller: null,
     };
-    const { response, line } = await serve(state, options, { protocol, cors });
+    const { response, line } = await serve(state, options, protocol, cors);
     state.capacity?.books.leave();
     // The line of requests says when an overload begins and ends.
     if (line.code !== 'overloaded')
@@ -79,15 +79,15 @@ interface Outcome {
   readonly line: Parameters<Log>[0];
 }
 
-interface Parts {
-  readonly protocol: McpProtocol;
-  readonly cors: Cors;
-}
-
-async function serve(state: State, options: McpEndpointOptions, parts: Parts): Promise<Outcome> {
+async function serve(
+  state: State,
+  options: McpEndpointOptions,
+  protocol: McpProtocol,
+  cors: Cors,
+): Promise<Outcome> {
   const { correlationId } = state;
   try {
-    const { response, operation, facts = {} } = await answer(state, options, parts);
+    const { response, operation, facts = {} } = await answer(state, options, protocol, cors);
     return {
       response,
       line: { ...lineOf(response, state.caller), ...namesOf(operation, facts), ...outcomeOf(facts, state) },
@@ -110,7 +110,8 @@ async function serve(state: State, options: McpEndpointOptions, parts: Parts): P
 async function answer(
   state: State,
   options: McpEndpointOptions,
-  { protocol, cors }: Parts,
+  protocol: McpProtocol,
+  cors: Cors,
 ): Promise<{ readonly response: RawResponse; readonly operation: string; readonly facts?: ReplyFacts }> {
   const { request, capacity, correlationId } = state;
   const described = options.protectedResource;

@@ -3,8 +3,9 @@ import { largeBytes, ObjectsStage } from '../../test/conformance/objects-stage.t
 import { MemoryBlobs, type MemoryPlace } from '../../test/simulation/memory-blobs.ts';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { builtInEmbedder } from '../embeddings/built-in.ts';
-import { createEmbeddingParts, embedTexts } from '../embeddings/embed-texts.ts';
+import { embedTexts } from '../embeddings/embed-texts.ts';
 import { readEmbeddingRequest } from '../embeddings/rules/request.ts';
+import { createEmbeddingParts } from '../embeddings/text-vectors.ts';
 import { createTraceParts } from '../traces/parts.ts';
 import { spaceScope, traceKey } from '../traces/store-collections.ts';
 import { writeTrace } from '../traces/write-trace.ts';

@@ -1,5 +1,5 @@
 import type { RecordParts } from '../collections/parts.ts';
-import type { EmbeddingParts } from '../embeddings/embed-texts.ts';
+import type { EmbeddingParts } from '../embeddings/text-vectors.ts';
 import type { TraceParts } from '../traces/parts.ts';
 import type { Rerankers } from './reranker.ts';
 

@@ -67,7 +67,7 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     registry: parts.registry,
     policies: new ProductPolicies(parts.policies),
     queue: parts.queue ?? local,
-    queuedRuns: new QueuedRuns({ store, scope, random: world.random }),
+    queuedRuns: new QueuedRuns(store, scope, world.random),
     ready: parts.usesReadyRuns ? local : null,
     blobs: parts.blobs,
     log: parts.log,
@@ -84,7 +84,7 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
   };
   const handlers = [...parts.handlers].map((handler) => [handler.handlerId, handler] as const);
   const recovered = 'Runs are found and settled again';
-  const outage = new OutageLog({ clock: world.clock, log: parts.log, recovered });
+  const outage = new OutageLog(world.clock, parts.log, recovered);
   const engine = new Engine(runtime, new Map(handlers), { ...parts.engine, outage });
   local.addExecutor(engine);
   const settle = async () => {

@@ -109,9 +109,7 @@ async function execute(
       bounds: boundsOf(execution),
       refused,
     });
-    const { world, log } = runtime;
-    const { id: runId, handlerId } = run;
-    const scope = new HandlerScope({ runId, handlerId, abort, graceMs, timers: world.timers, log });
+    const scope = new HandlerScope(run, runtime, abort, graceMs);
     const work = () => handler.run(context);
     const result = (await scope.call(run.job === undefined ? work : () => asking(drains, work))) ?? null;
     await pauseJob(runtime, run);

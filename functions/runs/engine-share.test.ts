@@ -247,7 +247,7 @@ test('leases under way count, and the run of a tenant that may have no other slo
 });
 
 test('a claim that is made again counts once, and never against its own search', () => {
-  const shares = new SlotShares({ slotsMax: 2, othersWait: () => false });
+  const shares = new SlotShares(2, () => false);
   const claim = shares.newClaim();
   claim.claim('a');
   claim.claim('a');

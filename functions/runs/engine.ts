@@ -78,17 +78,17 @@ export class Engine {
     this.#handlers = handlers;
     this.#options = options;
     this.handlerIds = new Set(handlers.keys());
-    this.#shares = new SlotShares({
-      slotsMax: options.concurrencyMax,
-      othersWait: (owner) => runtime.ready?.holdsOther(this.handlerIds, owner) === true,
-    });
+    this.#shares = new SlotShares(
+      options.concurrencyMax,
+      (owner) => runtime.ready?.holdsOther(this.handlerIds, owner) === true,
+    );
     this.#secret = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
-    this.#renewal = new LeaseRenewal({
+    this.#renewal = new LeaseRenewal(
       runtime,
-      leaseMs: options.leaseMs,
-      executions: () => [...this.#running.values()],
-      abandon: (execution, reason) => this.#abandon(execution, reason),
-    });
+      options.leaseMs,
+      () => [...this.#running.values()],
+      (execution, reason) => this.#abandon(execution, reason),
+    );
   }
 
   /** Makes the engine search for a ready run, if it has a free slot. */

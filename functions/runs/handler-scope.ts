@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { legible } from '../kernel/legible.ts';
-import { describeFailure, type Log } from '../kernel/log.ts';
-import type { Timers } from '../kernel/world.ts';
+import { describeFailure } from '../kernel/log.ts';
 import { isSuspension } from './plugin.ts';
+import type { Run } from './run.ts';
+import type { Runtime } from './runtime.ts';
 
 /** Of one execution: a handler may reject promises without an end. */
 const LINES_MAX = 5;
@@ -25,27 +26,29 @@ export function isUnhandledRejection(error: unknown): error is UnhandledRejectio
   return legible(() => error instanceof UnhandledRejection, false);
 }
 
-export interface HandlerScopeParts {
-  readonly runId: string;
-  readonly handlerId: string;
-  readonly abort: AbortController;
-  /** How long a handler may ignore the abort of its signal. */
-  readonly graceMs: number;
-  readonly timers: Timers;
-  readonly log: Log;
-}
-
 /** The async context of one execution of a handler. Rejections that the handler leaves unhandled find their run by it. */
 export class HandlerScope {
-  readonly #parts: HandlerScopeParts;
+  readonly #run: Pick<Run, 'id' | 'handlerId'>;
+  readonly #runtime: Pick<Runtime, 'world' | 'log'>;
+  readonly #abort: AbortController;
+  readonly #graceMs: number;
   readonly #overdue = Promise.withResolvers<never>();
   #fault: UnhandledRejection | null = null;
   #hasEnded = false;
   #disarm: (() => void) | null = null;
   #lines = 0;
 
-  constructor(parts: HandlerScopeParts) {
-    this.#parts = parts;
+  /** `graceMs`: how long the handler may ignore the abort of its signal. */
+  constructor(
+    run: Pick<Run, 'id' | 'handlerId'>,
+    runtime: Pick<Runtime, 'world' | 'log'>,
+    abort: AbortController,
+    graceMs: number,
+  ) {
+    this.#run = run;
+    this.#runtime = runtime;
+    this.#abort = abort;
+    this.#graceMs = graceMs;
   }
 
   /** Calls the handler. Throws `UnhandledRejection` once it has ended, or after the grace period. */
@@ -65,9 +68,10 @@ export class HandlerScope {
   }
 
   take(reason: unknown): void {
-    const { runId, handlerId, abort, graceMs, timers, log } = this.#parts;
+    const { id: runId, handlerId } = this.#run;
+    const { world, log } = this.#runtime;
     // An aborted signal makes forgotten calls fail too: no fault of the handler.
-    const fails = !this.#hasEnded && this.#fault === null && !abort.signal.aborted;
+    const fails = !this.#hasEnded && this.#fault === null && !this.#abort.signal.aborted;
     this.#lines += 1;
     if (this.#lines <= LINES_MAX) {
       const message = fails ? OF_RUNNING : OF_ENDED;
@@ -76,8 +80,8 @@ export class HandlerScope {
     if (!fails) return;
     const fault = new UnhandledRejection(reason);
     this.#fault = fault;
-    this.#disarm = timers.after(graceMs, () => this.#overdue.reject(fault));
-    abort.abort(fault);
+    this.#disarm = world.timers.after(this.#graceMs, () => this.#overdue.reject(fault));
+    this.#abort.abort(fault);
   }
 }
 

@@ -6,31 +6,34 @@ import { heartbeat } from './work.ts';
 export const LEASE_LOST = 'The lease of a run was lost while its handler executed';
 const UNRESPONSIVE = 'A handler that ignores its cancellation was abandoned';
 
-export interface LeaseRenewalParts {
-  readonly runtime: Runtime;
-  readonly leaseMs: number;
-  readonly executions: () => readonly Execution[];
-  /** Gives up an execution and logs the reason. */
-  readonly abandon: (execution: Execution, reason: string) => void;
-}
-
 /** Renews the leases of all executions with one timer. Each is renewed at half of its time, so short runs never are. */
 export class LeaseRenewal {
-  readonly #parts: LeaseRenewalParts;
+  readonly #runtime: Runtime;
+  readonly #leaseMs: number;
+  readonly #executions: () => readonly Execution[];
+  readonly #abandon: (execution: Execution, reason: string) => void;
   /** Executions whose own completion or wait overtook a renewal. One that is still there at the next renewal hangs. */
   readonly #overtaken = new WeakSet<Execution>();
   #disarm: (() => void) | null = null;
   #stopped = false;
 
-  constructor(parts: LeaseRenewalParts) {
-    this.#parts = parts;
+  /** `abandon` gives up an execution and logs the reason. */
+  constructor(
+    runtime: Runtime,
+    leaseMs: number,
+    executions: () => readonly Execution[],
+    abandon: (execution: Execution, reason: string) => void,
+  ) {
+    this.#runtime = runtime;
+    this.#leaseMs = leaseMs;
+    this.#executions = executions;
+    this.#abandon = abandon;
   }
 
   /** Starts the timer, unless it runs already. */
   arm(): void {
     if (this.#disarm !== null) return;
-    const { runtime, leaseMs } = this.#parts;
-    this.#disarm = runtime.world.timers.after(leaseMs / 4, () => {
+    this.#disarm = this.#runtime.world.timers.after(this.#leaseMs / 4, () => {
       this.#disarm = null;
       void this.#renew();
     });
@@ -42,23 +45,22 @@ export class LeaseRenewal {
   }
 
   async #renew(): Promise<void> {
-    const { runtime, leaseMs, executions, abandon } = this.#parts;
-    const now = runtime.world.clock.now();
-    const all = executions();
+    const leaseMs = this.#leaseMs;
+    const now = this.#runtime.world.clock.now();
+    const all = this.#executions();
     for (const execution of all) {
       const { cancelledAt } = execution;
-      if (cancelledAt !== null && now - cancelledAt >= leaseMs) abandon(execution, UNRESPONSIVE);
+      if (cancelledAt !== null && now - cancelledAt >= leaseMs) this.#abandon(execution, UNRESPONSIVE);
     }
     const due = all.filter(({ expiresAt, isOver }) => !isOver && expiresAt - now <= leaseMs / 2);
     await Promise.all(due.map((execution) => this.#renewOne(execution)));
-    if (executions().length > 0 && !this.#stopped) this.arm();
+    if (this.#executions().length > 0 && !this.#stopped) this.arm();
   }
 
   async #renewOne(execution: Execution): Promise<void> {
-    const { runtime, leaseMs, abandon } = this.#parts;
-    const { clock } = runtime.world;
+    const { clock } = this.#runtime.world;
     try {
-      const run = await heartbeat(runtime, execution.held, leaseMs, clock.now());
+      const run = await heartbeat(this.#runtime, execution.held, this.#leaseMs, clock.now());
       execution.expiresAt = run.lease?.expiresAt ?? execution.expiresAt;
     } catch (error) {
       // The handler ended its lease while this renewal was under way, and its attempt ends by itself.
@@ -67,7 +69,7 @@ export class LeaseRenewal {
         return;
       }
       // Another worker holds the run or may take it: no later write of this handler may count.
-      if (isLeaseRefusal(error) || clock.now() >= execution.expiresAt) abandon(execution, LEASE_LOST);
+      if (isLeaseRefusal(error) || clock.now() >= execution.expiresAt) this.#abandon(execution, LEASE_LOST);
     }
   }
 }

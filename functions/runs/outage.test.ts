@@ -91,7 +91,7 @@ test('failures that come and go cost a line a minute too, and each line counts t
   const world = new ManualWorld();
   const lines: string[] = [];
   const log = ({ message }: LogEvent) => lines.push(message);
-  const outage = new OutageLog({ clock: world.clock, log, recovered: 'it works again' });
+  const outage = new OutageLog(world.clock, log, 'it works again');
   outage.succeeded();
   for (let second = 0; second <= 120; second += 1) {
     outage.failed('it failed', new Error('x'));

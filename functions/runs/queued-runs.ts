@@ -7,12 +7,6 @@ import type { Run } from './run.ts';
 /** Queued runs that one pass over a handler's queue reads at most. */
 const SCANNED_MAX = 1_024;
 
-export interface QueuedRunsParts {
-  readonly store: () => Promise<RecordStore>;
-  readonly scope: Scope;
-  readonly random: RandomSource;
-}
-
 interface Pass {
   readonly handlerId: string;
   readonly limit: number;
@@ -23,12 +17,16 @@ interface Pass {
 
 /** Searches the queued runs of a handler. Successive searches share a cursor, so together they cover a long queue. */
 export class QueuedRuns {
-  readonly #parts: QueuedRunsParts;
+  readonly #store: () => Promise<RecordStore>;
+  readonly #scope: Scope;
+  readonly #random: RandomSource;
   /** Where the next deep search continues. Only handlers whose queue exceeds one pass have an entry. */
   readonly #cursors = new Map<string, string>();
 
-  constructor(parts: QueuedRunsParts) {
-    this.#parts = parts;
+  constructor(store: () => Promise<RecordStore>, scope: Scope, random: RandomSource) {
+    this.#store = store;
+    this.#scope = scope;
+    this.#random = random;
   }
 
   /** Returns the oldest wanted runs of the handler. If one pass finds none, a second pass continues at the cursor. */
@@ -48,7 +46,7 @@ export class QueuedRuns {
     if (oldest.found.length > 0 || oldest.next === null)
       return { runs: oldest.found, isWhole: oldest.next === null };
     // A random length: with a fixed one, workers that alternate would each see the same part of the queue for ever.
-    const skipped = this.#parts.random.bytes(1)[0] ?? 0;
+    const skipped = this.#random.bytes(1)[0] ?? 0;
     const cursor = this.#cursors.get(handlerId);
     const deeper = await pass(cursor ?? oldest.next, SCANNED_MAX - skipped);
     // Keep the cursor where runs were found: one worker does not take them all.
@@ -61,13 +59,13 @@ export class QueuedRuns {
     readonly found: Run[];
     readonly next: string | null;
   }> {
-    const store = await this.#parts.store();
+    const store = await this.#store();
     const equal = { [RUN_INDEX.lane]: handlerId };
     const selection = { collection: RUNS, group: RUN_GROUP, equal, limit };
     const found: Run[] = [];
     let next: string | null = null;
     let scanned = 0;
-    for await (const page of listPages(store, this.#parts.scope, selection, { from: after })) {
+    for await (const page of listPages(store, this.#scope, selection, { from: after })) {
       const runs = page.records.map((record) => readRun(record));
       found.push(...runs.filter((run) => isActive(run) && isWanted(run)));
       scanned += page.records.length;

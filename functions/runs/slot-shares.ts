@@ -1,12 +1,6 @@
 import type { RunOwner } from '../queue/port.ts';
 import { mayHaveSlot } from './rules/slot-share.ts';
 
-export interface SlotSharesParts {
-  readonly slotsMax: number;
-  /** Whether a ready run of another owner waits, as far as this process knows. */
-  readonly othersWait: (owner: RunOwner) => boolean;
-}
-
 /** The share that a search for a run respects. */
 export interface SlotClaim {
   mayTake(owner: RunOwner): boolean;
@@ -19,13 +13,16 @@ export interface SlotClaim {
 
 /** Counts the slots of a process by owner. Runs of the owner `null` use slots, and no share bounds them. */
 export class SlotShares {
-  readonly #parts: SlotSharesParts;
+  readonly #slotsMax: number;
+  readonly #othersWait: (owner: RunOwner) => boolean;
   readonly #held = new Map<RunOwner, number>();
   #used = 0;
   #hasRefused = false;
 
-  constructor(parts: SlotSharesParts) {
-    this.#parts = parts;
+  /** `othersWait`: a ready run of another owner waits, as far as this process knows. */
+  constructor(slotsMax: number, othersWait: (owner: RunOwner) => boolean) {
+    this.#slotsMax = slotsMax;
+    this.#othersWait = othersWait;
   }
 
   hold(owner: RunOwner): void {
@@ -42,10 +39,10 @@ export class SlotShares {
 
   mayTake(owner: RunOwner): boolean {
     if (owner === null) return true;
-    const { slotsMax, othersWait } = this.#parts;
+    const slotsMax = this.#slotsMax;
     const free = slotsMax - this.#used;
     const held = this.#heldBy(owner);
-    const may = mayHaveSlot({ slotsMax, free, held, othersWait: () => othersWait(owner) });
+    const may = mayHaveSlot({ slotsMax, free, held, othersWait: () => this.#othersWait(owner) });
     if (!may) this.#hasRefused = true;
     return may;
   }

@@ -33,17 +33,6 @@ export type ScopesPage = (
   after: string | null,
 ) => Promise<{ readonly scopes: readonly Scope[]; readonly next: string | null }>;
 
-export interface RecordBodiesParts {
-  readonly kind: string;
-  readonly remedy: string;
-  readonly collection: Collection;
-  readonly store: () => Promise<RecordStore>;
-  readonly scopes: ScopesPage;
-  readonly nameOf: (record: RecordData, scope: Scope) => string;
-  /** Throws any error for a body that is not what was written; `StoreError` where that is not known. */
-  readonly verify: (record: RecordData, scope: Scope) => Promise<number> | number;
-}
-
 interface Position {
   /** Those whose bodies are not all read, of one page of scopes. */
   readonly scopes: readonly Scope[];
@@ -54,10 +43,24 @@ interface Position {
 }
 
 /** The bodies that records of a collection hold or name, scope after scope. */
-export function recordBodies(parts: RecordBodiesParts): HashedBodies {
-  const { kind, remedy, collection, nameOf, verify } = parts;
+export function recordBodies({
+  kind,
+  remedy,
+  collection,
+  store,
+  scopes,
+  nameOf,
+  verify,
+}: Pick<HashedBodies, 'kind' | 'remedy'> & {
+  readonly collection: Collection;
+  readonly store: () => Promise<RecordStore>;
+  readonly scopes: ScopesPage;
+  readonly nameOf: (record: RecordData, scope: Scope) => string;
+  /** Throws any error for a body that is not what was written; `StoreError` where that is not known. */
+  readonly verify: (record: RecordData, scope: Scope) => Promise<number> | number;
+}): HashedBodies {
   const enter = async (after: string | null): Promise<Position> => ({
-    ...(await parts.scopes(after)),
+    ...(await scopes(after)),
     after: null,
   });
   return {
@@ -70,7 +73,7 @@ export function recordBodies(parts: RecordBodiesParts): HashedBodies {
       if (scope === undefined) return { bodies: [], next: at.next === null ? null : JSON.stringify(at) };
       const from = at.after === null ? {} : { after: at.after };
       const list = { by: 'list', collection, limit: PAGE, includeHidden: true, ...from } as const;
-      const { records, next } = await (await parts.store()).query(scope, list);
+      const { records, next } = await (await store()).query(scope, list);
       const bodies = records.map((record) => ({
         place: `${record.key.collection}/${record.key.id}`,
         name: nameOf(record, scope),

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { machine } from '../../functions/compose/machine.ts';
-import { createEmbeddingParts, embedTexts } from '../../functions/embeddings/embed-texts.ts';
+import { embedTexts } from '../../functions/embeddings/embed-texts.ts';
 import { removeOldVectors } from '../../functions/embeddings/retention.ts';
 import { readEmbeddingRequest } from '../../functions/embeddings/rules/request.ts';
+import { createEmbeddingParts } from '../../functions/embeddings/text-vectors.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { PaidModel } from '../support/paid-model.ts';
 

@@ -1,7 +1,7 @@
 import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
-import { createEmbeddingParts } from '../../functions/embeddings/embed-texts.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
 import { EMBEDDINGS } from '../../functions/embeddings/store-collections.ts';
+import { createEmbeddingParts } from '../../functions/embeddings/text-vectors.ts';
 import { parseJson } from '../../functions/kernel/json-text.ts';
 import type { RetrievalParts } from '../../functions/retrieval/parts.ts';
 import { localRerankers, type Rerankers } from '../../functions/retrieval/reranker.ts';

@@ -7,8 +7,8 @@ import type { RecordValue } from '../../functions/collections/rules/record-key.t
 import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
 import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
-import { createEmbeddingParts } from '../../functions/embeddings/embed-texts.ts';
 import type { Embedder } from '../../functions/embeddings/embedder.ts';
+import { createEmbeddingParts } from '../../functions/embeddings/text-vectors.ts';
 import { admitRagJob } from '../../functions/groups/rag/jobs/admit-rag-job.ts';
 import type { RagLayers } from '../../functions/groups/rag/jobs/job-facts.ts';
 import { ragJobView } from '../../functions/groups/rag/jobs/job-view.ts';

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { builtInEmbedder } from '../built-in.ts';
-import { createEmbeddingParts, type EmbeddingItem, embedTexts } from '../embed-texts.ts';
+import { type EmbeddingItem, embedTexts } from '../embed-texts.ts';
 import type { Embedder } from '../embedder.ts';
 import { type EmbeddingQuestion, readEmbeddingRequest } from '../rules/request.ts';
+import { createEmbeddingParts } from '../text-vectors.ts';
 import { embedInParts } from './embed-in-parts.ts';
 import { packItems, unpackItems } from './packed-items.ts';
 import { splitQuestion } from './split-question.ts';

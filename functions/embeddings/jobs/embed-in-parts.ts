@@ -1,5 +1,6 @@
-import { type EmbeddingAnswer, type EmbeddingItem, type EmbeddingParts, embedTexts } from '../embed-texts.ts';
+import { type EmbeddingAnswer, type EmbeddingItem, embedTexts } from '../embed-texts.ts';
 import type { EmbeddingQuestion } from '../rules/request.ts';
+import type { EmbeddingParts } from '../text-vectors.ts';
 import { splitQuestion } from './split-question.ts';
 
 export interface PartsWork {

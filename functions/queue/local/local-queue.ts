@@ -175,16 +175,13 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   /** Enters a call before its first search, so that it misses no run that arrives during the search. */
   enter(handlerIds: ReadonlySet<string>, wait: ReadyWait | null, signal: AbortSignal): ReadyCall {
     const { waitMs = 0, place = null } = wait ?? {};
-    const call = new RunCall({
-      handlerIds,
-      waiting: new WaitingCall(this.#options.world.timers, waitMs, signal, place),
-      left: (ended) => {
-        this.#calls.delete(ended);
-        // The call was woken but did not search: another one has to.
-        if (ended.owesLook) this.#wakeCall(handlerIds);
-      },
-      passOn: (from, handlerId, runId) => this.#passOn(from, handlerId, runId),
-    });
+    const waiting = new WaitingCall(this.#options.world.timers, waitMs, signal, place);
+    const left = (ended: RunCall) => {
+      this.#calls.delete(ended);
+      // The call was woken but did not search: another one has to.
+      if (ended.owesLook) this.#wakeCall(handlerIds);
+    };
+    const call = new RunCall(handlerIds, waiting, left, (...given) => this.#passOn(...given));
     this.#calls.add(call);
     if (this.#stopped) call.expire();
     return call;
@@ -320,49 +317,51 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 }
 
-interface RunCallParts {
-  readonly handlerIds: ReadonlySet<string>;
-  readonly waiting: WaitingCall;
-  readonly left: (call: RunCall) => void;
-  readonly passOn: (call: RunCall, handlerId: string, runId: string) => void;
-}
+type PassOn = (call: RunCall, handlerId: string, runId: string) => void;
 
 /** One call that waits for a run of some handlers. */
 class RunCall implements ReadyCall {
-  readonly #parts: RunCallParts;
+  readonly handlerIds: ReadonlySet<string>;
+  readonly #waiting: WaitingCall;
+  readonly #left: (call: RunCall) => void;
+  readonly #passOn: PassOn;
 
-  constructor(parts: RunCallParts) {
-    this.#parts = parts;
-  }
-
-  get handlerIds(): ReadonlySet<string> {
-    return this.#parts.handlerIds;
+  constructor(
+    handlerIds: ReadonlySet<string>,
+    waiting: WaitingCall,
+    left: (call: RunCall) => void,
+    passOn: PassOn,
+  ) {
+    this.handlerIds = handlerIds;
+    this.#waiting = waiting;
+    this.#left = left;
+    this.#passOn = passOn;
   }
 
   get owesLook(): boolean {
-    return this.#parts.waiting.owesLook;
+    return this.#waiting.owesLook;
   }
 
   /** Makes the call search again. Returns whether it was waiting. */
   wake(): boolean {
-    return this.#parts.waiting.lookAgain();
+    return this.#waiting.lookAgain();
   }
 
   next(): Promise<boolean> {
-    return this.#parts.waiting.next();
+    return this.#waiting.next();
   }
 
   passOn(handlerId: string, runId: string): void {
-    this.#parts.passOn(this, handlerId, runId);
+    this.#passOn(this, handlerId, runId);
   }
 
   expire(): void {
-    this.#parts.waiting.expire();
+    this.#waiting.expire();
   }
 
   leave(): void {
-    this.#parts.waiting.close();
-    this.#parts.left(this);
+    this.#waiting.close();
+    this.#left(this);
   }
 }
 

@@ -26,10 +26,10 @@ export async function loadRuns(
   of: RunsOf,
   { after, ...options }: RestoreOptions & { readonly after: string },
 ): Promise<void> {
-  const parts = { runtime, of, contentHash: checked.manifest.contentHash };
   const isLeft = (record: RecordData) =>
     checked.ids.has(runIdOf(record)) && runKey(runIdOf(record)).id > after;
-  await loadOwned(parts, source, checked, isLeft, options);
+  await loadOwned(runtime, source, checked, { ...options, of, isLeft });
+  const { contentHash } = checked.manifest;
   const now = runtime.world.clock.now();
   const step = stepper('restoring runs', checked.manifest, options);
   const batch = new Batch<RestoredRun>(({ record }) => record);
@@ -42,27 +42,24 @@ export async function loadRuns(
     if (isAdmission(record)) admissions.set(runId, record);
     if (record.key.collection !== RUNS.name) continue;
     const run = { ...restoredRecord(runtime, record, now), admission: admissions.get(runId) ?? null };
-    if (batch.add(run)) await writeRuns(parts, batch.take());
+    if (batch.add(run)) await writeRuns(runtime, of, contentHash, batch.take());
   }
-  await writeRuns(parts, batch.take());
+  await writeRuns(runtime, of, contentHash, batch.take());
 }
 
 interface RestoredRun extends RestoredRecord {
   readonly admission: RecordData | null;
 }
 
-interface LoadParts {
-  readonly runtime: Runtime;
-  readonly of: RunsOf;
-  readonly contentHash: string;
-}
-
 async function loadOwned(
-  { runtime, of }: LoadParts,
+  runtime: Runtime,
   source: ChunkSource,
   { manifest }: CheckedRuns,
-  isLeft: (record: RecordData) => boolean,
-  options: RestoreOptions,
+  {
+    of,
+    isLeft,
+    ...options
+  }: RestoreOptions & { readonly of: RunsOf; readonly isLeft: (record: RecordData) => boolean },
 ): Promise<void> {
   const blobs = (await runtime.blobs?.()) ?? null;
   const step = stepper('restoring records of runs', manifest, options);
@@ -113,7 +110,9 @@ function refuseTakenKey(found: Found, record: RecordData): void {
 }
 
 async function writeRuns(
-  { runtime, of, contentHash }: LoadParts,
+  runtime: Runtime,
+  of: RunsOf,
+  contentHash: string,
   runs: readonly RestoredRun[],
 ): Promise<void> {
   const last = runs.at(-1)?.record.key.id;

@@ -1,5 +1,5 @@
-import type { EmbeddingParts } from '../../../embeddings/embed-texts.ts';
 import type { Embedder } from '../../../embeddings/embedder.ts';
+import type { EmbeddingParts } from '../../../embeddings/text-vectors.ts';
 import type { JobLayers } from '../../../jobs/job-family.ts';
 
 export const EMBEDDING_HANDLER = 'svc.embedding.batch';

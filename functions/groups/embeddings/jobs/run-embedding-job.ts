@@ -1,4 +1,4 @@
-import type { EmbeddingAnswer, EmbeddingItem, EmbeddingParts } from '../../../embeddings/embed-texts.ts';
+import type { EmbeddingAnswer, EmbeddingItem } from '../../../embeddings/embed-texts.ts';
 import { embedInParts } from '../../../embeddings/jobs/embed-in-parts.ts';
 import { type PackedItems, packItems, unpackItems } from '../../../embeddings/jobs/packed-items.ts';
 import { inProviderTurns } from '../../../embeddings/jobs/provider-turns.ts';
@@ -7,6 +7,7 @@ import {
   type EmbeddingRequest,
   readEmbeddingRequest,
 } from '../../../embeddings/rules/request.ts';
+import type { EmbeddingParts } from '../../../embeddings/text-vectors.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { discardAfter, requestOf, stagedIn } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
@@ -97,15 +98,10 @@ async function questionOf(
   return readEmbeddingRequest((await requestOf(payloads, payload)) as EmbeddingRequest);
 }
 
-interface KeptParts {
-  readonly items: readonly EmbeddingItem[];
-  readonly count: number;
-}
-
-const NOTHING_KEPT: KeptParts = { items: [], count: 0 };
+const NOTHING_KEPT = { items: [], count: 0 };
 
 /** What earlier executions have kept. */
-async function keptParts(context: JobContext): Promise<KeptParts> {
+async function keptParts(context: JobContext) {
   const items: EmbeddingItem[] = [];
   for (let count = 0; ; count += 1) {
     const part = await context.readCheckpoint(partKey(count));

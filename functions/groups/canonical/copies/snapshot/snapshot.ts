@@ -80,7 +80,7 @@ export async function makeSnapshot(
     if (line.entry !== null) lists.add(line.entry);
     if (turns.due()) await turns.next();
   }
-  const sorted = <T>(items: readonly T[], nameParts: NameParts<T>) =>
+  const sorted = <T>(items: readonly T[], nameParts: Parameters<typeof inOrder<T>>[1]) =>
     inTurns(inOrder(items, nameParts), turns);
   return {
     tenantId,
@@ -375,10 +375,11 @@ function ofKind<C extends RecordValue['collection']>(entries: readonly RecordVal
   return entries.flatMap(({ collection, value }) => (collection === kind ? [value as ValueOf<C>] : []));
 }
 
-type NameParts<T> = (item: T) => readonly (string | number)[];
-
 /** By the parts of its name, one after the other; texts by their UTF-16 code units, as canonical JSON orders them. */
-function* inOrder<T>(items: readonly T[], nameParts: NameParts<T>): Generator<void, T[]> {
+function* inOrder<T>(
+  items: readonly T[],
+  nameParts: (item: T) => readonly (string | number)[],
+): Generator<void, T[]> {
   const named = yield* mappedInSteps(items, (item) => ({ item, name: nameParts(item) }));
   const sorted = yield* sortedInSteps(named, (left, right) => {
     for (const [n, part] of left.name.entries()) {
