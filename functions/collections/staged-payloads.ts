@@ -16,11 +16,7 @@ export const INLINE_BYTES_MAX = 64 * 1024;
 const REST_MS = 3_600_000;
 const REFERENCE_BYTES = 16;
 
-export interface StagedPayloadsParts {
-  readonly store: () => Promise<RecordStore>;
-  readonly world: World;
-  /** `null`: the payloads lie in the record store, in pieces. */
-  readonly blobs: (() => Promise<BlobStore>) | null;
+export interface StagedBounds {
   /** Largest payload. */
   readonly payloadBytesMax: number;
   /** Bytes that the unfinished jobs of one space may have staged. */
@@ -34,31 +30,40 @@ export interface StagedPayloadsParts {
  * upkeep does not find; the same transaction counts the bytes of the space.
  */
 export class StagedPayloads {
-  readonly #parts: StagedPayloadsParts;
+  readonly #store: () => Promise<RecordStore>;
+  readonly #world: World;
   readonly #place: PayloadPlace;
+  readonly #bounds: StagedBounds;
 
-  constructor(parts: StagedPayloadsParts) {
-    this.#parts = parts;
-    this.#place = parts.blobs === null ? new PayloadPieces(parts.store) : new PayloadBlobs(parts.blobs);
+  /** Without `blobs` the payloads lie in the record store, in pieces. */
+  constructor(
+    store: () => Promise<RecordStore>,
+    world: World,
+    blobs: (() => Promise<BlobStore>) | null,
+    bounds: StagedBounds,
+  ) {
+    this.#store = store;
+    this.#world = world;
+    this.#place = blobs === null ? new PayloadPieces(store) : new PayloadBlobs(blobs);
+    this.#bounds = bounds;
   }
 
   get payloadBytesMax(): number {
-    return this.#parts.payloadBytesMax;
+    return this.#bounds.payloadBytesMax;
   }
 
   /** Keeps the text and answers its reference; `Full` where the space has staged too much already. */
   async stage(space: string, text: string): Promise<string | Full> {
     const bytes = Buffer.from(text);
-    const { world, store } = this.#parts;
-    const reference = Buffer.from(world.random.bytes(REFERENCE_BYTES)).toString('hex');
+    const reference = Buffer.from(this.#world.random.bytes(REFERENCE_BYTES)).toString('hex');
     const key = leftoverKey('payload', reference);
     const counter = stagedBytesKey(space);
     const request = { gate: counter, keys: [{ key, expectAbsent: true }, { key: counter }] };
-    const due = world.clock.now() + REST_MS;
-    const full = await (await store()).transact(UPKEEP_SCOPE, request, (found) => {
+    const due = this.#world.clock.now() + REST_MS;
+    const full = await (await this.#store()).transact(UPKEEP_SCOPE, request, (found) => {
       const used = Number(found.get(counter)?.head['bytes'] ?? 0);
       const staged = used + bytes.byteLength;
-      if (staged > this.#parts.spaceBytesMax) return { writes: [], result: this.#full(used) };
+      if (staged > this.#bounds.spaceBytesMax) return { writes: [], result: this.#full(used) };
       const head = { kind: 'payload', space, reference, bytes: bytes.byteLength };
       const intent = { key, head, body: null, listing: upkeepListing(key), due };
       return { writes: [{ put: intent }, { put: { key: counter, head: { bytes: staged } } }], result: null };
@@ -69,7 +74,7 @@ export class StagedPayloads {
   }
 
   #full(used: number): Full {
-    const { spaceBytesMax: limit, setting } = this.#parts;
+    const { spaceBytesMax: limit, setting } = this.#bounds;
     const why = setting === null ? '' : ` (${setting})`;
     const detail = `Unfinished jobs of this space hold ${used} of ${limit} bytes of requests${why}`;
     return { detail, limit, used, setting };
@@ -77,7 +82,7 @@ export class StagedPayloads {
 
   /** Throws `not_found` for a payload that upkeep has removed. */
   async read(reference: string): Promise<string> {
-    const bytes = await this.#place.get(reference, this.#parts.payloadBytesMax * 2).catch(asStoreError);
+    const bytes = await this.#place.get(reference, this.#bounds.payloadBytesMax * 2).catch(asStoreError);
     if (bytes === null) throw new ServiceError('not_found', 'The payload of the job is gone.');
     return Buffer.from(bytes).toString('utf8');
   }
@@ -88,7 +93,7 @@ export class StagedPayloads {
     const key = leftoverKey('payload', reference);
     const counter = stagedBytesKey(space);
     const request = { gate: counter, keys: [{ key }, { key: counter }], frees: true };
-    await (await this.#parts.store()).transact(UPKEEP_SCOPE, request, (found) => {
+    await (await this.#store()).transact(UPKEEP_SCOPE, request, (found) => {
       const intent = found.get(key);
       if (intent === undefined) return { writes: [], result: null };
       const left = Number(found.get(counter)?.head['bytes'] ?? 0) - Number(intent.head['bytes']);

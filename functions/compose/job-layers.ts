@@ -1,4 +1,4 @@
-import { StagedPayloads } from '../collections/staged-payloads.ts';
+import { type StagedBounds, StagedPayloads } from '../collections/staged-payloads.ts';
 import { records as recordSettings } from '../config/settings/records.ts';
 import type { JobLayers } from '../jobs/job-family.ts';
 import { processBlobsOf } from './blobs.ts';
@@ -12,14 +12,11 @@ const STAGED_PAYLOADS_MAX = 32;
 
 /** The layers that jobs work with, in every process of a deployment. */
 export const jobLayersOf = layer((parts): JobLayers => {
-  const { settings, store, world } = parts;
+  const { settings } = parts;
   const { importPayloadBytesMax: payloadBytesMax } = settings.records;
   return {
     records: recordPartsOf(parts),
-    payloads: new StagedPayloads({
-      store: store.get,
-      world,
-      blobs: processBlobsOf(parts),
+    payloads: stagedPayloadsOf(parts, {
       payloadBytesMax,
       spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
       setting: recordSettings.importPayloadBytesMax.key,
@@ -28,6 +25,10 @@ export const jobLayersOf = layer((parts): JobLayers => {
     resultBytesMax: settings.execution.maxResultBytes,
   };
 });
+
+export function stagedPayloadsOf(parts: LayerParts, bounds: StagedBounds): StagedPayloads {
+  return new StagedPayloads(parts.store.get, parts.world, processBlobsOf(parts), bounds);
+}
 
 /** The largest request that becomes a job. */
 export function payloadLimitOf({ settings }: Pick<LayerParts, 'settings'>): BodyLimit {

@@ -1,9 +1,8 @@
 import { limits } from '../../contracts/generated/limits.ts';
-import { StagedPayloads } from '../collections/staged-payloads.ts';
 import { records as recordSettings } from '../config/settings/records.ts';
 import type { RagLayers } from '../groups/rag/jobs/job-facts.ts';
-import { processBlobsOf } from './blobs.ts';
-import { recordAccessOf, rerankAccessOf } from './identity.ts';
+import { rerankAccessOf } from './identity.ts';
+import { jobLayersOf, stagedPayloadsOf } from './job-layers.ts';
 import { layer } from './layer.ts';
 import { retrievalPartsOf } from './retrieval-parts.ts';
 
@@ -12,31 +11,17 @@ const STAGED_PAYLOADS_MAX = 8;
 
 /** The layers of the group rag, in every process of a deployment. */
 export const ragLayersOf = layer((parts): RagLayers => {
-  const { settings, store, world } = parts;
+  const { importPayloadBytesMax } = parts.settings.records;
   const retrieval = retrievalPartsOf(parts);
-  const { records, embeddings, traces } = retrieval;
   // A document of the largest length fits in any script, whatever records the deployment imports at once.
-  const payloadBytesMax = Math.max(settings.records.importPayloadBytesMax, limits.ragPayloadBytesMax);
-  const payloads = new StagedPayloads({
-    store: store.get,
-    world,
-    blobs: processBlobsOf(parts),
+  const payloadBytesMax = Math.max(importPayloadBytesMax, limits.ragPayloadBytesMax);
+  const payloads = stagedPayloadsOf(parts, {
     payloadBytesMax,
     spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
     // A smaller setting decides nothing.
-    setting:
-      settings.records.importPayloadBytesMax < payloadBytesMax
-        ? null
-        : recordSettings.importPayloadBytesMax.key,
+    setting: importPayloadBytesMax < payloadBytesMax ? null : recordSettings.importPayloadBytesMax.key,
   });
-  return {
-    records,
-    embeddings,
-    traces,
-    retrieval,
-    payloads,
-    access: recordAccessOf(settings),
-    rerankAccess: rerankAccessOf(settings),
-    resultBytesMax: settings.execution.maxResultBytes,
-  };
+  const { embeddings, traces } = retrieval;
+  const rerankAccess = rerankAccessOf(parts.settings);
+  return { ...jobLayersOf(parts), payloads, embeddings, traces, retrieval, rerankAccess };
 });

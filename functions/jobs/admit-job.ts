@@ -105,6 +105,14 @@ function admittedJob({ run, replayed }: Started): AdmittedJob {
   return { run, replayed, headers: { Location: statusUri(run.id, run.job), ...repeated } };
 }
 
+/** The answer of an operation that has admitted a job. */
+export function accepted<View>(
+  { run, replayed, headers }: AdmittedJob,
+  view: (run: Run, result: null, replayed: boolean) => View,
+) {
+  return { status: 202 as const, body: view(run, null, replayed), headers };
+}
+
 async function admit(
   { runtime, reserve }: Jobs,
   start: StartRequest,

@@ -1,10 +1,8 @@
 import type { StagedPayloads } from '../collections/staged-payloads.ts';
 import { isTerminal, type Run } from '../runs/run.ts';
+import { PAYLOAD_TAG } from '../runs/run-job.ts';
 import type { Jobs } from './admit-job.ts';
 import { cancelJob, type JobPlace } from './read-jobs.ts';
-
-/** Tag of a run whose payload is staged. Upkeep finds the run by it. */
-export const PAYLOAD_TAG = 'svc.record-import.payload';
 
 /** A family of jobs, whose requests may be staged. */
 export interface StagingFamily {

@@ -4,7 +4,7 @@ import { findArtifact } from '../runs/read-artifacts.ts';
 import type { Run } from '../runs/run.ts';
 import type { Jobs } from './admit-job.ts';
 import type { JobContext } from './job-plugin.ts';
-import { resultsOf } from './read-jobs.ts';
+import { ANSWER_RESULTS_MAX, resultsOf } from './read-jobs.ts';
 
 /**
  * Puts the result as an artifact, and answers what the run holds: the result, or the name of the artifact where it is large. A
@@ -26,9 +26,6 @@ export async function keepResult(
   }
   return isLarge ? { artifact: name } : result;
 }
-
-/** Bytes of large results that one answer carries; the first result may exceed it. */
-const LARGE_RESULTS_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Counts bytes before they are held; throws where requests hold too many. */
 export interface ResultBytes {
@@ -59,7 +56,7 @@ export async function keptResults(
   for (const [index, run] of runs.entries()) {
     const result = found[index] ?? null;
     const name = artifactIn(result);
-    if (name !== null && held > LARGE_RESULTS_BYTES_MAX) return whole;
+    if (name !== null && held > ANSWER_RESULTS_MAX) return whole;
     if (name === null) whole.push(result);
     else {
       const artifact = run.artifacts === 0 ? null : await findArtifact(jobs.runtime, run.id, name, hold);

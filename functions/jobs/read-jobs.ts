@@ -56,8 +56,8 @@ export interface JobPage {
   readonly next: string | null;
 }
 
-/** Characters of results that one answer carries. */
-const ANSWER_CHARACTERS_MAX = 8 * 1024 * 1024;
+/** Characters, or bytes, of the results that one answer carries; the first result may exceed it. */
+export const ANSWER_RESULTS_MAX = 8 * 1024 * 1024;
 
 /** Newest first. One index value names family, space and subject, so jobs of others cost this list nothing. */
 export async function listJobs(jobs: Jobs, request: JobListRequest): Promise<JobPage> {
@@ -84,13 +84,14 @@ async function jobPage({ runtime }: Jobs, request: JobListRequest, limit: number
   return { jobs: records.map((record) => readRun(record)), next };
 }
 
-function fittingCount(jobs: readonly Run[], sizeOf: (job: Run) => number): number {
-  let characters = 0;
-  const end = jobs.findIndex((job, index) => {
-    characters += sizeOf(job);
-    return index > 0 && characters > ANSWER_CHARACTERS_MAX;
+/** How many of the first items one answer carries. */
+export function fittingCount<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
+  let size = 0;
+  const end = items.findIndex((item, index) => {
+    size += sizeOf(item);
+    return index > 0 && size > ANSWER_RESULTS_MAX;
   });
-  return end === -1 ? jobs.length : end;
+  return end === -1 ? items.length : end;
 }
 
 /** Characters of the result as JSON, wherever it is kept. */

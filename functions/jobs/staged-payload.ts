@@ -5,8 +5,8 @@ import type { Full } from '../kernel/full.ts';
 import { compactJson } from '../kernel/json-slices.ts';
 import { isCancelled } from '../runs/cancellation.ts';
 import { isRunFailure } from '../runs/plugin.ts';
+import { PAYLOAD_TAG } from '../runs/run-job.ts';
 import type { JobRequest, StagedPayload } from './admit-job.ts';
-import { PAYLOAD_TAG } from './cancel-staged-job.ts';
 import type { JobContext } from './job-plugin.ts';
 
 /** What a run has of a staged text. */

@@ -1,3 +1,5 @@
+import type { Json } from '../kernel/canonical-json.ts';
+import { StoreError } from '../store/port.ts';
 import { type Checkpoint, readCheckpointRecord } from './checkpoint.ts';
 import { CHECKPOINTS, checkpointKey } from './records.ts';
 import type { Runtime } from './runtime.ts';
@@ -21,5 +23,18 @@ export async function findCheckpoints(
   return wanted.map(({ id }) => {
     const record = found.get(id);
     return record === undefined ? null : readCheckpointRecord(record);
+  });
+}
+
+/** The contents of checkpoints that hold the parts of a result, in the order of the keys. */
+export async function readParts(
+  runtime: Runtime,
+  runId: string,
+  keys: readonly string[],
+): Promise<readonly Json[]> {
+  return (await findCheckpoints(runtime, runId, keys)).map((part) => {
+    // The run is removed together with its checkpoints: the next read finds neither.
+    if (part === null) throw new StoreError('contention', 'the job was removed while its result was read');
+    return part.content;
   });
 }

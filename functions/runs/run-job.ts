@@ -1,6 +1,9 @@
 import type { ByteOwner } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 
+/** Tag of a run whose payload is staged. Upkeep finds the run by it. */
+export const PAYLOAD_TAG = 'svc.record-import.payload';
+
 /** Makes a run a job: an operation of the service admitted it, and its handler is built in. */
 export interface RunJob {
   /** The job views that show it, such as `record-import`. */

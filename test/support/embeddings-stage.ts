@@ -53,14 +53,7 @@ export class EmbeddingsStage extends Stage {
     const { payloadBytesMax = 8 * 1024 * 1024, spaceBytesMax = 64 * 1024 * 1024, over, ...options } = given;
     const { world } = this;
     const store = () => Promise.resolve(over ?? this.store);
-    const payloads = new StagedPayloads({
-      store,
-      world,
-      blobs: null,
-      payloadBytesMax,
-      spaceBytesMax,
-      setting: 'S',
-    });
+    const payloads = new StagedPayloads(store, world, null, { payloadBytesMax, spaceBytesMax, setting: 'S' });
     const embedder = given.embedder ?? builtInEmbedder('deterministic-hash', 4);
     if (embedder === null) throw new Error('the model is part of the service');
     const now = () => createRecordAccess({ grants: this.grants });

@@ -70,14 +70,7 @@ export class RagStage extends Stage {
     const own = over ?? this.store;
     const store = () => Promise.resolve(own);
     const spaceBytesMax = 8 * payloadBytesMax;
-    const payloads = new StagedPayloads({
-      store,
-      world,
-      blobs: null,
-      payloadBytesMax,
-      spaceBytesMax,
-      setting: 'S',
-    });
+    const payloads = new StagedPayloads(store, world, null, { payloadBytesMax, spaceBytesMax, setting: 'S' });
     const embedder = given.embedder ?? builtInEmbedder('deterministic-hash', 8);
     if (embedder === null) throw new Error('the model is part of the service');
     const now = () => createRecordAccess({ grants: this.grants });

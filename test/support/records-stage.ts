@@ -73,14 +73,7 @@ export class RecordsStage extends Stage {
     const limits = { readsPerCallMax: 200_000, pageRecordsMax: 5_000, answerBytesMax: 32 * 1024 * 1024 };
     const records = createRecordParts({ store: open, world, limits });
     const blobs = given.blobs === undefined ? null : () => Promise.resolve(given.blobs as BlobStore);
-    const payloads = new StagedPayloads({
-      store: open,
-      world,
-      blobs,
-      payloadBytesMax,
-      spaceBytesMax,
-      setting: 'S',
-    });
+    const payloads = new StagedPayloads(open, world, blobs, { payloadBytesMax, spaceBytesMax, setting: 'S' });
     const now = () => createRecordAccess({ grants: this.grants });
     const access: RecordAccess = {
       spaceOf: (...call) => now().spaceOf(...call),

@@ -73,14 +73,7 @@ export class RetrievalJobsStage extends Stage {
     const { world } = this;
     const store = () => Promise.resolve(over ?? this.store);
     const spaceBytesMax = 8 * payloadBytesMax;
-    const payloads = new StagedPayloads({
-      store,
-      world,
-      blobs: null,
-      payloadBytesMax,
-      spaceBytesMax,
-      setting: 'S',
-    });
+    const payloads = new StagedPayloads(store, world, null, { payloadBytesMax, spaceBytesMax, setting: 'S' });
     const now = () => createRecordAccess({ grants: this.grants });
     const access: RetrievalLayers['access'] = {
       spaceOf: (...call) => now().spaceOf(...call),

@@ -131,12 +131,12 @@ const kinds: Readonly<Record<string, Kind>> = {
     async write() {
       const blobs = await openFileBlobs({ folder: join(service.folder, 'artifacts'), ...machine });
       const most = { payloadBytesMax: 1_000_000, spaceBytesMax: 1_000_000, setting: 'S' };
-      const payloads = new StagedPayloads({
-        store: async () => store,
+      const payloads = new StagedPayloads(
+        async () => store,
         world,
-        blobs: async () => blobs,
-        ...most,
-      });
+        async () => blobs,
+        most,
+      );
       expect(typeof (await payloads.stage('default', LARGE))).toBe('string');
       await blobs.close();
     },

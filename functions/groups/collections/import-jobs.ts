@@ -1,5 +1,6 @@
 import { hashImport, readImport } from '../../collections/import-request.ts';
 import type { GroupHandlers, Handler } from '../../http/handler.ts';
+import { accepted } from '../../jobs/admit-job.ts';
 import { admitRecordJob, authorizeRecordJob, recordText } from '../records/library/admit-record-job.ts';
 import { importJobView } from '../records/library/import-job-view.ts';
 import type { RecordJobs } from '../records/library/job-facts.ts';
@@ -28,7 +29,7 @@ function startImport(
     // A replacement removes records, so it needs the right to delete them.
     if (request.replaceExisting) own.access.spaceOf(caller, 'delete', query.tenantId);
     const { contentHash } = await hashImport(request, own.records.world.turns.of(space));
-    const { run, replayed, headers } = await admitRecordJob(own, {
+    const admitted = await admitRecordJob(own, {
       ...start,
       operationId,
       collection,
@@ -39,6 +40,6 @@ function startImport(
       idempotencyKey,
       correlationId,
     });
-    return { status: 202, body: importJobView(run, null, replayed), headers };
+    return accepted(admitted, importJobView);
   };
 }

@@ -3,6 +3,7 @@ import type { GroupHandlers } from '../../http/handler.ts';
 import type { JobFamily } from '../../jobs/job-family.ts';
 import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
 import { generateEmbeddings } from './generate-embeddings.ts';
+import { startEmbeddingJob } from './jobs/admit-embedding-job.ts';
 import type { EmbeddingLayers } from './jobs/job-facts.ts';
 import { embeddingJobViews } from './jobs/job-view.ts';
 import {
@@ -10,7 +11,6 @@ import {
   listEmbeddingProviderGuidance,
   listEmbeddingProviders,
 } from './provider-operations.ts';
-import { startEmbeddingJob } from './start-embedding-job.ts';
 
 /** The operations of the group embeddings over one store and one model. */
 export function embeddingsHandlers(

@@ -1,4 +1,5 @@
 import type { CallContext, GroupHandlers, OperationInput } from '../../http/handler.ts';
+import { accepted } from '../../jobs/admit-job.ts';
 import type { ProvidersDependencies } from './dependencies.ts';
 import { admitProviderJob, type ProviderJobRequest } from './jobs/admit-provider-job.ts';
 import { providerJobView } from './jobs/job-view.ts';
@@ -23,6 +24,5 @@ async function admitted(
   { caller, correlationId }: Pick<CallContext, 'caller' | 'correlationId'>,
 ) {
   const request = { operationId, caller, query, provider, body, idempotencyKey, correlationId };
-  const { run, replayed, headers } = await admitProviderJob(family, request);
-  return { status: 202 as const, body: providerJobView(run, null, replayed), headers };
+  return accepted(await admitProviderJob(family, request), providerJobView);
 }

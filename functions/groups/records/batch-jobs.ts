@@ -1,5 +1,6 @@
 import { readBatch } from '../../collections/batch-upsert.ts';
 import type { GroupHandlers, Handler } from '../../http/handler.ts';
+import { accepted } from '../../jobs/admit-job.ts';
 import { admitRecordJob, authorizeRecordJob, recordText } from './library/admit-record-job.ts';
 import { importJobView } from './library/import-job-view.ts';
 import type { RecordJobs } from './library/job-facts.ts';
@@ -25,7 +26,7 @@ function startBatch(
     authorizeRecordJob(own, start);
     const text = recordText(own, read());
     const requested = readBatch(text).items.length;
-    const { run, replayed, headers } = await admitRecordJob(own, {
+    const admitted = await admitRecordJob(own, {
       ...start,
       operationId,
       collection,
@@ -34,6 +35,6 @@ function startBatch(
       idempotencyKey,
       correlationId,
     });
-    return { status: 202, body: importJobView(run, null, replayed), headers };
+    return accepted(admitted, importJobView);
   };
 }

@@ -2,7 +2,10 @@ import type { ReadLanes } from '../../collections/read-lanes.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
 import type { JobFamily } from '../../jobs/job-family.ts';
 import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
-import { startRetrievalEvaluationComparisonJob, startRetrievalEvaluationJob } from './job-operations.ts';
+import {
+  startRetrievalEvaluationComparisonJob,
+  startRetrievalEvaluationJob,
+} from './jobs/admit-retrieval-job.ts';
 import type { RetrievalLayers } from './jobs/job-facts.ts';
 import { retrievalJobViews } from './jobs/job-view.ts';
 import {

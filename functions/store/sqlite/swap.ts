@@ -14,15 +14,9 @@ const bounds = { records: 200, characters: 1024 * 1024 };
 const abandonedAfterMs = 60 * 60 * 1000;
 const sweepRowsMax = 200;
 
-export interface SwapParts {
-  readonly queue: WriteQueue;
-  readonly clock: Clock;
-  readonly room: Room;
-}
-
 /** Loads into a hidden space, then makes that space the live one in a transaction of its own. */
 export async function swapRecords(
-  { queue, clock, room }: SwapParts,
+  { queue, clock, room }: { readonly queue: WriteQueue; readonly clock: Clock; readonly room: Room },
   scope: Scope,
   records: AsyncIterable<RecordData>,
   verify: () => void | Promise<void>,

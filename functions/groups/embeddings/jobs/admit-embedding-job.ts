@@ -1,8 +1,10 @@
 import { type EmbeddingRequest, readEmbeddingRequest } from '../../../embeddings/rules/request.ts';
-import { type AdmittedJob, admitJob } from '../../../jobs/admit-job.ts';
+import type { GroupHandlers } from '../../../http/handler.ts';
+import { type AdmittedJob, accepted, admitJob } from '../../../jobs/admit-job.ts';
 import { type JobCall, type JobFamily, ownerOf } from '../../../jobs/job-family.ts';
 import { requestPayload } from '../../../jobs/staged-payload.ts';
 import { EMBEDDING_HANDLER, type EmbeddingLayers, tagsOf } from './job-facts.ts';
+import { embeddingJobView } from './job-view.ts';
 
 /**
  * Admits a job that embeds texts. A request that is too large for a run is staged. Throws `permission_denied` before it judges
@@ -27,4 +29,13 @@ export async function admitEmbeddingJob(
     correlationId,
     tags: tagsOf({ provider, modelId, dimensions, purpose }),
   });
+}
+
+export function startEmbeddingJob(
+  family: JobFamily<EmbeddingLayers>,
+): GroupHandlers<'embeddings'>['startEmbeddingJob'] {
+  return async ({ query, body, idempotencyKey }, { caller, correlationId }) => {
+    const call = { caller, query, idempotencyKey, correlationId };
+    return accepted(await admitEmbeddingJob(family, call, body), embeddingJobView);
+  };
 }

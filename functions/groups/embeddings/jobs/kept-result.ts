@@ -3,9 +3,8 @@ import { type PackedItems, unpackItems } from '../../../embeddings/jobs/packed-i
 import type { Jobs } from '../../../jobs/admit-job.ts';
 import { resultsOf } from '../../../jobs/read-jobs.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
-import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
+import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
-import { StoreError } from '../../../store/port.ts';
 import { factsOf } from './job-facts.ts';
 
 /** The result of a run whose answer is too large for it: the items are in so many checkpoints. */
@@ -44,16 +43,13 @@ export async function embeddingResults(
   return whole;
 }
 
-async function wholeResult({ runtime }: Jobs, run: Run, result: Json): Promise<EmbeddingAnswer | null> {
+async function wholeResult(jobs: Jobs, run: Run, result: Json): Promise<EmbeddingAnswer | null> {
   if (typeof result !== 'object' || result === null) return null;
   if (!('parts' in result)) return result as unknown as EmbeddingAnswer;
   const { parts, ...facts } = result as KeptResult;
   const keys = Array.from({ length: parts }, (_, part) => partKey(part));
   const items: EmbeddingItem[] = [];
-  for (const part of await findCheckpoints(runtime, run.id, keys)) {
-    // The run is removed together with its checkpoints: the next read finds neither.
-    if (part === null) throw new StoreError('contention', 'the job was removed while its result was read');
-    items.push(...unpackItems(part.content as unknown as PackedItems, items.length));
-  }
+  for (const part of await readParts(jobs.runtime, run.id, keys))
+    items.push(...unpackItems(part as unknown as PackedItems, items.length));
   return { ...facts, items };
 }

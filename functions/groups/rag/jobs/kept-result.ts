@@ -1,14 +1,13 @@
 import type { Jobs } from '../../../jobs/admit-job.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
-import { resultsOf } from '../../../jobs/read-jobs.ts';
+import { fittingCount, resultsOf } from '../../../jobs/read-jobs.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { isJsonObject } from '../../../kernel/json-kinds.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
 import { findArtifact } from '../../../runs/read-artifacts.ts';
-import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
+import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
-import { StoreError } from '../../../store/port.ts';
 import type { RagLayers } from './job-facts.ts';
 
 export const RESULT_ARTIFACTS = {
@@ -18,8 +17,6 @@ export const RESULT_ARTIFACTS = {
 
 /** Bytes of one checkpoint: base64 makes a third more of them, and a checkpoint holds 1 MiB. */
 const PART_BYTES = 600 * 1024;
-/** Bytes of large results that one list carries; the first result may exceed it. */
-const LIST_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Puts the result as an artifact, and answers what the run holds: the result, or where a large one lies. */
 export async function keepResult(
@@ -62,13 +59,8 @@ export async function ragResults(
   hold: (bytes: number) => void = () => undefined,
 ): Promise<readonly Json[]> {
   const found = await resultsOf(jobs, runs);
-  let bytes = 0;
-  const end = found.findIndex((result, index) => {
-    bytes += largeBytesOf(result);
-    return index > 0 && bytes > LIST_BYTES_MAX;
-  });
   const whole: Json[] = [];
-  for (const [index, run] of runs.slice(0, end === -1 ? runs.length : end).entries())
+  for (const [index, run] of runs.slice(0, fittingCount(found, largeBytesOf)).entries())
     whole.push(await wholeResult(jobs, run, found[index] ?? null, hold));
   return whole;
 }
@@ -77,26 +69,17 @@ function largeBytesOf(result: Json): number {
   return isJsonObject(result) && ('artifact' in result || 'parts' in result) ? Number(result['bytes']) : 0;
 }
 
-async function wholeResult(
-  { runtime }: Jobs,
-  run: Run,
-  result: Json,
-  hold: (bytes: number) => void,
-): Promise<Json> {
+async function wholeResult(jobs: Jobs, run: Run, result: Json, hold: (bytes: number) => void): Promise<Json> {
   if (!isJsonObject(result)) return result;
   if (typeof result['artifact'] === 'string') {
-    const artifact = await findArtifact(runtime, run.id, result['artifact'], hold);
+    const artifact = await findArtifact(jobs.runtime, run.id, result['artifact'], hold);
     return artifact?.content ?? null;
   }
   if (typeof result['parts'] !== 'number') return result;
   hold(largeBytesOf(result));
   const keys = Array.from({ length: result['parts'] }, (_, part) => partKey(part));
-  const found: Buffer[] = [];
-  for (const part of await findCheckpoints(runtime, run.id, keys)) {
-    // The run is removed together with its checkpoints: the next read finds neither.
-    if (typeof part?.content !== 'string')
-      throw new StoreError('contention', 'the job was removed while its result was read');
-    found.push(Buffer.from(part.content, 'base64'));
-  }
+  const found = (await readParts(jobs.runtime, run.id, keys)).map((part) =>
+    Buffer.from(part as string, 'base64'),
+  );
   return parseJson(Buffer.concat(found).toString('utf8')) as Json;
 }

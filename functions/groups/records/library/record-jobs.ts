@@ -1,9 +1,9 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
-import { PAYLOAD_TAG } from '../../../jobs/cancel-staged-job.ts';
 import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobFacts, JobHandler, JobPlugin, Maintenance } from '../../../jobs/job-plugin.ts';
 import { RUN_GROUP, RUNS, readRun, runKey, tagIndex } from '../../../runs/records.ts';
 import { isTerminal } from '../../../runs/run.ts';
+import { PAYLOAD_TAG } from '../../../runs/run-job.ts';
 import { BATCH_HANDLER, IMPORT_HANDLER } from './job-facts.ts';
 
 /** The jobs that write records. The code of the handlers is loaded by the worker that first executes one. */

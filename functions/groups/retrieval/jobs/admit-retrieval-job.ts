@@ -1,5 +1,6 @@
 import { boundTo } from '../../../collections/bound-collections.ts';
-import { type AdmittedJob, admitJob } from '../../../jobs/admit-job.ts';
+import type { GroupHandlers } from '../../../http/handler.ts';
+import { type AdmittedJob, accepted, admitJob } from '../../../jobs/admit-job.ts';
 import { type JobCall, type JobFamily, ownerOf } from '../../../jobs/job-family.ts';
 import { requestPayload } from '../../../jobs/staged-payload.ts';
 import {
@@ -16,6 +17,9 @@ import {
   type RetrievalLayers,
   tagsOf,
 } from './job-facts.ts';
+import { retrievalJobView } from './job-view.ts';
+
+type Handlers = GroupHandlers<'retrieval'>;
 
 /**
  * Admits a job that evaluates. A request that is too large for a run is staged. Throws `permission_denied` before it judges
@@ -42,6 +46,24 @@ export function admitComparison(
     const { cases, variants } = readComparison(body);
     return { kind: 'comparison', cases: cases.length, variants: variants.length };
   });
+}
+
+export function startRetrievalEvaluationJob(
+  own: JobFamily<RetrievalLayers>,
+): Handlers['startRetrievalEvaluationJob'] {
+  return async ({ query, body, idempotencyKey }, { caller, correlationId }) => {
+    const call = { caller, query, idempotencyKey, correlationId };
+    return accepted(await admitEvaluation(own, call, body), retrievalJobView);
+  };
+}
+
+export function startRetrievalEvaluationComparisonJob(
+  own: JobFamily<RetrievalLayers>,
+): Handlers['startRetrievalEvaluationComparisonJob'] {
+  return async ({ query, body, idempotencyKey }, { caller, correlationId }) => {
+    const call = { caller, query, idempotencyKey, correlationId };
+    return accepted(await admitComparison(own, call, body), retrievalJobView);
+  };
 }
 
 async function admit(

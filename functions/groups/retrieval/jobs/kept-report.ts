@@ -8,9 +8,8 @@ import type {
   EvaluationReport,
   RetrievalReport,
 } from '../../../retrieval/rules/evaluation/report.ts';
-import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
+import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
-import { StoreError } from '../../../store/port.ts';
 
 /** The checkpoint of a case; `variant` is `null` in an evaluation. */
 export function caseKey(variant: number | null, index: number): string {
@@ -71,7 +70,7 @@ async function wholeReport(jobs: Jobs, { id }: Run, result: Json): Promise<Retri
 }
 
 async function keptCases(
-  { runtime }: Jobs,
+  jobs: Jobs,
   runId: string,
   variant: number | null,
   count: number,
@@ -79,10 +78,7 @@ async function keptCases(
   const keys = Array.from({ length: count }, (_, index) => caseKey(variant, index));
   const cases: CaseResult[] = [];
   for (let at = 0; at < count; at += READ_CASES)
-    for (const found of await findCheckpoints(runtime, runId, keys.slice(at, at + READ_CASES))) {
-      // The run is removed together with its checkpoints: the next read finds neither.
-      if (found === null) throw new StoreError('contention', 'the job was removed while its report was read');
-      cases.push(valueOfOrdered<CaseResult>(found.content));
-    }
+    for (const kept of await readParts(jobs.runtime, runId, keys.slice(at, at + READ_CASES)))
+      cases.push(valueOfOrdered<CaseResult>(kept));
   return cases;
 }
