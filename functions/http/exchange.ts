@@ -81,7 +81,7 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
     response.on('error', () => {});
     response.once('close', () => {
       if (!response.writableFinished) controller.abort();
-      settle(entry, response.getHeader('Connection') === 'close' || !response.shouldKeepAlive);
+      settle(entry, !response.shouldKeepAlive);
     });
     lineOf(request.socket).join(entry);
     return entry;

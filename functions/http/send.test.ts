@@ -10,8 +10,7 @@ function eagerResponse(write: (bytes: number) => void): ServerResponse {
   const response = new PassThrough({ highWaterMark: 1024 * sliceBytes });
   response.resume();
   return Object.assign(response, {
-    statusCode: 0,
-    setHeader: () => response,
+    writeHead: () => response,
     write(chunk: Uint8Array) {
       write(chunk.length);
       return true;

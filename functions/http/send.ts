@@ -52,13 +52,15 @@ export async function send(
   const gone = response.destroyed || request.socket.destroyed;
   if (answer.body instanceof ByteStream && (gone || !hasBody)) answer.body.discard();
   if (gone) return;
-  response.statusCode = answer.status;
-  for (const [name, value] of answer.headers) response.setHeader(name, value);
+  const fields = answer.headers.flat();
   const size = sizeOf(answer);
-  if (size !== null) response.setHeader('Content-Length', size);
+  if (size !== null) fields.push('Content-Length', `${size}`);
   const refusedToSend = expectsContinue(request) && !parts.proceeded;
   const close = answer.close || leavesTooMuch(request) || refusedToSend;
-  if (close) response.setHeader('Connection', 'close');
+  // Node says so with `Connection: close`.
+  if (close) response.shouldKeepAlive = false;
+  // All at once: each call of `setHeader` costs a microsecond.
+  response.writeHead(answer.status, fields);
   const lingers = close && !request.complete && !refusedToSend;
   if (lingers) response.flushHeaders();
   const body = hasBody ? inSlices(answer.body) : null;
