@@ -4,6 +4,7 @@ import type { RagLayers } from '../groups/rag/jobs/job-facts.ts';
 import { rerankAccessOf } from './identity.ts';
 import { jobLayersOf, stagedPayloadsOf } from './job-layers.ts';
 import { layer } from './layer.ts';
+import { patienceOf } from './patience.ts';
 import { retrievalPartsOf } from './retrieval-parts.ts';
 
 /** What one space may have staged at a time, as a multiple of the largest payload. */
@@ -23,5 +24,6 @@ export const ragLayersOf = layer((parts): RagLayers => {
   });
   const { embeddings, traces } = retrieval;
   const rerankAccess = rerankAccessOf(parts.settings);
-  return { ...jobLayersOf(parts), payloads, embeddings, traces, retrieval, rerankAccess };
+  const patience = patienceOf(parts);
+  return { ...jobLayersOf(parts), payloads, embeddings, traces, retrieval, rerankAccess, patience };
 });

@@ -7,6 +7,7 @@ import { type CapabilityAnswer, callModel, tokensOf } from './live/call-model.ts
 import type { LiveProvider, RegisteredProvider } from './registered.ts';
 import { deterministicOutput } from './rules/deterministic.ts';
 import { outcomeOfFailure, type RunOutcome, succeeded } from './rules/outcome.ts';
+import { isOutcomeWaitedFor } from './rules/patience.ts';
 import type { RunPlan } from './rules/run-request.ts';
 import { reportedTokens, totalUsage, type Usage } from './rules/usage.ts';
 import type { RunMemory } from './run-memory.ts';
@@ -76,6 +77,11 @@ export async function answerOf(
       throw error;
     },
   );
+  if (isOutcomeWaitedFor(answer.outcome)) {
+    // No answer, and none that was lost: a job may ask again.
+    await memory?.write(CALLS, calls);
+    return answer;
+  }
   await memory?.write(RESPONSE, answer as unknown as Json);
   return answer;
 }

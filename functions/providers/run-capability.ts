@@ -5,7 +5,7 @@ import { answerOf, keepAdmitted, keptAnswer, type RunAnswer, wasAdmitted } from 
 import { ProviderFailure } from './failure.ts';
 import { keepQualification } from './qualifications.ts';
 import type { RegisteredProvider } from './registered.ts';
-import { outcomeOfFailure } from './rules/outcome.ts';
+import { outcomeOfFailure, type RunOutcome } from './rules/outcome.ts';
 import { qualificationBy } from './rules/qualification.ts';
 import type { RunLimits } from './rules/run-limits.ts';
 import { isPlan, planRun, type RunPlan, type RunRequest } from './rules/run-request.ts';
@@ -35,6 +35,8 @@ export interface CapabilityRun {
   readonly correlationId: string;
   readonly signal: AbortSignal;
   readonly memory: RunMemory | null;
+  /** Asked about each outcome before it holds: `true` where it is to be tried again. Absent: the first one holds. */
+  readonly again?: (outcome: RunOutcome) => Promise<boolean>;
 }
 
 const HOLDER_BYTES = 8;
@@ -54,7 +56,7 @@ export async function runCapability(
   const startedAt = clock.now();
   const plan = planRun(provider.target, run.request, parts.limits);
   const { outcome, usage } = isPlan(plan)
-    ? await answered(parts, provider, run, plan)
+    ? await answeredAtLast(parts, provider, run, plan)
     : { outcome: plan, usage: null };
   const durationMs = elapsedMs(startedAt, clock.now());
   const prices = provider.live?.prices ?? { input: 0, output: 0 };
@@ -85,6 +87,18 @@ export async function runCapability(
     await keepQualification(parts.store, provider.target.id, next, 'run');
   }
   return ended;
+}
+
+async function answeredAtLast(
+  parts: CapabilityParts,
+  provider: RegisteredProvider,
+  run: CapabilityRun,
+  plan: RunPlan,
+): Promise<RunAnswer> {
+  for (;;) {
+    const answer = await answered(parts, provider, run, plan);
+    if (!((await run.again?.(answer.outcome)) ?? false)) return answer;
+  }
 }
 
 async function answered(

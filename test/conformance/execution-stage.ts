@@ -18,6 +18,9 @@ import { patched } from './canonical-outbox-tenant.ts';
 /** A handler of external workers that most tests use. */
 export const HANDLER = 'test.work';
 
+/** How long jobs wait for a provider that fails. */
+export const PATIENCE_MS = 15 * 60_000;
+
 type Lease = NonNullable<Awaited<ReturnType<ExecutionClient['lease']>>>;
 
 /** A deployment of its own in any store: its instances share a clock that the test moves. */

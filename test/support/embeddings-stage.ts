@@ -22,7 +22,7 @@ import { jobPage } from '../../functions/jobs/job-page.ts';
 import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
 import { getJob } from '../../functions/jobs/read-jobs.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
-import { Stage } from '../conformance/execution-stage.ts';
+import { PATIENCE_MS, Stage } from '../conformance/execution-stage.ts';
 import { limits } from '../conformance/records-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
 import { pageTokens, UNCOUNTED } from './job-family.ts';
@@ -66,6 +66,7 @@ export class EmbeddingsStage extends Stage {
     const layers = {
       records: createRecordParts({ store, world, limits }),
       embeddings: createEmbeddingParts({ store, embedder }),
+      patience: { ...world, patienceMs: PATIENCE_MS },
       payloads,
       access,
       resultBytesMax,

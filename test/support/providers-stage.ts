@@ -25,7 +25,7 @@ import type { ProviderTrace } from '../../functions/providers/rules/run-result.t
 import { localTargets, type ProviderTarget } from '../../functions/providers/rules/target.ts';
 import type { CapabilityParts } from '../../functions/providers/run-capability.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
-import { Stage } from '../conformance/execution-stage.ts';
+import { PATIENCE_MS, Stage } from '../conformance/execution-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
 import { pageTokens, UNCOUNTED } from './job-family.ts';
 
@@ -109,6 +109,7 @@ export class ProvidersStage extends Stage {
     const provider = (id: string) => all.find(({ target }) => target.id === id);
     const layers: ProviderLayers = {
       access,
+      patience: { ...world, patienceMs: PATIENCE_MS },
       provider,
       capabilities: {
         world,

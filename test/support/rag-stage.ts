@@ -22,7 +22,7 @@ import { getJob } from '../../functions/jobs/read-jobs.ts';
 import type { IngestRequest } from '../../functions/rag/rules/ingest-request.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { createTraceParts, type TraceParts } from '../../functions/traces/parts.ts';
-import { Stage } from '../conformance/execution-stage.ts';
+import { PATIENCE_MS, Stage } from '../conformance/execution-stage.ts';
 import { limits } from '../conformance/records-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
 import { pageTokens } from './job-family.ts';
@@ -84,6 +84,7 @@ export class RagStage extends Stage {
       records,
       embeddings: createEmbeddingParts({ store, embedder }),
       traces: tracesOver(own, world),
+      patience: { ...world, patienceMs: PATIENCE_MS },
     };
     const rerankAccess = createRecordAccess<ProviderAccessOperation>({ grants: [] });
     const retrieval = { ...searched, rerankers: { find: () => null } };

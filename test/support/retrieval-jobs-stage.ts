@@ -26,7 +26,7 @@ import type {
   EvaluationRequest,
 } from '../../functions/retrieval/rules/evaluation/request.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
-import { Stage } from '../conformance/execution-stage.ts';
+import { PATIENCE_MS, Stage } from '../conformance/execution-stage.ts';
 import { RetrievalStage } from '../conformance/retrieval-stage.ts';
 import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
 import { pageTokens, UNCOUNTED } from './job-family.ts';
@@ -86,7 +86,8 @@ export class RetrievalJobsStage extends Stage {
         if (!this.rankers.includes(principal ?? '')) throw permissionDenied();
       },
     };
-    const layers = { retrieval, payloads, access, rerankAccess, resultBytesMax };
+    const patience = { ...world, patienceMs: PATIENCE_MS };
+    const layers = { retrieval, patience, payloads, access, rerankAccess, resultBytesMax };
     const plugin = retrievalJobs(layers);
     const engine =
       over === undefined

@@ -1,5 +1,6 @@
 import type { GroupModule } from '../group.ts';
 import { jobFamilyOf } from '../job-family.ts';
+import type { LayerParts } from '../layer.ts';
 
 export const group: GroupModule = {
   bytesMax: 330_000,
@@ -9,12 +10,11 @@ export const group: GroupModule = {
     return [EMBEDDINGS, EMBEDDING_SPACES, PROVIDER_GUARDS];
   },
   async jobs(parts) {
-    const [{ embeddingJobs }, { embeddingPartsOf }, { jobLayersOf }] = await Promise.all([
+    const [{ embeddingJobs }, layers] = await Promise.all([
       import('../../groups/embeddings/jobs/embedding-jobs.ts'),
-      import('../embedding-parts.ts'),
-      import('../job-layers.ts'),
+      layersOf(parts),
     ]);
-    return [embeddingJobs({ ...jobLayersOf(parts), embeddings: embeddingPartsOf(parts) })];
+    return [embeddingJobs(layers)];
   },
   async upkeep(parts) {
     const [{ removeOldVectors }, { vectorRetentionOf }] = await Promise.all([
@@ -26,22 +26,25 @@ export const group: GroupModule = {
   },
   async load(parts) {
     const { settings } = parts;
-    const [
-      { embeddingsHandlers },
-      { embeddingJobs },
-      { embeddingPartsOf },
-      { embeddingProvidersOf },
-      { jobLayersOf, payloadLimitOf },
-    ] = await Promise.all([
-      import('../../groups/embeddings/handlers.ts'),
-      import('../../groups/embeddings/jobs/embedding-jobs.ts'),
-      import('../embedding-parts.ts'),
-      import('../embedding-providers.ts'),
-      import('../job-layers.ts'),
-    ]);
-    const layers = { ...jobLayersOf(parts), embeddings: embeddingPartsOf(parts) };
+    const [{ embeddingsHandlers }, { embeddingJobs }, { embeddingProvidersOf }, { payloadLimitOf }, layers] =
+      await Promise.all([
+        import('../../groups/embeddings/handlers.ts'),
+        import('../../groups/embeddings/jobs/embedding-jobs.ts'),
+        import('../embedding-providers.ts'),
+        import('../job-layers.ts'),
+        layersOf(parts),
+      ]);
     const family = await jobFamilyOf(parts, layers, embeddingJobs);
     const bodyLimits = { startEmbeddingJob: payloadLimitOf(parts) };
     return { handlers: embeddingsHandlers(family, embeddingProvidersOf(settings)), extra: [], bodyLimits };
   },
 };
+
+async function layersOf(parts: LayerParts) {
+  const [{ jobLayersOf }, { embeddingPartsOf }, { patienceOf }] = await Promise.all([
+    import('../job-layers.ts'),
+    import('../embedding-parts.ts'),
+    import('../patience.ts'),
+  ]);
+  return { ...jobLayersOf(parts), embeddings: embeddingPartsOf(parts), patience: patienceOf(parts) };
+}

@@ -52,8 +52,12 @@ export const group: GroupModule = {
 };
 
 async function layersOf(parts: LayerParts) {
-  const { capabilityPartsOf, providerRegistryOf } = await import('../provider-parts.ts');
+  const [{ capabilityPartsOf, providerRegistryOf }, { patienceOf }] = await Promise.all([
+    import('../provider-parts.ts'),
+    import('../patience.ts'),
+  ]);
   const registry = providerRegistryOf(parts);
   const access = providerAccessOf(parts.settings);
-  return { capabilities: capabilityPartsOf(parts), provider: registry.find, access, registry };
+  const patience = patienceOf(parts);
+  return { capabilities: capabilityPartsOf(parts), patience, provider: registry.find, access, registry };
 }

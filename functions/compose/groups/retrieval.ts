@@ -29,10 +29,12 @@ export const group: GroupModule = {
 };
 
 async function layersOf(parts: LayerParts) {
-  const [{ jobLayersOf }, { retrievalPartsOf }] = await Promise.all([
+  const [{ jobLayersOf }, { retrievalPartsOf }, { patienceOf }] = await Promise.all([
     import('../job-layers.ts'),
     import('../retrieval-parts.ts'),
+    import('../patience.ts'),
   ]);
   const rerankAccess = rerankAccessOf(parts.settings);
-  return { ...jobLayersOf(parts), retrieval: retrievalPartsOf(parts), rerankAccess };
+  const patience = patienceOf(parts);
+  return { ...jobLayersOf(parts), retrieval: retrievalPartsOf(parts), rerankAccess, patience };
 }

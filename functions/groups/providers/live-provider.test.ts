@@ -37,6 +37,8 @@ async function start(replies: readonly Reply[], more: Readonly<Record<string, st
       'Providers:0:Capabilities:1': 'ai.embedding',
       'Providers:0:Dimensions': '2',
       'Providers:0:ApiKey': KEY,
+      // What passes ends a run here as what does not.
+      'Embeddings:PatienceMinutes': '0',
       'Server:LogLevel': 'debug',
       ...more,
     },

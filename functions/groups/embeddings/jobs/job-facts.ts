@@ -1,11 +1,13 @@
 import type { Embedder } from '../../../embeddings/embedder.ts';
 import type { EmbeddingParts } from '../../../embeddings/text-vectors.ts';
 import type { JobLayers } from '../../../jobs/job-family.ts';
+import type { PatienceParts } from '../../../providers/patience.ts';
 
 export const EMBEDDING_HANDLER = 'svc.embedding.batch';
 
 /** The layers of the jobs that embed: also the store of vectors and the model of the settings. */
 export interface EmbeddingLayers extends JobLayers {
+  readonly patience: PatienceParts;
   readonly embeddings: EmbeddingParts;
 }
 

@@ -1,7 +1,6 @@
 import type { EmbeddingAnswer, EmbeddingItem } from '../../../embeddings/embed-texts.ts';
 import { embedInParts } from '../../../embeddings/jobs/embed-in-parts.ts';
 import { type PackedItems, packItems, unpackItems } from '../../../embeddings/jobs/packed-items.ts';
-import { inProviderTurns } from '../../../embeddings/jobs/provider-turns.ts';
 import {
   type EmbeddingQuestion,
   type EmbeddingRequest,
@@ -12,14 +11,13 @@ import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { discardAfter, requestOf, stagedIn } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
+import { ProviderPatience, withPatience } from '../../../providers/patience.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
 import { type EmbeddingLayers, factsOf, isSameModel } from './job-facts.ts';
 import { type KeptResult, partKey } from './kept-result.ts';
 
 /** Reports are this far apart: each is a write of the run. */
 const REPORT_MS = 500;
-
-const TURN = 'provider-turn';
 
 /** Executes a job from where an earlier execution has come. */
 export async function runEmbeddingJob(parts: EmbeddingLayers, context: JobContext): Promise<Json> {
@@ -47,20 +45,18 @@ function failureOf(error: unknown, signal: AbortSignal): unknown {
   return new RunFailure(error.failureClass, error.message, { cause: error });
 }
 
-/** The job waits for its next turn where the provider may not be called now. */
+/** The job waits where the provider may not be called now, or fails in a way that passes. */
 function embedInTurns(parts: EmbeddingLayers, context: JobContext, progress: JobProgress): Promise<Json> {
-  const wait = async (until: number) => {
-    await progress.report();
-    await context.waitForTimer(TURN, new Date(until));
-  };
-  return inProviderTurns(
-    () => embed(parts, context, progress),
-    () => parts.records.world.clock.now(),
-    { wait, createdAt: context.createdAt },
-  );
+  const patience = new ProviderPatience(parts.patience, context);
+  const work = () => embed(parts, context, { progress, patience });
+  return withPatience(patience, context.signal, work, () => progress.report());
 }
 
-async function embed(parts: EmbeddingLayers, context: JobContext, progress: JobProgress): Promise<Json> {
+async function embed(
+  parts: EmbeddingLayers,
+  context: JobContext,
+  { progress, patience }: { readonly progress: JobProgress; readonly patience: ProviderPatience },
+): Promise<Json> {
   const facts = factsOf(context.tags);
   const isFirst = context.attempt === 1 && progress.done === 0;
   const { items: kept, count } = isFirst ? NOTHING_KEPT : await keptParts(context);
@@ -70,6 +66,7 @@ async function embed(parts: EmbeddingLayers, context: JobContext, progress: JobP
   const keep = async (items: readonly EmbeddingItem[]) => {
     await context.writeCheckpoint(partKey(partCount), packItems(items, facts.dimensions));
     partCount += 1;
+    await patience.answered();
     await progress.reach(progress.done + items.length);
   };
   // The staged payload is gone where an earlier execution has come to its end.

@@ -1,4 +1,5 @@
 import type { ProviderAccess } from '../../../identity/provider-access.ts';
+import type { PatienceParts } from '../../../providers/patience.ts';
 import type { RegisteredProvider } from '../../../providers/registered.ts';
 import type { CapabilityParts } from '../../../providers/run-capability.ts';
 import type { Run } from '../../../runs/run.ts';
@@ -7,6 +8,7 @@ export const PROVIDER_HANDLER = 'svc.provider.run';
 
 /** The layers of the jobs that run capabilities. A request always fits in its run, so nothing is staged. */
 export interface ProviderLayers {
+  readonly patience: PatienceParts;
   readonly capabilities: CapabilityParts;
   /** `undefined`: the settings have no such provider. */
   readonly provider: (id: string) => RegisteredProvider | undefined;

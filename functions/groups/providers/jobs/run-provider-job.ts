@@ -2,13 +2,15 @@ import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { type Json, sha256 } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { isDraining } from '../../../kernel/paid-calls.ts';
+import { ProviderPatience } from '../../../providers/patience.ts';
 import { PROVIDER_GONE, type RunOutcome, UNHANDLED } from '../../../providers/rules/outcome.ts';
+import { failureWaitedFor } from '../../../providers/rules/patience.ts';
 import type { RunRequest } from '../../../providers/rules/run-request.ts';
 import { type EndedRun, endOf, resultOf, runTraceOf } from '../../../providers/rules/run-result.ts';
 import { goneTarget } from '../../../providers/rules/target.ts';
 import { runCapability } from '../../../providers/run-capability.ts';
 import type { RunMemory } from '../../../providers/run-memory.ts';
-import { RunFailure } from '../../../runs/plugin.ts';
+import { isSuspension, RunFailure } from '../../../runs/plugin.ts';
 import { StoreError } from '../../../store/port.ts';
 import type { ProviderLayers } from './job-facts.ts';
 import { RESULT_KEY } from './kept-result.ts';
@@ -54,6 +56,7 @@ async function endedRun(parts: ProviderLayers, context: JobContext): Promise<End
     return ended;
   };
   if (provider === undefined) return without(PROVIDER_GONE);
+  const patience = new ProviderPatience(parts.patience, context);
   try {
     return await runCapability(parts.capabilities, provider, {
       request,
@@ -64,6 +67,7 @@ async function endedRun(parts: ProviderLayers, context: JobContext): Promise<End
       correlationId: context.correlationId,
       signal: context.signal,
       memory: memoryOf(context),
+      again: (outcome) => isTriedAgain(patience, outcome),
     });
   } catch (error) {
     if (isInterruption(context, error)) throw error;
@@ -71,9 +75,16 @@ async function endedRun(parts: ProviderLayers, context: JobContext): Promise<End
   }
 }
 
-/** Another worker goes on, the run was cancelled, the store is away or the process drains: none of this is a result. */
+async function isTriedAgain(patience: ProviderPatience, outcome: RunOutcome): Promise<boolean> {
+  if (outcome.failureClass === null) return false;
+  const failure = failureWaitedFor(outcome, (await patience.waits()) > 0);
+  return failure !== null && patience.waitAfter(failure);
+}
+
+/** Another worker goes on, the run was cancelled or waits, the store is away or the process drains: none of this is a result. */
 function isInterruption({ signal }: JobContext, error: unknown): boolean {
-  return signal.aborted || error instanceof ServiceError || error instanceof StoreError || isDraining(error);
+  if (signal.aborted || isSuspension(error) || isDraining(error)) return true;
+  return error instanceof ServiceError || error instanceof StoreError;
 }
 
 /** The fault that ends a run may be one of the traces: it must not cost the result. */

@@ -45,11 +45,17 @@ export class DocumentIngestion {
   #written = new RequestRecords();
   #planned = new RequestRecords();
   readonly #reports: Reports;
+  readonly #answered: () => Promise<void>;
 
-  constructor(parts: RagLayers, context: JobContext, collection: string) {
+  constructor(
+    parts: RagLayers,
+    context: JobContext,
+    { collection, answered }: { readonly collection: string; readonly answered: () => Promise<void> },
+  ) {
     this.#parts = parts;
     this.#context = context;
     this.#collection = collection;
+    this.#answered = answered;
     this.#reports = new Reports(parts, context);
   }
 
@@ -132,7 +138,7 @@ export class DocumentIngestion {
 
   async #embed({ embedding }: IngestDocument, texts: readonly string[]): Promise<readonly Float32Array[]> {
     const { signal, job } = this.#context;
-    const call = { purpose: embedding.purpose, signal, space: job.space };
+    const call = { purpose: embedding.purpose, signal, space: job.space, moved: this.#answered };
     const vectors = await textVectors(this.#parts.embeddings, [...new Set(texts)], call);
     return texts.map((text) => vectors.get(text) ?? new Float32Array());
   }

@@ -1,8 +1,8 @@
-import { inProviderTurns } from '../../../embeddings/jobs/provider-turns.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { discardAfter, type TextPayload, textOf } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
+import { ProviderPatience, withPatience } from '../../../providers/patience.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
 import { DocumentIngestion } from './ingest-documents.ts';
 import { BATCH_HANDLER, type RagLayers } from './job-facts.ts';
@@ -10,7 +10,6 @@ import { keepResult } from './kept-result.ts';
 
 /** What an execution has kept before it removed the staged payload. */
 const OVER = 'over';
-const TURN = 'provider-turn';
 
 /** Executes an ingestion, from where an earlier execution has come. */
 export async function runRagJob(parts: RagLayers, context: JobContext): Promise<Json> {
@@ -24,13 +23,13 @@ export async function runRagJob(parts: RagLayers, context: JobContext): Promise<
   const isBatch = context.handlerId === BATCH_HANDLER;
   try {
     const text = await textOf(parts.payloads, payload);
-    const ingestion = new DocumentIngestion(parts, context, collection);
-    const { clock } = parts.records.world;
-    const wait = (until: number) => context.waitForTimer(TURN, new Date(until));
-    const result = await inProviderTurns(
+    const patience = new ProviderPatience(parts.patience, context);
+    const answered = () => patience.answered();
+    const ingestion = new DocumentIngestion(parts, context, { collection, answered });
+    const result = await withPatience(
+      patience,
+      context.signal,
       (): Promise<object> => (isBatch ? ingestion.batch(text) : ingestion.text(text)),
-      () => clock.now(),
-      { wait, createdAt: context.createdAt },
     );
     const kept = await keepResult(parts, context, isBatch, result as unknown as Json);
     if (staged !== undefined) await context.writeCheckpoint(OVER, kept);

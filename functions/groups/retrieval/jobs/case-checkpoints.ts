@@ -18,13 +18,20 @@ export class CaseCheckpoints implements CaseLog {
   readonly #clock: Clock;
   readonly #evaluation: Evaluation | Comparison;
   readonly #counts: CaseCounts;
+  readonly #moved: () => Promise<void>;
   /** Whether all cases that earlier executions have kept are read: none is kept behind one that is not. */
   #isBehind: boolean;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(context: JobContext, clock: Clock, evaluation: Evaluation | Comparison) {
+  /** `moved` is awaited after each case that this execution keeps. */
+  constructor(
+    context: JobContext,
+    evaluation: Evaluation | Comparison,
+    { clock, moved }: { readonly clock: Clock; readonly moved: () => Promise<void> },
+  ) {
     this.#context = context;
     this.#clock = clock;
+    this.#moved = moved;
     this.#evaluation = evaluation;
     this.#counts = new CaseCounts(evaluation);
     this.#isBehind = context.attempt === 1;
@@ -66,6 +73,7 @@ export class CaseCheckpoints implements CaseLog {
   async keep(variant: number | null, result: CaseResult): Promise<void> {
     await this.#context.writeCheckpoint(caseKey(variant, result.index), orderedContent(result));
     this.#counts.add(result);
+    await this.#moved();
   }
 
   /** The last report of the job: the counts of its report, and how large it is. */

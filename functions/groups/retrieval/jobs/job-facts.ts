@@ -1,4 +1,5 @@
 import type { JobLayers } from '../../../jobs/job-family.ts';
+import type { PatienceParts } from '../../../providers/patience.ts';
 import type { RetrievalParts } from '../../../retrieval/parts.ts';
 import type { RerankAccess } from '../library/judge-rerankers.ts';
 
@@ -7,6 +8,7 @@ export const COMPARISON_HANDLER = 'svc.retrieval.evaluation.compare';
 
 /** The layers of evaluations: also those of retrievals, and who may use a reranker. */
 export interface RetrievalLayers extends Omit<JobLayers, 'records'> {
+  readonly patience: PatienceParts;
   readonly retrieval: RetrievalParts;
   readonly rerankAccess: RerankAccess;
 }

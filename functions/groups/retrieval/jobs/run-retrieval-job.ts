@@ -4,6 +4,8 @@ import { discardAfter, requestOf, stagedIn } from '../../../jobs/staged-payload.
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
+import { ProviderPatience } from '../../../providers/patience.ts';
+import { isWaitedFor } from '../../../providers/rules/patience.ts';
 import { passesBy } from '../../../retrieval/evaluation/case-fault.ts';
 import { runComparison, runEvaluation } from '../../../retrieval/evaluation/run-evaluation.ts';
 import type { RetrievalReport } from '../../../retrieval/rules/evaluation/report.ts';
@@ -54,15 +56,21 @@ export async function runRetrievalJob(parts: RetrievalLayers, context: JobContex
   }
 }
 
-/** Where the work is refused for a while, the job waits without a worker and goes on in its next turn. */
+/** Where the work is refused for a while, or a provider fails, the job waits without a worker and goes on in its next turn. */
 async function evaluateInTurns(parts: RetrievalLayers, context: JobContext): Promise<Json> {
-  const progress: Progress = { log: null };
+  const patience = new ProviderPatience(parts.patience, context);
+  const progress: Progress = { log: null, moved: () => patience.answered() };
   for (;;) {
     try {
       return await evaluate(parts, context, progress);
     } catch (error) {
-      const turnsMax = TURNS_MAX + (progress.log?.kept ?? 0);
-      if (context.signal.aborted || context.attempt >= turnsMax || !passesBy(error)) throw error;
+      if (context.signal.aborted || !passesBy(error)) throw error;
+      if (error instanceof ProviderFailure && isWaitedFor(error)) {
+        if (await patience.waitAfter(error)) continue;
+        throw error;
+      }
+      const turnsMax = TURNS_MAX + (progress.log?.kept ?? 0) + (await patience.waits());
+      if (context.attempt >= turnsMax) throw error;
       const { clock } = parts.retrieval.records.world;
       await context.waitForTimer(TURN, new Date(clock.now() + waitOf(error)));
     }
@@ -71,6 +79,7 @@ async function evaluateInTurns(parts: RetrievalLayers, context: JobContext): Pro
 
 interface Progress {
   log: CaseCheckpoints | null;
+  readonly moved: () => Promise<void>;
 }
 
 /** A wait of no time would be no turn: the job would go on in the same execution, without an end. */
@@ -99,7 +108,8 @@ async function evaluate(parts: RetrievalLayers, context: JobContext, progress: P
     return heldReport(report, bytes, parts.resultBytesMax);
   };
   const logOf = (evaluation: Evaluation) => {
-    progress.log = new CaseCheckpoints(context, parts.retrieval.records.world.clock, evaluation);
+    const { clock } = parts.retrieval.records.world;
+    progress.log = new CaseCheckpoints(context, evaluation, { clock, moved: progress.moved });
     return progress.log;
   };
   if (isComparison) {

@@ -1,0 +1,10 @@
+import type { PatienceParts } from '../providers/patience.ts';
+import type { LayerParts } from './layer.ts';
+
+const MINUTE_MS = 60_000;
+
+/** How every job that calls a provider waits for one that fails. */
+export function patienceOf({ settings, world }: Pick<LayerParts, 'settings' | 'world'>): PatienceParts {
+  const { clock, random } = world;
+  return { clock, random, patienceMs: settings.embeddings.patienceMinutes * MINUTE_MS };
+}

@@ -1,0 +1,121 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ProviderFailure } from '../../functions/providers/failure.ts';
+import { MemoryDatabase } from '../simulation/memory-database.ts';
+import { MemoryStore } from '../simulation/memory-store.ts';
+import { PASSING } from '../support/failing-provider.ts';
+import { type PatientJob, patientJobs } from '../support/patient-jobs.ts';
+import { builtInHandlers, startService } from '../support/service.ts';
+import { PATIENCE_MS } from './execution-stage.ts';
+
+/** Jobs whose provider fails: what each kind of job does is the same. */
+
+const SECOND_MS = 1_000;
+const STEP_MS = 5 * SECOND_MS;
+/** Jobs of the catalogue that call no provider. */
+const WITHOUT_PROVIDER = [
+  'svc.artifacts.record-ingest',
+  'svc.collections.create',
+  'svc.collections.delete',
+  'svc.graph.doctor',
+  'svc.graph.import',
+  'svc.graph.inspect',
+  'svc.records.batch-upsert',
+  'svc.records.collection-import',
+];
+
+// A turn count does not see that a handler loads its code.
+beforeAll(() =>
+  Promise.all([
+    import('../../functions/groups/embeddings/jobs/run-embedding-job.ts'),
+    import('../../functions/groups/providers/jobs/run-provider-job.ts'),
+    import('../../functions/groups/rag/jobs/run-rag-job.ts'),
+    import('../../functions/groups/retrieval/jobs/run-retrieval-job.ts'),
+  ]),
+);
+
+const begin = (kind: string): Promise<PatientJob> => {
+  const begins = patientJobs[kind];
+  if (begins === undefined) throw new Error(`no such job: ${kind}`);
+  return begins(new MemoryStore(new MemoryDatabase()));
+};
+
+/** Lets time pass until the job has ended; answers how it did. */
+async function ended({ stage, state, stop }: PatientJob, mostMs: number) {
+  const end = stage.time.now + mostMs;
+  for (;;) {
+    for (let pauses = 0; pauses < 20; pauses += 1) await stage.quiet();
+    const { isOver, ...job } = await state();
+    if (isOver || stage.time.now >= end) {
+      await stop();
+      return { ...job, isOver };
+    }
+    stage.time.advance(STEP_MS);
+  }
+}
+
+test('every job of the catalogue either calls no provider or is tested here', async () => {
+  const service = await startService();
+  try {
+    const all = [...(await builtInHandlers(service))].sort();
+    expect([...Object.keys(patientJobs), ...WITHOUT_PROVIDER].sort()).toEqual(all);
+  } finally {
+    await service.close();
+  }
+});
+
+describe.each(Object.keys(patientJobs))('a job %s', (kind) => {
+  test.each(Object.entries(PASSING))('waits while its provider fails by %s', async (_, failure) => {
+    const job = await begin(kind);
+    const { stage, provider, answers } = job;
+    const wellAt = stage.time.now + 22 * SECOND_MS;
+    // All that can be answered before is.
+    provider.failure = (now) => (provider.answered < answers / 2 || now >= wellAt ? null : failure);
+    if (answers === 1) provider.failure = (now) => (now >= wellAt ? null : failure);
+    await job.start();
+    expect(await ended(job, PATIENCE_MS)).toMatchObject({ status: 'succeeded' });
+    expect(provider.failed.length).toBeGreaterThan(0);
+    // No text is paid for twice.
+    expect([provider.answered, ...new Set(provider.paid.values())]).toEqual([answers, 1]);
+  });
+
+  test('ends once its provider has failed for as long as it waits, and not before', async () => {
+    const job = await begin(kind);
+    job.provider.failure = () => PASSING['status 503'] ?? null;
+    await job.start();
+    const { status, failureClass } = await ended(job, 2 * PATIENCE_MS);
+    expect([status, failureClass]).toEqual(['failed', 'provider_unavailable']);
+    const { failed } = job.provider;
+    const [first = 0, second = 0] = failed;
+    const last = failed.at(-1) ?? 0;
+    expect(last - first).toBeGreaterThanOrEqual(PATIENCE_MS);
+    expect(last - first).toBeLessThanOrEqual(PATIENCE_MS + 2 * STEP_MS);
+    // The waits grow to a minute, so the provider is asked some twenty times.
+    expect(second - first).toBeLessThanOrEqual(2 * STEP_MS);
+    expect(failed.length).toBeGreaterThan(15);
+    expect(failed.length).toBeLessThan(40);
+  });
+
+  test('ends at once by a failure that does not pass', async () => {
+    const job = await begin(kind);
+    job.provider.failure = () => new ProviderFailure('auth', 'http_401', 'no right');
+    await job.start();
+    const { isOver } = await ended(job, STEP_MS);
+    expect(isOver).toBe(true);
+    expect(job.provider.failed.length).toBeLessThanOrEqual(job.answers);
+  });
+
+  test('counts its patience anew after each answer', async () => {
+    const job = await begin(kind);
+    const { stage, provider, answers } = job;
+    // Two failures of ten minutes are more than the patience, and the provider answers between them.
+    const begunAt = stage.time.now;
+    const awayMs = 10 * 60 * SECOND_MS;
+    provider.failure = (now) => {
+      const isAway = now - begunAt < awayMs * Math.min(2, provider.answered + 1);
+      return isAway ? (PASSING['no connection'] ?? null) : null;
+    };
+    await job.start();
+    expect(await ended(job, 3 * awayMs)).toMatchObject({ status: 'succeeded' });
+    expect(provider.answered).toBe(answers);
+  });
+});
