@@ -39,7 +39,7 @@ async function partsWith(switches: Readonly<Record<string, unknown>>, reply: Rep
   const common = { Kind: 'openai-compatible', BaseAddress: `http://127.0.0.1:${server.port}/v1`, Model: 'm' };
   const entries = [
     { ...common, Id: 'vectors', Dimensions: 3 },
-    { ...common, Id: 'ranks', Capabilities: ['ai.rerank'], DisplayName: 'Ranks' },
+    { ...common, Id: 'ranks', Capabilities: ['ai.rerank'], DisplayName: 'Ranks', QueueSeconds: 60 },
     { ...common, Id: 'chat', Capabilities: ['ai.toolPlan', 'ai.chat'], InputPrice: 0.15, OutputPrice: 0.6 },
     { Id: 'short', Kind: 'deterministic', Model: 'local-token-hash-embedding-v1', Dimensions: 16 },
     {
@@ -81,6 +81,12 @@ const run = (capability: string, payload: object) => ({
   correlationId: 'c',
   signal: AbortSignal.timeout(60_000),
   memory: null,
+});
+
+test('the settings say how long jobs wait for a place; without them they wait as all runs do', async () => {
+  const { registry } = await partsWith({ EnableLiveTargets: true });
+  const waits = ['ranks', 'chat'].map((id) => registry.find(id)?.live?.queueSeconds);
+  expect(waits).toEqual([60, undefined]);
 });
 
 test('the registry has the providers of the service and the live ones of the settings', async () => {

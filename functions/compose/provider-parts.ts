@@ -62,6 +62,7 @@ function liveProviderOf(
     guard: providerGuardOf(parts, entry),
     prices: { input, output },
     outputTokensMax,
+    queueSeconds: entry.QueueSeconds,
   };
 }
 

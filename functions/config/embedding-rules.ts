@@ -106,6 +106,7 @@ function usesOfCapabilities(
     uses.push(...prefixes);
     if (kind === 'openai-compatible') uses.push('SendsDimensions');
   }
+  if (capabilities.some((each) => each !== 'ai.embedding')) uses.push('QueueSeconds');
   const writes = capabilities.some((each) => each !== 'ai.embedding' && each !== 'ai.rerank');
   if (writes) uses.push('OutputTokensMax', 'OutputPrice');
   if (writes && kind === 'openai-compatible') uses.push('TokenParameter');

@@ -16,4 +16,6 @@ export interface LiveProvider {
   readonly guard: ProviderGuard;
   readonly prices: Prices;
   readonly outputTokensMax: number;
+  /** How long a job waits for a place; absent: as long as every other run. */
+  readonly queueSeconds?: number | undefined;
 }

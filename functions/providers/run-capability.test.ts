@@ -232,6 +232,30 @@ describe('a run over the network', () => {
     controller.abort();
     await expect(work).rejects.toThrow();
   });
+
+  test.each([
+    ['a job', true, 30_000],
+    ['another run', false, 5_000],
+  ])('%s waits for its place for as long as the settings say', async (_, isJob, waitedMs) => {
+    const instance = new Instance();
+    const arrived = Promise.withResolvers<void>();
+    const remote = await instance.remote(() => arrived.resolve());
+    if (remote.live === null) throw new Error('a provider over the network is live');
+    const provider = { ...remote, live: { ...remote.live, queueSeconds: 30 } };
+    const controller = new AbortController();
+    const work = runCapability(instance.parts, provider, runOf({}, { signal: controller.signal }));
+    await arrived.promise;
+    instance.world.waits.length = 0;
+    const { outcome } = await runCapability(instance.parts, provider, runOf({}, { isJob }));
+    expect(outcome).toMatchObject({ status: 'Rejected', providerStatus: 'concurrency_queue_timeout' });
+    const waited = instance.world.waits.reduce((sum, wait) => sum + wait, 0);
+    expect(waited).toBeLessThanOrEqual(waitedMs);
+    expect(waited).toBeGreaterThan(waitedMs - 2_000);
+    // Looks are transactions: a long wait has few.
+    expect(instance.world.waits.length).toBeLessThan(40);
+    controller.abort();
+    await expect(work).rejects.toThrow();
+  });
 });
 
 describe('a qualification', () => {

@@ -108,7 +108,7 @@ async function answered(
   plan: RunPlan,
 ): Promise<RunAnswer> {
   const { space, signal, memory } = run;
-  const guard = guardOf(parts, provider);
+  const guard = guardOf(parts, provider, run.isJob);
   const holder = Buffer.from(parts.world.random.bytes(HOLDER_BYTES)).toString('hex');
   const place = { space, id: run.id, holder, leaseMs: plan.timeoutMs + LEASE_MARGIN_MS, signal };
   // A place that cannot be given back ends with its time: the answer, or the error, matters more.
@@ -139,6 +139,7 @@ async function answered(
 function guardOf(
   { world, store, limits, concurrentInAll }: CapabilityParts,
   { target, live }: RegisteredProvider,
+  isJob: boolean,
 ): RunGuardParts {
   const { maxRunsPerWindow, rateLimitWindowSeconds, maxConcurrentRuns, queueTimeoutSeconds } = limits;
   const windowMs = rateLimitWindowSeconds * 1_000;
@@ -148,6 +149,6 @@ function guardOf(
     provider: target.id,
     ofSpace: { runsPerWindow: maxRunsPerWindow, windowMs, concurrentRuns: maxConcurrentRuns },
     ofAll: live === null ? null : { runsPerWindow: null, windowMs, concurrentRuns: concurrentInAll },
-    queueMs: queueTimeoutSeconds * 1_000,
+    queueMs: ((isJob ? live?.queueSeconds : undefined) ?? queueTimeoutSeconds) * 1_000,
   };
 }

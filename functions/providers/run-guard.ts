@@ -46,16 +46,21 @@ export interface GuardedRun {
   readonly signal: AbortSignal;
 }
 
-const LOOK_AGAIN_MS = 250;
+/** How often a run looks for a place: a look is a transaction, and a run that waits for longer has time. */
+const OFTEN_MS = 250;
+const SELDOM_MS = 2_000;
+const OFTEN_FOR_MS = 5_000;
 
 /** Waits for a place among the runs of the provider and takes it. Throws a `ProviderFailure` where there is none. */
 export async function enterRun(parts: RunGuardParts, run: GuardedRun): Promise<void> {
-  for (let looks = Math.floor(parts.queueMs / LOOK_AGAIN_MS); ; looks -= 1) {
+  for (let waitedMs = 0; ; ) {
     if (run.signal.aborted) throw new ProviderFailure('cancelled', 'cancelled', 'The run was cancelled.');
     const refusal = await tryToEnter(parts, run);
     if (refusal === null) return;
-    if (refusal.reason === 'rate_limited' || looks <= 0) throw failureOf(refusal);
-    await delay(parts.world.timers, LOOK_AGAIN_MS);
+    const pauseMs = waitedMs < OFTEN_FOR_MS ? OFTEN_MS : SELDOM_MS;
+    waitedMs += pauseMs;
+    if (refusal.reason === 'rate_limited' || waitedMs > parts.queueMs) throw failureOf(refusal);
+    await delay(parts.world.timers, pauseMs);
   }
 }
 

@@ -3,7 +3,7 @@ import { jobFamilyOf } from '../job-family.ts';
 import type { LayerParts } from '../layer.ts';
 
 export const group: GroupModule = {
-  bytesMax: 330_000,
+  bytesMax: 333_000,
   async collections() {
     const { EMBEDDING_SPACES, EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
     const { PROVIDER_GUARDS } = await import('../../providers/guard-record.ts');

@@ -4,7 +4,7 @@ import { jobFamilyOf } from '../job-family.ts';
 import type { LayerParts } from '../layer.ts';
 
 export const group: GroupModule = {
-  bytesMax: 729_000,
+  bytesMax: 732_000,
   async jobs(parts) {
     const [{ retrievalJobs }, layers] = await Promise.all([
       import('../../groups/retrieval/jobs/retrieval-jobs.ts'),

@@ -15,5 +15,5 @@ export const embeddings = {
   paidVectorRetentionDays: setting<number | null>('Embeddings:PaidVectorRetentionDays', integer(1, 36_500), null,
     'How long the vectors of paid providers are kept. They are removed within about an hour after. Holds for vectors that are kept while it is set. Default: for as long as their space.', { unit: 'days' }),
   patienceMinutes: setting('Embeddings:PatienceMinutes', integer(0, 10_080), 15,
-    'How long jobs wait for a provider that fails in a way that passes (408, 429, 5xx, no connection, left alone), from the first of failures without an answer between them. Holds for every job that calls a provider. 0: such a failure ends the job.', { unit: 'minutes' }),
+    'How long jobs wait for a provider that fails (408, 429, 5xx, no connection), from its first failure since an answer. 0: not.', { unit: 'minutes' }),
 } as const;

@@ -58,6 +58,7 @@ export interface ProviderSetting {
   readonly ProjectId: string;
   readonly LocationId: string;
   readonly TimeoutSeconds: number;
+  readonly QueueSeconds: number;
   readonly CallsPerMinute: number;
   readonly TokensPerDayMax: number;
   readonly SpaceSharePercent: number;
@@ -86,8 +87,8 @@ export const providers = {
       Id: providerId, Kind: choice<ProviderKind>({ deterministic: [], 'openai-compatible': ['openai'], vertex: ['vertex-ai'] }), DisplayName: anyText,
       BaseAddress: baseAddress, Model: text('the name of a model', /^[\x21-\x7e]{1,160}$/), Dimensions: integer(1, VECTOR_LENGTH_MAX), SendsDimensions: truth(), AllowsPlainHttp: truth(),
       QueryPrefix: prefix, PassagePrefix: prefix, SymmetricPrefix: prefix, ApiKey: credential, ApiKeyFile: anyText,
-      ProjectId: projectName, LocationId: locationName, TimeoutSeconds: integer(1, 300), CallsPerMinute: integer(1, 100_000), TokensPerDayMax: integer(1, 1_000_000_000_000), SpaceSharePercent: integer(1, 100),
+      ProjectId: projectName, LocationId: locationName, TimeoutSeconds: integer(1, 300), QueueSeconds: integer(5, 600), CallsPerMinute: integer(1, 100_000), TokensPerDayMax: integer(1, 1_000_000_000_000), SpaceSharePercent: integer(1, 100),
       Capabilities: list(capability), OutputTokensMax: integer(1, 131_072), TokenParameter: choice<TokenParameter>({ max_tokens: [], max_completion_tokens: [] }), InputPrice: decimal(0, 100_000), OutputPrice: decimal(0, 100_000),
     })), [],
-    'Models beside those of the service (docs/embeddings.md, docs/providers.md). Each needs Id and Model, Dimensions where it gives vectors, openai-compatible BaseAddress, vertex ProjectId and LocationId. Capabilities: ai.embedding unless set. ApiKeyFile holds the key. SpaceSharePercent: what one space may have of CallsPerMinute and TokensPerDayMax, 50 unless set. OutputTokensMax bounds what a model writes, 4096 unless set; TokenParameter names its member. InputPrice and OutputPrice: US dollars for a million tokens.'),
+    'Models beside those of the service; docs/providers.md and docs/embeddings.md describe the members. Each needs Id and Model, Dimensions where it gives vectors, openai-compatible BaseAddress, vertex ProjectId and LocationId. ApiKeyFile holds the key.'),
 } as const;
