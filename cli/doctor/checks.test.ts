@@ -25,16 +25,23 @@ test('the remedy for another Node names a command that exists there', () => {
 
 test('space gets scarce before it is gone', () => {
   const mebibyte = 1024 ** 2;
-  expect(judgeSpace('/data', 1024 * mebibyte)).toMatchObject({
+  const all = 4_096 * mebibyte;
+  expect(judgeSpace('/data', 1024 * mebibyte, all)).toMatchObject({
     status: 'ok',
-    message: '1.0 GiB free at /data.',
+    message: '1.0 GiB free at /data, 75 % of the disk are used.',
   });
-  expect(judgeSpace('/data', 1024 * mebibyte - 1)).toMatchObject({ status: 'warning' });
-  expect(judgeSpace('/data', 64 * mebibyte)).toMatchObject({
+  expect(judgeSpace('/data', 1024 * mebibyte - 1, all)).toMatchObject({ status: 'warning' });
+  expect(judgeSpace('/data', 64 * mebibyte, all)).toMatchObject({
     status: 'warning',
-    message: '64 MiB free at /data.',
+    message: '64 MiB free at /data, 98 % of the disk are used.',
   });
-  expect(judgeSpace('/data', 64 * mebibyte - 1)).toMatchObject({ status: 'failed' });
+  expect(judgeSpace('/data', 64 * mebibyte - 1, all)).toMatchObject({ status: 'failed' });
+});
+
+test('a disk of which four fifths are used is warned of, however large it is', () => {
+  const tebibyte = 1024 ** 4;
+  expect(judgeSpace('/data', 0.21 * tebibyte, tebibyte)).toMatchObject({ status: 'ok' });
+  expect(judgeSpace('/data', 0.2 * tebibyte, tebibyte)).toMatchObject({ status: 'warning' });
 });
 
 test('two releases that differ are told apart', () => {

@@ -15,20 +15,24 @@ export function nodeCheck(found: string, tested: string, inProject = hasScripts)
 
 const spaceNeededBytes = 64 * 1024 ** 2;
 const spaceWantedBytes = 1024 ** 3;
+const usedPercentWanted = 80;
 
 /** `folder` exists. */
 export async function spaceCheck(folder: string): Promise<Check> {
   try {
-    const { bavail, bsize } = await statfs(folder);
-    return judgeSpace(folder, bavail * bsize);
+    const { bavail, bfree, blocks, bsize } = await statfs(folder);
+    // As df counts: what is kept for the superuser is not there for the service.
+    const used = blocks - bfree;
+    return judgeSpace(folder, bavail * bsize, (used + bavail) * bsize);
   } catch (error) {
     return warning('disk-space', `The free space of ${folder} is not known.`, messageOf(error));
   }
 }
 
-export function judgeSpace(folder: string, freeBytes: number): Check {
-  const message = `${sizeText(freeBytes)} free at ${folder}.`;
-  if (freeBytes >= spaceWantedBytes) return ok('disk-space', message);
+export function judgeSpace(folder: string, freeBytes: number, totalBytes: number): Check {
+  const percent = totalBytes > 0 ? Math.floor((100 * (totalBytes - freeBytes)) / totalBytes) : 0;
+  const message = `${sizeText(freeBytes)} free at ${folder}, ${percent} % of the disk are used.`;
+  if (freeBytes >= spaceWantedBytes && percent < usedPercentWanted) return ok('disk-space', message);
   const remedy = 'Make room: a database that cannot grow refuses every commit.';
   return (freeBytes < spaceNeededBytes ? failed : warning)('disk-space', message, remedy);
 }

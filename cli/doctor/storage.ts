@@ -3,15 +3,13 @@ import { dirname } from 'node:path';
 import { compose } from '../../functions/compose/compose.ts';
 import { databasePath } from '../../functions/compose/database-path.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { limitsOf } from '../../functions/compose/quotas.ts';
 import type { Settings } from '../../functions/config/table.ts';
-import { listUse, type OwnersUse, sumOf } from '../../functions/quotas/usage-store.ts';
-import type { RecordStore } from '../../functions/store/port.ts';
 import { openToRead } from '../../functions/store/sqlite/read-only.ts';
 import { schemaVersion } from '../../functions/store/sqlite/schema.ts';
 import { searchVersion } from '../../functions/store/sqlite/search-schema.ts';
 import { withLook } from '../look.ts';
 import { at } from '../store-place.ts';
+import { ceilingChecks } from './ceilings.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
 import { folderCheck, type MayUse } from './folder.ts';
 import { spaceCheck } from './machine.ts';
@@ -45,7 +43,7 @@ export async function storageChecks(
 }
 
 async function openChecks(settings: Settings, deep: DeepChecks | null): Promise<Check[]> {
-  const opened = await unlessDatabaseWritten(settings, async () => [await openCheck(settings)]);
+  const opened = await unlessDatabaseWritten(settings, () => openedChecks(settings));
   const answers = opened.every(({ status }) => status !== 'failed');
   return !answers || deep === null ? opened : [...opened, ...(await deep.bodies(settings))];
 }
@@ -158,40 +156,26 @@ function look(path: string): Found {
 }
 
 /** Opens the store as the service does and checks that it answers. */
-async function openCheck(settings: Settings): Promise<Check> {
+async function openedChecks(settings: Settings): Promise<Check[]> {
   const { provider } = settings.canonicalStore;
   const service = compose(settings, { readOnly: true, writeLog: () => undefined });
-  let full: readonly OwnersUse[] = [];
+  let ceilings: readonly Check[] = [];
   const fault = await within(answerMaxMs, () =>
     faultOf(async () => {
       const store = await service.store();
       await store.ping();
-      full = await nearlyFull(store, settings);
+      ceilings = await ceilingChecks(settings, store);
     }),
   );
   // A store that hangs on a read may hang on close too.
   const closed = await within(closeMaxMs, () => faultOf(() => service.close()));
   if (closed === silence) leaveSoon();
-  if (fault === undefined && full.length > 0) {
-    const message = `The provider ${provider} answers. Owners that have stored more than ${WARNED_PERCENT} percent of what they may: ${full.length}.`;
-    return warning('database', message, 'Look at svc usage, and remove data or raise Quotas.');
-  }
-  if (fault === undefined) return ok('database', `The provider ${provider} answers.`);
+  if (fault === undefined) return [ok('database', `The provider ${provider} answers.`), ...ceilings];
   const remedy =
     provider === 'sqlite'
       ? 'Check CanonicalStore:DatabasePath and the rights on the file.'
       : 'Check that the database runs, and the settings that lead to it: svc config show.';
-  return failed('database', `The provider ${provider} does not answer: ${fault}.`, remedy);
-}
-
-/** From here on an owner should know that its writes will be refused. */
-const WARNED_PERCENT = 80;
-
-async function nearlyFull(store: RecordStore, settings: Settings): Promise<readonly OwnersUse[]> {
-  const limitOf = limitsOf(settings);
-  return (await listUse(store)).filter(
-    ({ owner, use }) => sumOf(use) * 100 > limitOf(owner).bytes * WARNED_PERCENT,
-  );
+  return [failed('database', `The provider ${provider} does not answer: ${fault}.`, remedy)];
 }
 
 const silence = 'it says nothing';

@@ -1,4 +1,4 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, expect, test, vi } from 'vitest';
 import { executionCollections } from '../../functions/runs/records.ts';
 import { DAY_MS, ParkedRuns } from '../support/parked-runs.ts';
@@ -15,10 +15,7 @@ test('no statement of start, lease, list, due read and upkeep walks or sorts a w
   await parked.park({ many: 500 }, () => parked.world.now + DAY_MS);
   const store = await open();
   const plans = new Map<string, readonly string[]>();
-  const prepare = Reflect.get(DatabaseSync.prototype, 'prepare') as (
-    this: DatabaseSync,
-    ...given: Parameters<DatabaseSync['prepare']>
-  ) => StatementSync;
+  const prepare = Reflect.get(DatabaseSync.prototype, 'prepare');
   vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql, ...more) {
     if (/^\s*(select|insert|update|delete|with)/i.test(sql)) {
       const rows = prepare.call(this, `EXPLAIN QUERY PLAN ${sql}`).all();

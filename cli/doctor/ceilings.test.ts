@@ -1,0 +1,77 @@
+import { afterEach, expect, test } from 'vitest';
+import { compose } from '../../functions/compose/compose.ts';
+import { addUse } from '../../functions/quotas/usage-store.ts';
+import { type RunningService, startService } from '../../test/support/service.ts';
+import type { Check } from './check.ts';
+import { storageChecks } from './storage.ts';
+
+/** What `svc doctor` says of ceilings that are nearly used up. */
+
+let service: RunningService;
+afterEach(() => service.close());
+
+const CEILING = { 'ExecutionRuntime:MaxActiveRuns': '100', 'ExecutionRuntime:RunSharePercent': '25' };
+
+async function start(settings: Readonly<Record<string, string>>): Promise<void> {
+  service = await startService({ settings });
+}
+
+async function startRuns(tenantId: string, count: number): Promise<void> {
+  for (let at = 0; at < count; at += 1) {
+    const body = { handlerId: 'invoice.render', scope: { productId: 'p', tenantId } };
+    const { status } = await service.call({ method: 'POST', path: '/execution/runs', body });
+    expect(status).toBe(202);
+  }
+}
+
+async function warnings(): Promise<readonly Pick<Check, 'id' | 'message'>[]> {
+  const checks = await storageChecks(service.settings);
+  expect(checks.find(({ id }) => id === 'database')?.status).toBe('ok');
+  const near = checks.filter(({ id }) => id === 'active-runs' || id === 'quotas');
+  for (const { status, remedy } of near) expect([status, typeof remedy]).toEqual(['warning', 'string']);
+  return near.map(({ id, message }) => ({ id, message }));
+}
+
+test('the share of a tenant is warned of at four fifths, with its use and its setting', async () => {
+  await start(CEILING);
+  await startRuns('full', 19);
+  await startRuns('other', 3);
+  expect(await warnings()).toEqual([]);
+  await startRuns('full', 1);
+  expect(await warnings()).toEqual([
+    {
+      id: 'active-runs',
+      message:
+        '20 of 25 runs of the tenant full of product p are queued, running or waiting (ExecutionRuntime:RunSharePercent).',
+    },
+  ]);
+});
+
+test('the ceiling of the deployment is warned of, whoever has the runs', async () => {
+  await start(CEILING);
+  for (let tenant = 0; tenant < 5; tenant += 1) await startRuns(`tenant-${tenant}`, 16);
+  expect(await warnings()).toEqual([
+    {
+      id: 'active-runs',
+      message:
+        '80 of 100 runs of the deployment are queued, running or waiting (ExecutionRuntime:MaxActiveRuns).',
+    },
+  ]);
+});
+
+test('what an owner has stored is warned of, with its use and its setting', async () => {
+  await start({ 'Quotas:TenantBytesMax': '1000', 'Quotas:SpaceBytesMax': '1000' });
+  const composed = compose(service.settings, { writeLog: () => undefined });
+  const store = await composed.store();
+  const use = async (kind: 'tenants' | 'spaces', name: string, data: number) => {
+    await addUse(store, { kind, name }, 0, { data, runs: 0 });
+  };
+  await use('tenants', 'acme', 800);
+  await use('tenants', 'small', 799);
+  await use('spaces', 'notes', 950);
+  await composed.close();
+  const [quotas] = await warnings();
+  expect(quotas?.message).toBe(
+    'The space notes has stored 950 of 1000 bytes (Quotas:SpaceBytesMax); the tenant acme has stored 800 of 1000 bytes (Quotas:TenantBytesMax).',
+  );
+});

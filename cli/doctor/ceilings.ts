@@ -1,0 +1,54 @@
+import { machine } from '../../functions/compose/machine.ts';
+import { limitsOf } from '../../functions/compose/quotas.ts';
+import { composeRunTool } from '../../functions/compose/run-tool.ts';
+import type { Settings } from '../../functions/config/table.ts';
+import { listUse, sumOf } from '../../functions/quotas/usage-store.ts';
+import { type CeilingUse, nearCeilings } from '../../functions/runs/near-ceilings.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { printable } from '../remote/printable.ts';
+import { type Check, warning } from './check.ts';
+
+/** From here on an owner should know that its writes and starts will be refused. */
+const WARNED_PERCENT = 80;
+/** Owners that a check names. */
+const NAMED_MAX = 10;
+
+/** A warning where owners have nearly stored what they may, and one where nearly as many runs or jobs are active as may be. */
+export async function ceilingChecks(settings: Settings, store: RecordStore): Promise<Check[]> {
+  return [...(await quotaCheck(settings, store)), ...(await activeCheck(settings, store))];
+}
+
+async function quotaCheck(settings: Settings, store: RecordStore): Promise<Check[]> {
+  const limitOf = limitsOf(settings);
+  const near = (await listUse(store)).flatMap(({ owner, use }) => {
+    const { bytes, setting } = limitOf(owner);
+    const used = sumOf(use);
+    if (used * 100 < bytes * WARNED_PERCENT) return [];
+    const kind = owner.kind === 'tenants' ? 'tenant' : 'space';
+    return [`the ${kind} ${printable(owner.name)} has stored ${used} of ${bytes} bytes (${setting})`];
+  });
+  if (near.length === 0) return [];
+  return [warning('quotas', textOf(near), 'Look at svc usage, and remove data or raise the setting.')];
+}
+
+async function activeCheck(settings: Settings, store: RecordStore): Promise<Check[]> {
+  if (!settings.execution.enabled) return [];
+  const parts = { settings, world: machine, store: () => Promise.resolve(store), log: () => undefined };
+  const near = await nearCeilings(await composeRunTool(parts), WARNED_PERCENT);
+  if (near.length === 0) return [];
+  const remedy =
+    'Raise the setting, or cancel runs that nothing waits for: beyond it a start is refused with queue_full.';
+  return [warning('active-runs', textOf(near.map(useText)), remedy)];
+}
+
+function useText({ ceiling, owner, used, limit, setting }: CeilingUse): string {
+  const what = ceiling === 'runs' || ceiling === 'runShare' ? 'runs' : 'jobs';
+  const whose = owner === null ? 'the deployment' : `the ${printable(owner)}`;
+  return `${used} of ${limit} ${what} of ${whose} are queued, running or waiting (${setting})`;
+}
+
+function textOf(lines: readonly string[]): string {
+  const more = lines.length > NAMED_MAX ? `; and ${lines.length - NAMED_MAX} more` : '';
+  const text = `${lines.slice(0, NAMED_MAX).join('; ')}${more}.`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
