@@ -23,7 +23,9 @@ export function initCommand(): Command {
   );
   return withInitOptions(command)
     .addHelpText('after', examples)
-    .action((options: InitOptions) => init(options));
+    .action((options: InitOptions, invoked: Command) =>
+      options.addIdentity === undefined ? init(options) : add(options.addIdentity, options, invoked),
+    );
 }
 
 async function init(options: InitOptions): Promise<void> {
@@ -36,6 +38,26 @@ async function init(options: InitOptions): Promise<void> {
   const files = [...configuration, ...(await credentialFiles(answers, machine))];
   await writeFiles(answers.out, files, options.force === true);
   say(nextSteps(answers, files));
+}
+
+/** Options that say how an identity is added. */
+const ofAddition: ReadonlySet<string> = new Set(['addIdentity', 'out', 'tenant', 'yes']);
+
+async function add(principal: string, { out, tenant }: InitOptions, invoked: Command): Promise<void> {
+  const others = invoked.options.filter(
+    (option) =>
+      invoked.getOptionValueSource(option.attributeName()) === 'cli' &&
+      !ofAddition.has(option.attributeName()),
+  );
+  if (others.length > 0) {
+    const message = `--add-identity takes --out and --tenant alone, not ${others.map(({ long }) => long).join(', ')}`;
+    throw new ToolError(message, exitCodes.usage);
+  }
+  if (principal.trim() === '') throw new ToolError('--add-identity names no principal', exitCodes.usage);
+  if (tenant?.includes('*') === true)
+    throw new ToolError('--add-identity takes tenants by their names, not *', exitCodes.usage);
+  const { addIdentity } = await import('./init/add-identity.ts');
+  say(await addIdentity({ out, principal, tenants: tenant ?? null }, machine));
 }
 
 function openTerminal(): { readonly ask: NonNullable<Ask>; close(): void } {
@@ -109,6 +131,7 @@ service verifies them with ${fileNames.keySet}, and svc identity-token makes the
 Examples:
   $ svc init --tenant acme --product shop --handler refund.pay
   $ svc init --out /etc/svc --data-dir /var/lib/svc --tenant acme --product shop --yes
+  $ svc init --add-identity reports
   $ svc init --database postgresql --connection-string-file db.url --tenant acme --product shop
   $ svc init --issuer google --audience https://svc.example.com --principal api@my-project.iam.gserviceaccount.com \\
       --tenant acme --product shop

@@ -13,7 +13,7 @@ import { fileNames, type InitAnswers, ownIssuer } from './answers.ts';
 import { type NewFile, textAt } from './files.ts';
 
 /** A day: the first tokens are for trying the service, and a timer makes the next ones. */
-const firstTokenSeconds = 86_400;
+export const firstTokenSeconds = 86_400;
 
 /** The files with keys and tokens that the answers ask for. */
 export async function credentialFiles(
@@ -95,7 +95,7 @@ function tokenFiles(principals: readonly string[]): ReadonlyMap<string, string> 
 }
 
 /** The name of a principal as a file name that no folder can hide in. */
-function fileNameOf(principal: string): string {
+export function fileNameOf(principal: string): string {
   return principal.replace(/[^A-Za-z0-9@._-]/g, '_').replace(/^\.+/, '_');
 }
 

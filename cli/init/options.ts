@@ -29,6 +29,7 @@ export interface InitOptions {
   readonly bucket?: string;
   readonly yes?: true;
   readonly force?: true;
+  readonly addIdentity?: string;
 }
 
 export function withInitOptions(command: Command): Command {
@@ -75,6 +76,10 @@ function initOptions(): Option[] {
     new Option('--bucket <name>', 'with --cloud: the bucket of large artifacts'),
     new Option('--yes', 'asks nothing'),
     new Option('--force', 'replaces existing files; an existing signing key stays'),
+    new Option(
+      '--add-identity <principal>',
+      'adds an application to the settings in --out, with the grants of the one that is there (and --tenant)',
+    ),
   ];
 }
 

@@ -1,0 +1,155 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ManualWorld } from '../../test/support/manual-world.ts';
+import { addIdentity } from './add-identity.ts';
+import type { InitAnswers } from './answers.ts';
+import { credentialFiles } from './credentials.ts';
+import { writeFiles } from './files.ts';
+import { settingsOf } from './plan.ts';
+
+/** `svc init --add-identity` on settings that `svc init` wrote. */
+
+let out: string;
+beforeEach(() => {
+  out = mkdtempSync(join(tmpdir(), 'svc-identity-'));
+});
+afterEach(() => rmSync(out, { recursive: true, force: true }));
+
+const world = new ManualWorld();
+const at = (name: string) => join(out, name);
+const textOf = (name: string) => readFileSync(at(name), 'utf8');
+interface Policy {
+  readonly Principal: string;
+}
+type Settings = Readonly<Record<string, Readonly<Record<string, { readonly IdentityPolicies: Policy[] }>>>>;
+const policiesOf = (principal: string) => {
+  const { Server = {} } = JSON.parse(textOf('svcsettings.json')) as Settings;
+  const lists = Object.entries(Server).filter(([name]) => name.endsWith('Access'));
+  return Object.fromEntries(
+    lists.map(([name, { IdentityPolicies }]) => [
+      name,
+      IdentityPolicies.filter(({ Principal }) => Principal === principal),
+    ]),
+  );
+};
+
+async function written(more: Partial<InitAnswers> = {}): Promise<void> {
+  const answers: InitAnswers = {
+    out,
+    folder: out,
+    database: 'sqlite',
+    dataDirectory: at('data'),
+    connectionString: null,
+    tenants: ['acme'],
+    product: 'shop',
+    handlers: ['refund.pay'],
+    identity: { kind: 'own' },
+    audience: 'svc',
+    principals: { app: 'app', worker: 'worker', operator: 'operator' },
+    workerId: 'worker-1',
+    apiKey: false,
+    port: null,
+    proxies: 1,
+    functions: false,
+    scheduler: null,
+    cloud: null,
+    ...more,
+  };
+  const text = `${JSON.stringify(settingsOf(answers), null, 2)}\n`;
+  const settings = { name: 'svcsettings.json', text, secret: false, purpose: '' };
+  await writeFiles(out, [settings, ...(await credentialFiles(answers, world))], false);
+}
+
+const add = (principal: string, tenants: readonly string[] | null = null) =>
+  addIdentity({ out, principal, tenants }, world);
+
+test('the identity gets the grants of the application, and a token', async () => {
+  await written();
+  const before = policiesOf('app');
+  const said = await add('reports');
+  const renamed = JSON.parse(JSON.stringify(before).replaceAll('"app"', '"reports"')) as unknown;
+  expect(policiesOf('reports')).toEqual(renamed);
+  expect(policiesOf('app')).toEqual(before);
+  expect(Object.values(before).every((list) => list.length === 1)).toBe(true);
+  const [, claims = ''] = textOf('reports.token').split('.');
+  expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({
+    sub: 'reports',
+    aud: 'svc',
+  });
+  expect(statSync(at('reports.token')).mode & 0o777).toBe(0o600);
+  expect(said).toContain('reports may do what app may');
+  expect(said).not.toContain('API key');
+});
+
+test('it gets other tenants where they are named, and the product allows them', async () => {
+  await written({ tenants: ['*'] });
+  await add('reports', ['beta', 'gamma']);
+  const { CanonicalAccess, ExecutionAccess, RecordAccess } = policiesOf('reports');
+  expect(CanonicalAccess).toMatchObject([{ AllowedTenantIds: ['beta', 'gamma'] }]);
+  expect(ExecutionAccess).toMatchObject([{ AllowedTenantIds: ['beta', 'gamma'] }]);
+  expect(RecordAccess).toMatchObject([{ Space: 'beta' }]);
+  rmSync(out, { recursive: true });
+  await written();
+  const said = await add('reports', ['beta']);
+  expect(JSON.parse(textOf('svcsettings.json'))).toMatchObject({
+    ExecutionRuntime: { ProductPolicies: [{ AllowedTenantIds: ['acme', 'beta'] }] },
+  });
+  expect(said).toContain('ExecutionRuntime:ProductPolicies:0:AllowedTenantIds');
+});
+
+test('it gets an API key where callers need one; the key is printed once and kept nowhere', async () => {
+  await written({ apiKey: true });
+  const first = textOf('api-keys.json');
+  const said = await add('reports');
+  const key = /shown once: (\S+)/.exec(said)?.[1] ?? '';
+  expect(key.length).toBeGreaterThan(20);
+  const { keys } = JSON.parse(textOf('api-keys.json')) as {
+    readonly keys: readonly { readonly id: string }[];
+  };
+  expect(keys.map(({ id }) => id)).toEqual(['first', 'reports']);
+  expect(keys[0]).toEqual((JSON.parse(first) as { readonly keys: readonly unknown[] }).keys[0]);
+  for (const name of ['api-keys.json', 'svcsettings.json', 'reports.token'])
+    expect(textOf(name)).not.toContain(key);
+});
+
+test('settings that their owner alone may read stay so', async () => {
+  await written();
+  chmodSync(at('svcsettings.json'), 0o600);
+  await add('reports');
+  expect(statSync(at('svcsettings.json')).mode & 0o777).toBe(0o600);
+});
+
+test('a principal that has policies, or a token that is there, is refused and nothing is written', async () => {
+  await written();
+  const before = textOf('svcsettings.json');
+  await expect(add('worker')).rejects.toThrow('policies of the principal worker already');
+  writeFileSync(at('reports.token'), 'mine');
+  await expect(add('reports')).rejects.toThrow('reports.token is there already');
+  expect([textOf('svcsettings.json'), textOf('reports.token')]).toEqual([before, 'mine']);
+});
+
+test.each<[string, (text: string) => string, string]>([
+  ['no JSON', () => '{ // mine', 'it is no plain JSON'],
+  ['a list', () => '[]', 'it has no section Server'],
+  ['no policies', () => '{ "Server": {} }', 'Server:CanonicalAccess:IdentityPolicies is no list'],
+  ['no application', (text) => text.replace('"start_run",', ''), 'grants start_run to an application'],
+  [
+    'an application without records',
+    (text) =>
+      text.replace(/"RecordAccess"[\s\S]*?"Principal": "app"/, (part) => part.replace(/app"$/, 'other"')),
+    'Server:RecordAccess has 0 policies of app',
+  ],
+])('settings with %s are refused with the reason, and left as they are', async (_, change, reason) => {
+  await written();
+  writeFileSync(at('svcsettings.json'), change(textOf('svcsettings.json')));
+  const before = textOf('svcsettings.json');
+  await expect(add('reports')).rejects.toThrow(/is not of the form that svc init writes: .*by hand/);
+  await expect(add('reports')).rejects.toThrow(reason);
+  expect(textOf('svcsettings.json')).toBe(before);
+});
+
+test('a folder without settings names svc init', async () => {
+  await expect(add('reports')).rejects.toThrow('svc init writes it');
+});
