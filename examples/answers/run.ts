@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Service } from '../approval/service.ts';
+import { type Example, runExample } from '../run-example.ts';
 import { pagesOf } from './documents.ts';
 import { play } from './story.ts';
 
@@ -28,42 +29,26 @@ const usage = `usage: npm run example:answers -- [--question <text>]... [--pages
 
 const { question, pages, provider, keep } = readOptions();
 
-/** Clean-up steps, run in reverse order. */
-const undo: (() => Promise<unknown>)[] = [];
-const interrupted = new Promise<number>((resolve) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(1));
-});
-let exitCode = 1;
-try {
-  exitCode = await Promise.race([main().then(() => 0), interrupted]);
-} catch (error) {
-  console.error(error);
-} finally {
-  for (const step of undo.reverse()) await step();
-}
-process.exit(exitCode);
+await runExample({ name: 'example:answers', takes: 'about half a minute', main });
 
-async function main(): Promise<void> {
+async function main(undo: Parameters<Example['main']>[0]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-answers-'));
-  undo.push(async () =>
-    keep ? console.log(`Kept ${folder}.`) : rm(folder, { recursive: true, force: true }),
-  );
+  undo(async () => (keep ? console.log(`Kept ${folder}.`) : rm(folder, { recursive: true, force: true })));
   const service = new Service({
     script: 'functions/embedded.ts',
     args: [],
     env: { SVC_DATA_DIR: folder },
   });
-  undo.push(() => service.stop());
+  undo(() => service.stop());
   await service.start();
   console.log(`The service answers on ${service.address}.`);
-  const startedAt = performance.now();
   await play({
     address: service.address,
     pages: pagesOf(root).slice(0, pages),
     questions: question,
     provider,
   });
-  console.log(`\nEvery promise was kept, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
+  return 'Every promise was kept';
 }
 
 function readOptions() {

@@ -10,10 +10,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { EmulatorNotFound, startFirestoreEmulator } from '../../emulator/firestore.ts';
+import { startFirestoreEmulator } from '../../emulator/firestore.ts';
+import { type Example, runExample } from '../run-example.ts';
 import { Books } from './books.ts';
 import { Service, type ServiceProgram } from './service.ts';
 import { play } from './story.ts';
+
+type Undo = Parameters<Example['main']>[0];
 
 const usage = `usage: npm run example:approval -- [--cloud] [--keep]
 
@@ -27,36 +30,23 @@ if (help) {
   process.exit(0);
 }
 
-/** Clean-up steps, run in reverse order. */
-const undo: (() => Promise<unknown>)[] = [];
-const interrupted = new Promise<number>((resolve) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(1));
+await runExample({
+  name: cloud ? 'example:approval:cloud' : 'example:approval',
+  takes: cloud ? 'about a minute' : 'about a quarter of a minute',
+  main,
 });
-let exitCode = 1;
-try {
-  exitCode = await Promise.race([main().then(() => 0), interrupted]);
-} catch (error) {
-  console.error(error instanceof EmulatorNotFound ? error.message : error);
-} finally {
-  for (const step of undo.reverse()) await step();
-}
-process.exit(exitCode);
 
-async function main(): Promise<void> {
+async function main(undo: Undo): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-approval-'));
-  undo.push(async () =>
-    keep ? console.log(`Kept ${folder}.`) : rm(folder, { recursive: true, force: true }),
-  );
+  undo(async () => (keep ? console.log(`Kept ${folder}.`) : rm(folder, { recursive: true, force: true })));
   const books = await Books.open();
-  undo.push(() => books.close());
-  const service = new Service(cloud ? await localCloud(folder, books) : embedded(folder, books));
-  undo.push(() => service.stop());
-  const startedAt = performance.now();
+  undo(() => books.close());
+  const service = new Service(cloud ? await localCloud(folder, books, undo) : embedded(folder, books));
+  undo(() => service.stop());
   await service.start();
   console.log(`${cloud ? 'The local cloud' : 'The service'} answers on ${service.address}.`);
   await play(service, books, cloud ? 10 : 5);
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  console.log(`\nEvery run ended once, and every decision was accepted once, in ${seconds} s.`);
+  return 'Every run ended once, and every decision was accepted once';
 }
 
 function embedded(folder: string, { address }: Books): ServiceProgram {
@@ -71,9 +61,9 @@ function embedded(folder: string, { address }: Books): ServiceProgram {
  * The database is a separate process here, as in the cloud. The kill ends the queue, the scheduler and all functions;
  * the queue reloads its tasks from the folder.
  */
-async function localCloud(folder: string, { address }: Books): Promise<ServiceProgram> {
+async function localCloud(folder: string, { address }: Books, undo: Undo): Promise<ServiceProgram> {
   const firestore = await startFirestoreEmulator();
-  undo.push(() => firestore.stop());
+  undo(() => firestore.stop());
   return {
     script: 'emulator/main.ts',
     args: ['--data', folder, '--ExecutionRuntime:Plugins:0=./examples/approval/approval.ts'],

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { runExample } from '../run-example.ts';
 import { verify } from './check.ts';
 import { type ImportSummary, importClaims } from './import.ts';
 import { progress } from './progress.ts';
@@ -37,37 +38,40 @@ if (!Number.isInteger(claims) || claims < 1 || claims > 100_000) {
   process.exit(2);
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'svc-claims-'));
-const server = run('functions/embedded.ts', ['--settings', SETTINGS], {
-  PORT: '0',
-  SVC_DATA_DIR: join(folder, 'data'),
+await runExample({
+  name: 'example',
+  takes: 'about half a minute',
+  async main(undo) {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-claims-'));
+    undo(async () =>
+      values.keep ? console.log(`Kept ${folder}.`) : rm(folder, { recursive: true, force: true }),
+    );
+    const server = run('functions/embedded.ts', ['--settings', SETTINGS], {
+      PORT: '0',
+      SVC_DATA_DIR: join(folder, 'data'),
+    });
+    undo(async () => {
+      server.kill('SIGTERM');
+      await ended(server);
+    });
+    const address = await addressOf(server);
+    console.log(
+      `The service answers on ${address} with the settings of ${SETTINGS}; its data is in ${folder}.`,
+    );
+    const service = new Service(address);
+    const startedAt = performance.now();
+    const summary = await importClaims(service, claims);
+    const seconds = (performance.now() - startedAt) / 1000;
+    console.log(
+      `Imported ${summary.documents} claims in ${summary.commits} commits, with ${summary.events} outbox events, ` +
+        `in ${seconds.toFixed(1)} s.`,
+    );
+    const file = join(folder, 'projection.ndjson');
+    await drain(address, file, summary);
+    await verify(service, file, claims, summary);
+    return 'The projection is complete: every event arrived, none was lost, and it agrees with every document';
+  },
 });
-process.once('SIGINT', () => server.kill('SIGTERM'));
-try {
-  const address = await addressOf(server);
-  console.log(
-    `The service answers on ${address} with the settings of ${SETTINGS}; its data is in ${folder}.`,
-  );
-  const service = new Service(address);
-  const startedAt = performance.now();
-  const summary = await importClaims(service, claims);
-  const seconds = (performance.now() - startedAt) / 1000;
-  console.log(
-    `Imported ${summary.documents} claims in ${summary.commits} commits, with ${summary.events} outbox events, ` +
-      `in ${seconds.toFixed(1)} s.`,
-  );
-  const file = join(folder, 'projection.ndjson');
-  await drain(address, file, summary);
-  await verify(service, file, claims, summary);
-  console.log(
-    'The projection is complete: every event arrived, none was lost, and it agrees with every document.',
-  );
-} finally {
-  server.kill('SIGTERM');
-  await ended(server);
-  if (values.keep) console.log(`Kept ${folder}.`);
-  else await rm(folder, { recursive: true, force: true });
-}
 
 /** Starts a dispatcher, kills it after half of the events, and lets a second one finish. */
 async function drain(address: string, file: string, summary: ImportSummary): Promise<void> {

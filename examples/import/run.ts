@@ -9,6 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runExample } from '../run-example.ts';
 import { Front } from './front.ts';
 import { ServiceProcess } from './processes.ts';
 import { Story } from './story.ts';
@@ -32,19 +33,20 @@ if (!Number.isInteger(documents) || documents < 1000 || documents > 100_000) {
   process.exit(2);
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'svc-import-'));
-const service = await ServiceProcess.start('examples/import/settings.json', join(folder, 'data'));
-process.once('SIGINT', () => void service.stop());
-const front = await Front.start(service.address);
-try {
-  console.log(`The service answers on ${service.address}; its data is in ${folder}.`);
-  const startedAt = performance.now();
-  await new Story(service.address, front, folder, documents).play();
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  console.log(`Every promise was kept: ${documents} documents twice, in ${seconds} s.`);
-} finally {
-  await front.stop();
-  await service.stop();
-  if (values.keep) console.log(`Kept ${folder}.`);
-  else await rm(folder, { recursive: true, force: true });
-}
+await runExample({
+  name: 'example:import',
+  takes: 'about a minute',
+  async main(undo) {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-import-'));
+    undo(async () =>
+      values.keep ? console.log(`Kept ${folder}.`) : rm(folder, { recursive: true, force: true }),
+    );
+    const service = await ServiceProcess.start('examples/import/settings.json', join(folder, 'data'));
+    undo(() => service.stop());
+    const front = await Front.start(service.address);
+    undo(() => front.stop());
+    console.log(`The service answers on ${service.address}; its data is in ${folder}.`);
+    await new Story(service.address, front, folder, documents).play();
+    return `Every promise was kept: ${documents} documents twice`;
+  },
+});

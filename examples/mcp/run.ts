@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Service } from '../approval/service.ts';
+import { runExample } from '../run-example.ts';
 import { McpClient } from './client.ts';
 import { nextTurn, type Seen } from './model.ts';
 
@@ -18,21 +19,25 @@ const notes = [
 ];
 const topic = 'how long does a lease hold';
 
-const folder = await mkdtemp(join(tmpdir(), 'svc-mcp-'));
-const service = new Service({
-  script: 'functions/embedded.ts',
-  // Tasks are off until an operator names them.
-  args: ['--Mcp:Enabled=true', '--Mcp:EnabledOperations:0=startRecordBatchUpsertJob'],
-  env: { SVC_DATA_DIR: folder },
+await runExample({
+  name: 'example:mcp',
+  takes: 'about five seconds',
+  async main(undo) {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-mcp-'));
+    undo(() => rm(folder, { recursive: true, force: true }));
+    const service = new Service({
+      script: 'functions/embedded.ts',
+      // Tasks are off until an operator names them.
+      args: ['--Mcp:Enabled=true', '--Mcp:EnabledOperations:0=startRecordBatchUpsertJob'],
+      env: { SVC_DATA_DIR: folder },
+    });
+    undo(() => service.stop());
+    await service.start();
+    await writeNotes(service.address);
+    await converse(new McpClient(`${service.address}/mcp`));
+    return 'Every promise was kept';
+  },
 });
-try {
-  await service.start();
-  await writeNotes(service.address);
-  await converse(new McpClient(`${service.address}/mcp`));
-} finally {
-  await service.stop();
-  await rm(folder, { recursive: true, force: true });
-}
 
 /** What an application does: the data plane is REST. */
 async function writeNotes(address: string): Promise<void> {

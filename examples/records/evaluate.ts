@@ -49,7 +49,7 @@ export async function evaluate(
   const asked = { ...comparison, cases: comparison.cases.slice(0, questions) };
   const options = { idempotencyKey: 'comparison' };
   const job = await client.startRetrievalEvaluationComparisonJob(asked, {}, options);
-  const ended = await client.waitForRetrievalEvaluationJob(job.id);
+  const ended = await client.waitForRetrievalEvaluationJob(job.id, { waitTimeout: 600_000 });
   const report = ended?.result ?? null;
   if (report === null) throw new Error(`the comparison ${job.id} is ${ended?.status ?? 'gone'}`);
   const direct = await client.compareRetrievalEvaluations(asked);

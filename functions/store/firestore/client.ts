@@ -16,9 +16,10 @@ export interface ClientOptions {
 
 /** A commit may wait about 15 s for the locks of others before the service gives up. */
 const commitTimeoutMs = 20_000;
-const readTimeoutMs = 20_000;
-/** The library tries a failed stream several times, each within `readTimeoutMs`; this bounds them all. */
-const readsTimeoutMs = 30_000;
+/** The library tries a failed stream several times, each within `tryMs`; `allMs` bounds them all. */
+const readTimes = { tryMs: 20_000, allMs: 30_000 };
+/** The emulator reads its documents one after the other, on a machine that does all the rest too. */
+const emulatorReadTimes = { tryMs: 120_000, allMs: 180_000 };
 
 /** Nothing is contacted before the first call. */
 export function createClient({ projectId, databaseId, emulatorHost }: ClientOptions): Firestore {
@@ -28,13 +29,14 @@ export function createClient({ projectId, databaseId, emulatorHost }: ClientOpti
     ...(emulatorHost === undefined ? {} : { host: emulatorHost, ssl: false }),
     // Without it every failing query or read pauses 2 s and 4 s before the error, for any reason.
     gaxServerStreamingRetries: true,
-    clientConfig: { interfaces: { 'google.firestore.v1.Firestore': callConfig() } },
+    clientConfig: { interfaces: { 'google.firestore.v1.Firestore': callConfig(emulatorHost) } },
   });
 }
 
 /** The defaults are 60 s to 300 s a try, over ten minutes; here a call fails while its caller still waits. */
-function callConfig(): object {
-  const read = { timeout_millis: readTimeoutMs, retry_codes_name: 'none' };
+function callConfig(emulatorHost: string | undefined): object {
+  const { tryMs } = emulatorHost === undefined ? readTimes : emulatorReadTimes;
+  const read = { timeout_millis: tryMs, retry_codes_name: 'none' };
   const write = { timeout_millis: commitTimeoutMs };
   return {
     retry_codes: { none: [] },
@@ -89,7 +91,12 @@ export async function nearestAt(query: VectorQuery, readTime: Timestamp): Promis
   return result;
 }
 
-export function withinTime<T>(timers: Timers, work: Promise<T>, timeoutMs = readsTimeoutMs): Promise<T> {
+/** How long all tries of one read may take. */
+export function readsTimeoutMs({ emulatorHost }: ClientOptions): number {
+  return (emulatorHost === undefined ? readTimes : emulatorReadTimes).allMs;
+}
+
+export function withinTime<T>(timers: Timers, work: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = timers.after(timeoutMs, () => {
       reject(new StoreError('unavailable', `Firestore did not answer within ${timeoutMs} ms`));

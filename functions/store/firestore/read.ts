@@ -177,7 +177,7 @@ function stateOf(head: DocumentSnapshot): ScopeState {
 /** Every read passes here: bounded in time, its failure in the words of the port. */
 export async function reading<R>(session: Session, work: Promise<R>): Promise<R> {
   try {
-    return await withinTime(session.timers, work);
+    return await withinTime(session.timers, work, session.readsTimeoutMs);
   } catch (error) {
     throw readFailure(error);
   }

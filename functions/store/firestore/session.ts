@@ -10,6 +10,8 @@ export interface Session {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
+  /** For all tries of one read. */
+  readonly readsTimeoutMs: number;
   readonly limits: Limits;
   readonly states: ScopeStates;
   /** Whether equalities of this collection are combined with orders in its index entries. */

@@ -23,7 +23,7 @@ import {
   type TransactRequest,
 } from '../port.ts';
 import { claim } from './claim.ts';
-import { type ClientOptions, createClient, withinTime } from './client.ts';
+import { type ClientOptions, createClient, readsTimeoutMs, withinTime } from './client.ts';
 import { readDue } from './due.ts';
 import { unavailable } from './failures.ts';
 import { query, snapshot } from './query.ts';
@@ -75,6 +75,7 @@ export class FirestoreStore implements RecordStore {
       clock,
       random,
       timers,
+      readsTimeoutMs: readsTimeoutMs(options),
       limits: limitsOf(options),
       states: new ScopeStates(),
       paired: (collection) => paired.get(collection) ?? collections === undefined,
