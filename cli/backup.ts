@@ -39,7 +39,10 @@ export function backupCommand(): Command {
       const settings = settingsOf(options);
       const places = placesOf(settings);
       if (!existsSync(places.database))
-        throw new ToolError(`${places.database}: there is no such file`, exitCodes.notFound);
+        throw new ToolError(
+          `There is nothing to back up: ${places.database} is not there. Check Server:DataDirectory (SVC_DATA_DIR) and --settings.`,
+          exitCodes.notFound,
+        );
       const folder = await makeBackup(places, directory, new Date(machine.clock.now()));
       // Older backups go only when the new one was read back whole, and holds sound bodies: they may hold sound ones.
       const { files } = await verifyBackup(folder);

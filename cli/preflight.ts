@@ -67,12 +67,21 @@ function reportIn(mediaType: string, body: Buffer): CanonicalPreflightReport | u
 }
 
 function reportTable(report: CanonicalPreflightReport): string {
-  const { dataPlaneProbe, ...facts } = printableValues(report);
+  const { dataPlaneProbe, ...given } = printableValues(report);
+  const facts = { ...given, authenticationMode: modeText(given) };
   if (dataPlaneProbe === null) return resultText('table', facts);
   const { checks, ...outcome } = dataPlaneProbe;
   const rows = checks.map(({ id, status, message }) => [id, status, message]);
   const found = textTable([['CHECK', 'STATUS', 'MESSAGE'], ...rows]);
   return [resultText('table', facts), resultText('table', outcome), found].join('\n\n');
+}
+
+/** Without policies the mode is a default that no caller meets. */
+function modeText({
+  authenticationMode,
+  tenantPoliciesEnforced,
+}: Pick<CanonicalPreflightReport, 'authenticationMode' | 'tenantPoliciesEnforced'>): string {
+  return tenantPoliciesEnforced ? authenticationMode : `none (${authenticationMode} once there are policies)`;
 }
 
 function reasonOf({ tenantPoliciesEnforced, dataPlaneProbe }: CanonicalPreflightReport): string {

@@ -1,3 +1,4 @@
+import { dirname, isAbsolute } from 'node:path';
 import { compose, type Service } from './compose/compose.ts';
 import { databasePath } from './compose/database-path.ts';
 import { machine } from './compose/machine.ts';
@@ -44,6 +45,7 @@ async function main(): Promise<void> {
       `${release.service} ${release.version} is ready at ${host.url} (${settings.service.environment})${state}`,
     );
     for (const off of groupsOff(settings)) say(offLine(off));
+    if (isRelative(settings)) say(`data: ${dirname(databasePath(settings))}`);
     await stop;
     service.drain();
     await host.stop();
@@ -107,6 +109,12 @@ async function databaseFault(settings: Settings, service: Service) {
     const what = isFinal ? 'The database cannot be used' : 'the database does not answer';
     return { isFinal, reason: `${what} (${placeOf(settings)}): ${reasonOf(error)}` };
   }
+}
+
+/** Whether the data lies where the server was started, which a settings file does not say. */
+function isRelative({ service, canonicalStore }: Settings): boolean {
+  const { provider, databasePath: path } = canonicalStore;
+  return provider === 'sqlite' && !isAbsolute(path ?? service.dataDirectory);
 }
 
 function folderWarning(folder: string): string {

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -88,6 +89,14 @@ describe('a backup', () => {
         message: expect.stringMatching(/20260102T030002Z: another backup began in this second$/),
       });
     }));
+
+  test('a folder that is not there is said to be not there', async () => {
+    const absent = join(tmpdir(), 'svc-no-backup-here');
+    await expect(verifyBackup(absent)).rejects.toMatchObject({
+      exitCode: 3,
+      message: expect.stringMatching(/^\S+svc-no-backup-here: there is no such folder/) as string,
+    });
+  });
 
   test.each<[string, (folder: string) => void, RegExp]>([
     [

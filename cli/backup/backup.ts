@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { release } from '../../functions/release.ts';
@@ -127,7 +128,10 @@ async function readManifest(folder: string): Promise<BackupManifest> {
     manifest = JSON.parse(await readFile(path, 'utf8')) as BackupManifest;
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const message = missing ? `${folder} is no complete backup: it has no manifest` : `${path} is damaged`;
+    const lacking = existsSync(folder)
+      ? `${folder} is no complete backup: it has no manifest`
+      : `${folder}: there is no such folder. svc backup prints the folder of each backup`;
+    const message = missing ? lacking : `${path} is damaged`;
     throw new ToolError(message, missing ? exitCodes.notFound : exitCodes.failed, { cause: error });
   }
   if (manifest.format !== format || !Array.isArray(manifest.files))

@@ -75,6 +75,15 @@ test('a service says itself whether it is ready', () => {
     message: expect.stringContaining('No store.'),
   });
   expect(statusOf(readinessCheck(undefined))).toBe('failed');
+  const key = { id: 'security.api_key', status: 'warning', message: 'No API key is required.' };
+  const access = (status: string) => ({ id: 'security.canonical_access', status, message: 'Callers.' });
+  const warnings = [key.message];
+  expect(statusOf(judge({ warnings, checks: [key, access('warning')] }))).toBe('warning');
+  // Callers prove who they are by tokens.
+  expect(statusOf(judge({ warnings, checks: [key, access('ok')] }))).toBe('ok');
+  expect(judge({ warnings: [...warnings, 'Other.'], checks: [key, access('ok')] }).message).toBe(
+    'Ready. Other.',
+  );
 });
 
 test('only what failed fails', () => {

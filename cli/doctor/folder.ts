@@ -34,6 +34,12 @@ export async function folderCheck(folder: string, mayUse: MayUse, isLook: boolea
         : failed('data-folder', message, remedy);
     return { check, nearest, isReadable };
   }
+  if (isLook && nearest !== folder) {
+    const message = `${folder} is not there: there is nothing to look at.`;
+    const remedyOfLook =
+      'Check SVC_DATA_DIR or Server:DataDirectory: a relative one is of the folder that the tool starts in.';
+    return { check: warning('data-folder', message, remedyOfLook), nearest, isReadable: true };
+  }
   const made = nearest === folder ? ' can be written to' : ' is not there yet; the first start makes it';
   return { check: ok('data-folder', `${folder}${made}.`), nearest, isReadable: true };
 }

@@ -69,12 +69,19 @@ export function readinessCheck(report: ServerReadinessReport | undefined): Check
     const remedy = 'svc api getReadiness and the log of the service show the details.';
     return failed('server-readiness', `${report.summary} ${report.blockers.join(' ')}`.trim(), remedy);
   }
-  if (report.warnings.length === 0) return ok('server-readiness', report.summary);
+  const warnings = report.warnings.filter((each) => !isWithoutNeed(each, report));
+  if (warnings.length === 0) return ok('server-readiness', report.summary);
   return warning(
     'server-readiness',
-    `${report.summary} ${report.warnings.join(' ')}`,
+    `${report.summary} ${warnings.join(' ')}`,
     'This may be intended in Development; otherwise see docs/security.md.',
   );
+}
+
+/** Where callers must be known by their tokens, a key beside them is a choice: its absence is no finding. */
+function isWithoutNeed(text: string, { checks = [] }: Partial<ServerReadinessReport>): boolean {
+  const known = checks.some(({ id, status }) => id === 'security.canonical_access' && status === 'ok');
+  return known && checks.some(({ id, message }) => id === 'security.api_key' && message === text);
 }
 
 /** The exit code for the worst result. */

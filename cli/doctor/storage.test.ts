@@ -61,6 +61,16 @@ test('a database that is not there yet is no fault, and is not made by looking',
   expect(existsSync(folder)).toBe(false);
 });
 
+test('a deep look at a folder that is not there warns that nothing was read', async () => {
+  const folder = freshFolder();
+  const unread = { pages: () => Promise.resolve([]), bodies: () => Promise.resolve([]), verbose: false };
+  const checks = await storageChecks(settingsOf(`--data-dir=${folder}`), unread);
+  expect(statuses(checks)).toEqual({ 'data-folder': 'warning', 'disk-space': 'ok', database: 'warning' });
+  expect(of(checks, 'data-folder')?.message).toBe(`${folder} is not there: there is nothing to look at.`);
+  expect(of(checks, 'database')?.message).toContain('nothing was read');
+  expect(existsSync(folder)).toBe(false);
+});
+
 test('a good one answers, and is left as it was', async () => {
   const folder = await served();
   const before = readFileSync(fileIn(folder));

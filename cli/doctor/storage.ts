@@ -70,7 +70,7 @@ function naming(check: Check, place: string, path: string): Check {
 async function fileChecks(settings: Settings, path: string, deep: DeepChecks | null): Promise<Check[]> {
   let file = is(ok('database', ''));
   const header = await unlessWritten(path, async () => {
-    file = await fileCheck(path);
+    file = await fileCheck(path, deep !== null);
     return [file.check];
   });
   const pages = deep === null || !file.isThere ? [] : await deep.pages(path);
@@ -91,11 +91,15 @@ function is(check: Check, openable = false, isThere = true): FileCheck {
 }
 
 /** The header of the file, read without changing it. */
-async function fileCheck(path: string): Promise<FileCheck> {
+async function fileCheck(path: string, isLook: boolean): Promise<FileCheck> {
   const file = await stat(path).catch(() => undefined);
-  if (file === undefined)
-    return is(ok('database', `${path} is not there yet; the first start makes it.`), false, false);
   const remedy = 'Check CanonicalStore:DatabasePath, or take the file from a backup.';
+  if (file === undefined) {
+    const check = isLook
+      ? warning('database', `${path} is not there: nothing was read.`, remedy)
+      : ok('database', `${path} is not there yet; the first start makes it.`);
+    return is(check, false, false);
+  }
   let found: Found;
   try {
     found = look(path);

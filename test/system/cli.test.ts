@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { compileCache } from '../support/compile-cache.ts';
@@ -24,6 +25,17 @@ function svc(args: readonly string[], env: Record<string, string> = {}): Promise
     );
   });
 }
+
+test('a file of variables that is not there is named by the tool, and not by Node', async () => {
+  const { scripts } = JSON.parse(
+    readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8'),
+  ) as { readonly scripts: { readonly svc: string } };
+  const [, ...words] = scripts.svc.split(' ');
+  const cwd = resolve(import.meta.dirname, '../..');
+  const given = [...words, 'config', 'check', '--env-file', '/nowhere/svc.env'];
+  const { status, stderr } = spawnSync(process.execPath, given, { cwd, encoding: 'utf8' });
+  expect([status, stderr]).toEqual([3, '/nowhere/svc.env: there is no such file\n']);
+});
 
 test('config show tells every setting in force, its source, and no secret', async () => {
   const env = { SVC_API_KEY: 'hush-hush', PORT: '99' };

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -36,6 +36,13 @@ describe('the embedded server', () => {
     expect(await (await fetch(`${url}/health`)).json()).toMatchObject({ status: 'ok', service: 'svc' });
     expect(await (await fetch(`${url}/readiness`)).json()).toMatchObject({ ready: true });
     expect(await (await fetch(url)).text()).toMatch(/^svc /);
+  });
+
+  test('says where its data is, where the settings have a relative folder', async () => {
+    const { program } = await started({ SVC_DATA_DIR: 'relative' });
+    await using _ = program;
+    const [, place] = await program.says(/^data: (.*)$/m);
+    expect(place).toBe(join(realpathSync(folder), 'relative'));
   });
 
   test('warns once where other users can read its data folder', async () => {

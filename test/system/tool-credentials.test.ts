@@ -257,6 +257,7 @@ describe('a store that is not fit to serve', () => {
       stderr: 'The store is not fit to serve: no policy guards its tenants.\n',
     });
     expect(end.stdout).toMatch(/^tenant policies enforced +false$/m);
+    expect(end.stdout).toMatch(/^authentication mode +none \(none once there are policies\)$/m);
     const answer = await runTool(['api', 'preflightCanonicalStore'], { env: { SVC_SERVER: open.url } });
     expect([answer.code, JSON.parse(answer.stdout)]).toMatchObject([6, { tenantPoliciesEnforced: false }]);
   });
