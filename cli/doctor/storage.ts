@@ -9,7 +9,6 @@ import { schemaVersion } from '../../functions/store/sqlite/schema.ts';
 import { searchVersion } from '../../functions/store/sqlite/search-schema.ts';
 import { withLook } from '../look.ts';
 import { at } from '../store-place.ts';
-import { ceilingChecks } from './ceilings.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
 import { folderCheck, type MayUse } from './folder.ts';
 import { spaceCheck } from './machine.ts';
@@ -168,6 +167,8 @@ async function openedChecks(settings: Settings): Promise<Check[]> {
     faultOf(async () => {
       const store = await service.store();
       await store.ping();
+      // The engine of runs, which other commands need not load.
+      const { ceilingChecks } = await import('./ceilings.ts');
       ceilings = await ceilingChecks(settings, store);
     }),
   );
