@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { OperationEntry, ParameterSpec } from '../../contracts/operation.ts';
-import { readQuery } from '../../functions/http/parameters.ts';
+import { readParameters } from '../../functions/http/parameters.ts';
 import { decodeSegment, splitPath, splitTarget } from '../../functions/http/path.ts';
 import { codePoint } from '../../test/support/code-points.ts';
 import { exitCodes } from '../output.ts';
@@ -109,9 +109,12 @@ test('what the service accepts in a path it accepts from here', () => {
     params: ['tenantId=a', 'documentType=b', 'id=c', 'includeDeleted=true'],
   });
   expect(path).toBe('/canonical/tenants/a/documents/b/c?includeDeleted=true');
-  expect(readQuery(operation('getCanonicalDocument').route.query, splitTarget(path).query)).toEqual({
-    includeDeleted: true,
-  });
+  const { entry, route } = operation('getCanonicalDocument');
+  const sent = {
+    path: { tenantId: 'a', documentType: 'b', id: 'c' },
+    query: splitTarget(path).query,
+  };
+  expect(readParameters(route, entry, sent)).toEqual({ includeDeleted: true });
 });
 
 describe('before anything is sent, all at once, is told', () => {

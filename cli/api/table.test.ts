@@ -55,13 +55,13 @@ test('what is no list is a line a member', () => {
 test('the first failed item of a batch stands below the long list that it is in', () => {
   const items = [
     { index: 0, status: 'succeeded', error: null },
-    { index: 1, status: 'failed', error: '/id must hold\nsomething' },
+    { index: 1, status: 'failed', error: '/id: must hold\nsomething' },
     { index: 2, status: 'failed', error: 'another' },
   ];
   const job = { status: 'succeeded', stoppedOnError: true, importResult: { records: { failed: 2, items } } };
   expect(answerTable(job).split('\n').slice(-2)).toEqual([
     '',
-    'The first failed item: index 1, /id must hold\\u000asomething',
+    'The first failed item: index 1, /id: must hold\\u000asomething',
   ]);
   expect(answerTable({ ...job, importResult: null })).not.toContain('first failed');
 });

@@ -11,7 +11,6 @@ import { type Cors, createCors } from './cors.ts';
 import type { Chain, RawRequest, RawResponse, RequestHead } from './message.ts';
 import type { ChainOptions } from './options.ts';
 import { bodyPolicy } from './paced-chunks.ts';
-import { readQuery } from './parameters.ts';
 import { problemOf } from './problem.ts';
 import { addressOf, createReceive, type Exchange, type Receive } from './receive.ts';
 import { RequestBooks } from './request-books.ts';
@@ -140,9 +139,9 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
     entry,
     route,
     params,
+    query,
     caller,
     read: async (judge) => {
-      const input = readQuery(route.query, query);
       const readFrom = (sent: RawRequest, judged?: Judge) =>
         readSentBody(parts.reader, sent, headers, match, { reserve: books.take, judge: judged });
       // Workers under leases would be refused their renewals after large artifacts.
@@ -154,7 +153,7 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
       if (again !== undefined) await again;
       const turn = books.turnOf(entry.id);
       if (turn !== null) await turn;
-      return { query: input, body };
+      return body;
     },
     context: {
       correlationId: state.correlationId,

@@ -12,7 +12,7 @@ import { correlationIdOf } from './correlation.ts';
 import { FormParts, type SentBody, SentText } from './operation-input.ts';
 import type { CallOptions } from './options.ts';
 import { tooLarge } from './paced-chunks.ts';
-import { checkQuery, type ParameterValue } from './parameters.ts';
+import type { ParameterValue } from './parameters.ts';
 import { checkPath } from './path-values.ts';
 import { serviceErrorOf } from './problem.ts';
 import { createValidators } from './validators.ts';
@@ -64,12 +64,9 @@ export function createCall(options: CallOptions): CallOperation {
       entry,
       route,
       params,
+      query: input.query ?? {},
       caller,
-      read: async () => {
-        const query = checkQuery(route.query, input.query ?? {});
-        body = bodyOf(entry, input.body);
-        return { query, body };
-      },
+      read: async () => (body = bodyOf(entry, input.body)),
       context: {
         correlationId: correlationIdOf(context.correlationId, options.world.random),
         signal: context.signal ?? new AbortController().signal,

@@ -1,130 +1,111 @@
 import { isDateTime } from '../../contracts/date-time.ts';
 import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
-import { type ProblemDetail, ServiceError } from '../kernel/errors.ts';
+import { ServiceError } from '../kernel/errors.ts';
 
 export type ParameterValue = string | number | boolean;
 
-type Values = Record<string, ParameterValue>;
+type Values = Readonly<Record<string, ParameterValue>>;
 
-/** Reads query parameters by their declared types. Refuses unknown and repeated parameters; guesses nothing. */
-export function readQuery(specs: readonly ParameterSpec[], query: string): Values {
-  const values = noValues();
-  for (const part of query.split('&')) {
-    if (part === '') continue;
-    const equals = part.indexOf('=');
-    const name = decode(equals < 0 ? part : part.slice(0, equals));
-    const text = decode(equals < 0 ? '' : part.slice(equals + 1));
-    const spec = specFor(specs, name);
-    if (name in values) throw invalid(name, 'repeated', 'the query parameter occurs twice');
-    values[name] = readValue(spec, name, text);
-  }
-  return complete(specs, values);
+/** The text of a query; or the values that a caller inside the process gives, each of its declared type or absent. */
+export type SentQuery = string | Readonly<Record<string, ParameterValue | null | undefined>>;
+
+/** The parameters of a call as they were sent; those of the path are decoded, and the path policy has accepted them. */
+export interface SentParameters {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: SentQuery;
+  readonly header?: ((name: string) => string | undefined) | undefined;
 }
 
-/** The same for values that a caller inside the process gives: a value has its declared type, or is absent. */
-export function checkQuery(
-  specs: readonly ParameterSpec[],
-  given: Readonly<Record<string, ParameterValue | null | undefined>>,
+/** One broken rule of one parameter. Without `spec` the operation does not have the parameter. */
+export interface ParameterFault {
+  readonly name: string;
+  /** As JSON Schema calls it; `repeated` and `control` are rules of parameters alone. */
+  readonly keyword: string;
+  readonly spec?: ParameterSpec;
+}
+
+/** A refusal names so many faults. */
+export const PARAMETER_FAULTS_MAX = 20;
+
+/** Parameters that break their rules. Only the refusal needs the words for it, so they are not made here. */
+export class RefusedParameters extends Error {
+  readonly faults: readonly ParameterFault[];
+  readonly query: readonly ParameterSpec[];
+
+  constructor(faults: readonly ParameterFault[], query: readonly ParameterSpec[]) {
+    super();
+    this.faults = faults;
+    this.query = query;
+  }
+}
+
+/**
+ * Reads the query by the declared types, and checks path and headers against what the contract says beyond the path policy. Refuses
+ * unknown and repeated parameters of the query; guesses nothing. Throws `RefusedParameters` with all faults.
+ */
+export function readParameters(
+  { path, query, headers }: OperationRoute,
+  { idempotency: { location } }: OperationEntry,
+  sent: SentParameters,
 ): Values {
-  const values = noValues();
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || value === null) continue;
-    const spec = specFor(specs, name);
-    const type = spec.type === 'integer' ? 'number' : spec.type;
-    if (typeof value !== type) throw invalid(name, 'type', `must be of the type ${spec.type}`);
-    values[name] = readValue(spec, name, String(value));
+  const faults: ParameterFault[] = [];
+  const check = (spec: ParameterSpec, name: string, text: string): void => {
+    const keyword = brokenRule(spec, text);
+    if (keyword !== undefined) faults.push({ name, keyword, spec });
+  };
+  for (const spec of path) check(spec, spec.name, sent.path[spec.name] ?? '');
+  // The key has rules of its own.
+  const keys = location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
+  for (const spec of headers) {
+    // Of fields with a common start, the operation itself judges names and values.
+    if (spec.prefix === true || keys.includes(spec.name)) continue;
+    const value = sent.header?.(spec.name.toLowerCase());
+    if (value !== undefined) check(spec, spec.name, value);
   }
-  return complete(specs, values);
+  const values = readQuery(query, sent.query, faults);
+  if (faults.length > 0) throw new RefusedParameters(faults.slice(0, PARAMETER_FAULTS_MAX), query);
+  return values;
 }
 
-function noValues(): Values {
-  return Object.create(null) as Values;
-}
-
-function complete(specs: readonly ParameterSpec[], values: Values): Values {
+function readQuery(specs: readonly ParameterSpec[], sent: SentQuery, faults: ParameterFault[]): Values {
+  const values = Object.create(null) as Record<string, ParameterValue>;
+  for (const [name, value] of typeof sent === 'string' ? pairsOf(sent) : Object.entries(sent)) {
+    if (value === undefined || value === null) continue;
+    const spec = specs.find((each) =>
+      each.prefix === true
+        ? name.startsWith(each.name) && name.length > each.name.length
+        : each.name === name,
+    );
+    const keyword =
+      spec === undefined
+        ? 'additionalProperties'
+        : name in values
+          ? 'repeated'
+          : typeof sent === 'string' || typeof value === (spec.type === 'integer' ? 'number' : spec.type)
+            ? brokenRule(spec, String(value))
+            : 'type';
+    if (keyword !== undefined) faults.push({ name, keyword, ...(spec && { spec }) });
+    if (spec !== undefined) values[name] = valueOf(spec, String(value));
+  }
   for (const spec of specs) {
     if (spec.name in values || spec.prefix === true) continue;
     if (spec.default !== undefined) values[spec.name] = spec.default;
-    else if (spec.required) throw invalid(spec.name, 'required', 'the query parameter is missing');
+    else if (spec.required) faults.push({ name: spec.name, keyword: 'required', spec });
   }
   return { ...values };
 }
 
-/** Checks a path parameter against what the contract says beyond the path policy. */
-export function checkPathParameters(
-  specs: readonly ParameterSpec[],
-  params: Readonly<Record<string, string>>,
-): void {
-  for (const spec of specs) readValue(spec, spec.name, params[spec.name] ?? '');
-}
-
-/** Checks the headers that the caller sent, save those of the idempotency key, which has rules of its own. */
-export function checkHeaders(
-  { headers }: Pick<OperationRoute, 'headers'>,
-  { idempotency: { location } }: Pick<OperationEntry, 'idempotency'>,
-  valueOf: (name: string) => string | undefined,
-): void {
-  const keys = location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
-  for (const spec of headers) {
-    // Of fields with a common start, the operation itself judges names and values.
-    if (spec.prefix === true) continue;
-    const value = keys.includes(spec.name) ? undefined : valueOf(spec.name.toLowerCase());
-    if (value !== undefined) readValue(spec, spec.name, value);
-  }
-}
-
-function specFor(specs: readonly ParameterSpec[], name: string): ParameterSpec {
-  const found = specs.find((spec) =>
-    spec.prefix === true ? name.startsWith(spec.name) && name.length > spec.name.length : spec.name === name,
-  );
-  // The name is the caller's text, so the refusal does not repeat it.
-  if (!found)
-    throw new ServiceError(
-      'validation_failed',
-      'The query holds a parameter that the operation does not have.',
-    );
-  return found;
-}
-
-function readValue(spec: ParameterSpec, name: string, text: string): ParameterValue {
-  if (spec.type === 'boolean') {
-    if (text !== 'true' && text !== 'false') throw invalid(name, 'type', 'must be true or false');
-    return text === 'true';
-  }
-  if (spec.type === 'string') return readText(spec, name, text);
-  const form =
-    spec.type === 'integer' ? /^-?(?:0|[1-9][0-9]{0,15})$/ : /^-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?$/;
-  const value = Number(text);
-  if (!form.test(text) || (spec.type === 'integer' && !Number.isSafeInteger(value))) {
-    throw invalid(name, 'type', `must be of the type ${spec.type}`);
-  }
-  if (spec.minimum !== undefined && value < spec.minimum)
-    throw invalid(name, 'minimum', `must be >= ${spec.minimum}`);
-  if (spec.maximum !== undefined && value > spec.maximum) {
-    throw invalid(name, 'maximum', `must be <= ${spec.maximum}`, 'limit_exceeded');
-  }
-  return value;
-}
-
-function readText(spec: ParameterSpec, name: string, text: string): string {
-  if (spec.anyText !== true && /\p{Cc}/u.test(text))
-    throw invalid(name, 'pattern', 'must not hold control characters');
-  if (spec.enum && !spec.enum.includes(text))
-    throw invalid(name, 'enum', 'must be one of the allowed values');
-  if (spec.minLength !== undefined && text.length < spec.minLength) {
-    throw invalid(name, 'minLength', `must have at least ${spec.minLength} characters`);
-  }
-  if (spec.maxLength !== undefined && text.length > spec.maxLength) {
-    throw invalid(name, 'maxLength', `must have at most ${spec.maxLength} characters`, 'limit_exceeded');
-  }
-  if (spec.format === 'date-time' && !isDateTime(text)) {
-    throw invalid(name, 'format', 'must be a moment with its offset, as RFC 3339 writes it');
-  }
-  // The patterns are those of the contract, which a test of it proves to be linear.
-  if (spec.pattern !== undefined && !new RegExp(spec.pattern, 'u').test(text)) {
-    throw invalid(name, 'pattern', 'must have the form that the contract says');
-  }
-  return text;
+/** Names and values of a query, decoded. */
+function pairsOf(query: string): [name: string, text: string][] {
+  return query
+    .split('&')
+    .filter(Boolean)
+    .map((part) => {
+      const equals = part.indexOf('=');
+      return equals < 0
+        ? [decode(part), '']
+        : [decode(part.slice(0, equals)), decode(part.slice(equals + 1))];
+    });
 }
 
 /** Names and values are form-encoded: SDKs write a space as a plus sign. */
@@ -136,14 +117,30 @@ function decode(text: string): string {
   }
 }
 
-function invalid(
-  name: string,
-  keyword: string,
-  detail: string,
-  code: 'validation_failed' | 'limit_exceeded' = 'validation_failed',
-): ServiceError {
-  const fault: ProblemDetail = { pointer: `/${name.slice(0, 160)}`, keyword, detail };
-  return new ServiceError(code, `The request is not valid: ${name.slice(0, 160)}: ${detail}.`, {
-    errors: [fault],
-  });
+function valueOf({ type }: ParameterSpec, text: string): ParameterValue {
+  if (type === 'string') return text;
+  return type === 'boolean' ? text === 'true' : Number(text);
+}
+
+function brokenRule(spec: ParameterSpec, text: string): string | undefined {
+  const { type, minimum = -Infinity, maximum = Infinity } = spec;
+  if (type === 'string') return brokenText(spec, text);
+  if (type === 'boolean') return text === 'true' || text === 'false' ? undefined : 'type';
+  const form =
+    type === 'integer' ? /^-?(?:0|[1-9][0-9]{0,15})$/ : /^-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?$/;
+  const value = Number(text);
+  if (!form.test(text) || (type === 'integer' && !Number.isSafeInteger(value))) return 'type';
+  if (value < minimum) return 'minimum';
+  return value > maximum ? 'maximum' : undefined;
+}
+
+function brokenText(spec: ParameterSpec, text: string): string | undefined {
+  const { minLength = 0, maxLength = Infinity } = spec;
+  if (spec.anyText !== true && /\p{Cc}/u.test(text)) return 'control';
+  if (spec.enum && !spec.enum.includes(text)) return 'enum';
+  if (text.length < minLength) return 'minLength';
+  if (text.length > maxLength) return 'maxLength';
+  if (spec.format === 'date-time' && !isDateTime(text)) return 'format';
+  // The patterns are those of the contract, which a test of it proves to be linear.
+  return spec.pattern !== undefined && !new RegExp(spec.pattern, 'u').test(text) ? 'pattern' : undefined;
 }

@@ -1,5 +1,5 @@
 import type { OperationRoute } from '../../contracts/operation.ts';
-import { ServiceError } from '../kernel/errors.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { checkRest, checkSegment, segmentRule } from './path.ts';
 
 /** Checks the decoded path parameters of a call that has no path, by the rules of the path. */
@@ -12,7 +12,7 @@ export function checkPath(
     if ('literal' in segment) continue;
     const value = Object.hasOwn(given, segment.param) ? given[segment.param] : undefined;
     if (typeof value !== 'string')
-      throw new ServiceError('invalid_path_segment', `The path parameter ${segment.param} is missing.`);
+      throw invalidMember(`/${segment.param}`, 'is missing', 'invalid_path_segment');
     const rule = segmentRule(path.find(({ name }) => name === segment.param));
     if (segment.rest === true) checkRest(value, rule);
     else checkSegment(value, rule);

@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { ParameterSpec } from '../../contracts/operation.ts';
-import { ServiceError } from '../kernel/errors.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
 
 /**
  * The path policy. The router checks and matches paths as the client sent them, because every decoder in between (a
@@ -55,6 +55,8 @@ const lowerCaseDigits = /%(?:[a-f]|[0-9A-F][a-f])/;
 
 /** Which values a path parameter may have. */
 export interface SegmentRule {
+  /** The name of the parameter, for the refusal. */
+  readonly name?: string | undefined;
   /** Refuses the separators `/ \ % ? #`, invisible characters and text outside Unicode's normal form C. */
   readonly strict: boolean;
   /** Takes every text of Unicode but dot segments: the name of stored content, which other rules judge. */
@@ -65,7 +67,12 @@ export interface SegmentRule {
 
 /** The rule of a path parameter of the contract. */
 export function segmentRule(spec: ParameterSpec | undefined): SegmentRule {
-  return { strict: spec?.strict === true, anyText: spec?.anyText === true, lengthMax: spec?.maxLength };
+  return {
+    name: spec?.name,
+    strict: spec?.strict === true,
+    anyText: spec?.anyText === true,
+    lengthMax: spec?.maxLength,
+  };
 }
 
 /**
@@ -79,15 +86,13 @@ export function decodeSegment(raw: string, rule: SegmentRule = { strict: true })
     // Throws for a percent sign without two digits, for overlong and truncated UTF-8 and for encoded surrogates.
     value = decodeURIComponent(raw);
   } catch {
-    throw invalidPath('A path segment is not percent-encoded UTF-8.');
+    throw invalidSegment(rule, 'is not percent-encoded UTF-8');
   }
   checkSegment(value, rule);
   if (encodedPlain.test(raw))
-    throw invalidPath(
-      'A path segment encodes a letter, a digit or one of -._~, which are written as they are.',
-    );
+    throw invalidSegment(rule, 'encodes a letter, a digit or one of -._~, which are written as they are');
   if (lowerCaseDigits.test(raw))
-    throw invalidPath('A path segment has a percent-encoding in lower-case digits: %C3%A9, not %c3%a9.');
+    throw invalidSegment(rule, 'has a percent-encoding in lower-case digits: %C3%A9, not %c3%a9');
   return value;
 }
 
@@ -107,23 +112,26 @@ export function checkRest(value: string, rule: SegmentRule): void {
 }
 
 /** Refuses a value that no path parameter may have. Callers inside the process give their values decoded. */
-export function checkSegment(value: string, { strict, anyText = false, lengthMax = 0 }: SegmentRule): void {
+export function checkSegment(value: string, rule: SegmentRule): void {
+  const { strict, anyText = false, lengthMax = 0 } = rule;
   const charactersMax = Math.max(limits.pathSegmentLengthMax, lengthMax);
   const bytesMax = Math.max(limits.identifierBytesMax, lengthMax);
   if (value === '' || value === '.' || value === '..')
-    throw invalidPath('A path segment is empty or a dot segment.');
-  if (value.length > charactersMax)
-    throw invalidPath(`A path segment is longer than ${charactersMax} characters.`);
+    throw invalidSegment(rule, 'is empty or a dot segment');
+  if (value.length > charactersMax) throw invalidSegment(rule, `is longer than ${charactersMax} characters`);
   if (Buffer.byteLength(value) > bytesMax)
-    throw invalidPath(`A path segment is longer than ${bytesMax} bytes of UTF-8.`);
+    throw invalidSegment(rule, `is longer than ${bytesMax} bytes of UTF-8`);
   if (strict && forbiddenInStrict.test(value))
-    throw invalidPath('A path segment holds a separator or a control character.');
-  if (!anyText && control.test(value)) throw invalidPath('A path segment holds a control character.');
-  if (!value.isWellFormed()) throw invalidPath('A path segment is not well-formed Unicode.');
-  if (!anyText && value !== value.trim())
-    throw invalidPath('A path segment begins or ends with white space.');
+    throw invalidSegment(rule, 'holds a separator or a control character');
+  if (!anyText && control.test(value)) throw invalidSegment(rule, 'holds a control character');
+  if (!value.isWellFormed()) throw invalidSegment(rule, 'is not well-formed Unicode');
+  if (!anyText && value !== value.trim()) throw invalidSegment(rule, 'begins or ends with white space');
   if (strict && value !== value.normalize('NFC'))
-    throw invalidPath('A path segment is not in Unicode normal form C.');
+    throw invalidSegment(rule, 'is not in Unicode normal form C');
+}
+
+function invalidSegment({ name = '' }: SegmentRule, rule: string): ServiceError {
+  return invalidMember(name && `/${name}`, rule, 'invalid_path_segment');
 }
 
 function invalidPath(detail: string): ServiceError {

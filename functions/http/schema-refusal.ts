@@ -1,5 +1,5 @@
 import type { ValidatorFault } from '../../contracts/validator.ts';
-import { type ProblemDetail, pointerTo, ServiceError } from '../kernel/errors.ts';
+import { faultWords, type ProblemDetail, pointerTo, ServiceError } from '../kernel/errors.ts';
 import { type FaultSchemas, schemaFaults } from './schema-faults.ts';
 
 /** A refusal names so many faults, the one of the validator first. */
@@ -21,13 +21,14 @@ export async function refusalBySchema(
   // Each branch of a nullable member reports a fault; the first one names the cause.
   const first = faults?.[0];
   if (!first) return new ServiceError('validation_failed', 'The request does not match its schema.');
-  const code = overLimit.has(first.keyword) ? 'limit_exceeded' : 'validation_failed';
-  const errors = [...(await allFaults(detailOf(first), model, refused)).values()];
-  const words = errors.map(
-    ({ pointer, detail }) => `${pointer === '' ? 'the body' : `${pointer}:`} ${detail}`,
-  );
-  const detail = `The request is not valid: ${words.join('; ')}`.slice(0, DETAIL_MAX).toWellFormed();
-  return new ServiceError(code, detail, { errors });
+  return refusalOf([...(await allFaults(detailOf(first), model, refused)).values()]);
+}
+
+/** The first of the faults decides about the code. */
+export function refusalOf(errors: readonly ProblemDetail[]): ServiceError {
+  const code = overLimit.has(errors[0]?.keyword ?? '') ? 'limit_exceeded' : 'validation_failed';
+  const detail = `The request is not valid: ${faultWords(errors, 'the body')}`;
+  return new ServiceError(code, detail.slice(0, DETAIL_MAX).toWellFormed(), { errors });
 }
 
 async function allFaults(
@@ -58,7 +59,7 @@ function keyOf({ pointer, keyword }: ProblemDetail): string {
   return `${keyword}\n${pointer}`;
 }
 
-function detailOf(fault: ValidatorFault): ProblemDetail {
+export function detailOf(fault: ValidatorFault): ProblemDetail {
   // An unknown or a missing member is named by its own pointer, where a caller looks for it.
   const member =
     fault.params['additionalProperty'] ??

@@ -53,9 +53,17 @@ export function refusalWords(
   shown = (pointer: string): string => pointer,
 ): string {
   const { errors = [] } = extensions;
-  if (errors.length === 0) return message;
+  return errors.length === 0 ? message : faultWords(errors, whole, shown);
+}
+
+/** One form of the faults of a request wherever they are read: `/a/b: must be so; /c: is missing`. */
+export function faultWords(
+  errors: readonly ProblemDetail[],
+  whole: string,
+  shown = (pointer: string): string => pointer,
+): string {
   return errors
-    .map(({ pointer, detail }) => `${pointer === '' ? whole : shown(pointer)} ${detail}`)
+    .map(({ pointer, detail }) => `${pointer === '' ? whole : `${shown(pointer)}:`} ${detail}`)
     .join('; ');
 }
 

@@ -76,7 +76,7 @@ function describeOutcomes({ store }: RecordJobsConformance): void {
       index: 2,
       id: 'bad',
       status: 'failed',
-      error: expect.stringMatching(/^\/partitionKey must /),
+      error: expect.stringMatching(/^\/partitionKey: must /),
     });
   });
 

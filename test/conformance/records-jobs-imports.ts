@@ -111,7 +111,7 @@ function describeReplacing({ store }: RecordJobsConformance): void {
     const job = await service.answer<RecordImportJob>('GET', `/record-import/jobs/${id}`);
     expect(job).toMatchObject({ status: 'failed', failureClass: 'validation', attempted: 151, failed: 1 });
     expect(job.error).toMatch(
-      /^The request is not valid: \/snapshot\/records\/150 is refused: \/partitionKey .*; the collection is as it was$/,
+      /^The request is not valid: \/snapshot\/records\/150: is refused: \/partitionKey: .*; the collection is as it was$/,
     );
     expect(await service.count('c')).toBe(5);
     stage.time.advance(600_000);

@@ -323,7 +323,7 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
     expect(report.cases.map(({ error }) => error)).toEqual([
       null,
       "Collection 'absent' does not exist.",
-      '/hybrid must have weights with a finite sum above 0',
+      '/hybrid: must have weights with a finite sum above 0',
       'The hard negative 0 of the case may be one of its expected matches.',
       null,
     ]);

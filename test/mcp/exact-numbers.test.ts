@@ -51,7 +51,7 @@ async function refusalOf(name: string, path: readonly (string | number)[], numbe
   if (message.error !== undefined) return message.error.code;
   const { isError = false, content = [] } = message.result ?? {};
   const text = content[0]?.text ?? '';
-  return isError && text.endsWith('(malformed_request)') ? text.slice(0, text.indexOf(' must')) : null;
+  return isError && text.endsWith('(malformed_request)') ? text.slice(0, text.indexOf(': must')) : null;
 }
 
 test.each(tools)(

@@ -93,7 +93,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     files: [
       'functions/http/{answer,byte-allowance,byte-answer,bytes-in-flight,connection-line,correlation,cors}.ts',
       'functions/http/{class-line,faulty-items,fixed-document,foreign-origin,headers,list-headers,message,multipart-head}.ts',
-      'functions/http/{operation-input,overload-log,parameters,path,path-values,problem,router,schema-faults}.ts',
+      'functions/http/{operation-input,overload-log,parameter-refusal,parameters,path,path-values,problem,router,schema-faults}.ts',
     ],
     tests: [
       'functions/http/{byte-allowance,byte-answer,bytes-in-flight,chain,fixed-document,foreign-origin}.test.ts',

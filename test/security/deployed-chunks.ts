@@ -33,6 +33,7 @@ export const deployedChunks: readonly string[] = [
   'object-jobs',
   'object-parts',
   'ordered-id',
+  'parameter-refusal',
   'process-locks',
   'product-policy',
   'provider-guard',

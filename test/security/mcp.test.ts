@@ -209,32 +209,32 @@ describe('O06: instructions in stored data', () => {
     [
       'svc_execution_start_run_v1',
       { handlerId: 'invoice.render', scope, tags: { [hostile.slice(0, 80)]: 5 } },
-      '/tags/(as given) must be of the type string',
+      '/tags/(as given): must be of the type string',
     ],
     [
       'svc_records_search_v1',
       { collection: 'articles', lexical: { query: 'x', fieldBoosts: { [hostile]: 'x' } } },
-      '/lexical/fieldBoosts/(as given) must be',
+      '/lexical/fieldBoosts/(as given): must be',
     ],
     [
       'svc_retrieval_retrieve_v1',
       { query: 'x', collections: ['articles'], lexical: { fieldBoosts: { [hostile]: 'x' } } },
-      '/lexical/fieldBoosts/(as given) must be',
+      '/lexical/fieldBoosts/(as given): must be',
     ],
     [
       'svc_records_search_v1',
       { collection: 'articles', lexical: { query: 'x', [hostile]: 1 } },
-      '/lexical/(as given) is not known here',
+      '/lexical/(as given): is not known here',
     ],
     [
       'svc_retrieval_retrieve_v1',
       { query: 'x', collections: [5] },
-      '/collections/0 must be of the type string',
+      '/collections/0: must be of the type string',
     ],
     [
       'svc_records_search_v1',
       { collection: 'articles', lexical: { query: 'x', fieldBoosts: 5 } },
-      '/lexical/fieldBoosts must be of the type object',
+      '/lexical/fieldBoosts: must be of the type object',
     ],
   ])(
     'in names of members of %s are no words of the place that its error names',

@@ -101,7 +101,7 @@ describe.each(Object.entries(asked))('%s', (_, [path, place, body]) => {
     const given = { method: 'POST', path, body: body(filter) };
     const answer = place === IN_CASE ? await finished(given) : await service.call(given);
     if (place === IN_CASE) {
-      expect([answer.status, answer.body]).toEqual([200, expect.stringContaining(`/filter${member} must`)]);
+      expect([answer.status, answer.body]).toEqual([200, expect.stringContaining(`/filter${member}: must`)]);
       return;
     }
     const { code, errors } = answer.json<{ code?: string; errors?: readonly { pointer: string }[] }>();

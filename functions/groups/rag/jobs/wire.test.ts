@@ -201,7 +201,7 @@ describe('ingestRagTextBatch', () => {
     expect(done.batchResult).toMatchObject({ stoppedOnError: false, chunkCount: 4, createdCount: 4 });
     expect(done.batchResult?.items.map(({ status, error }) => [status, error])).toEqual([
       ['succeeded', null],
-      ['failed', '/items/1/text must not be blank'],
+      ['failed', '/items/1/text: must not be blank'],
       ['succeeded', null],
     ]);
     const stopped = await ingested(BATCH, { items: items.slice(1) });
