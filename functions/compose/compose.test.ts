@@ -45,6 +45,25 @@ describe('the composed service', () => {
     expect(second.json<{ replayed: boolean }>().replayed).toBe(true);
   });
 
+  test.each([
+    [{}, 'trace_id'],
+    [{ K_SERVICE: 'svc' }, 'logging.googleapis.com/trace'],
+    [{ K_SERVICE: 'svc', Server__LogFormat: 'otel' }, 'trace_id'],
+    [{ Server__LogFormat: 'google' }, 'logging.googleapis.com/trace'],
+  ])('with %j names the trace of a request in the member %s of its line', async (env, member) => {
+    const lines: string[] = [];
+    const chain = await service({ Server__LogLevel: 'info', ...env }, (line) => lines.push(line)).chain([
+      'server',
+    ]);
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+    expect((await inject(chain, { method: 'GET', path: '/health', headers })).status).toBe(200);
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+      message: 'a request was answered',
+      [member]: traceId,
+    });
+  });
+
   test('two instances over one store answer interchangeably', async () => {
     const env = { SVC_DATA_DIR: join(folder, 'shared') };
     const [one, two] = [await chainOf(service(env)), await chainOf(service(env))];

@@ -1,11 +1,11 @@
 import { isServed, unservedRuns } from '../config/rules.ts';
 import { type Settings, table } from '../config/table.ts';
 import { createChain } from '../http/chain.ts';
-import { type CallOperation, createCall } from '../http/in-process.ts';
+import type { CallOperation } from '../http/in-process.ts';
 import type { Chain } from '../http/message.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { lazy } from '../kernel/lazy.ts';
-import { createLog, type Log, type Severity } from '../kernel/log.ts';
+import { createLog, type Log, type LogFormat, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import { DamageLog } from '../store/damage.ts';
 import type { HashedBodies } from '../store/hashed-bodies.ts';
@@ -67,7 +67,7 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const known = [...catalogGroups, ...extraGroups];
   const enabled = known.filter(({ name }) => isServed(settings, name));
   const names = enabled.map(({ name }) => name);
-  const announce = createLog(writeLog, world.clock, sourcePlaces());
+  const announce = createLog(writeLog, world.clock, sourcePlaces(), logFormat(settings));
   const log = logAbove(settings.server.logLevel, announce);
   const base = { settings, world, log, damage: new DamageLog(log), readOnly, layers: new Map() };
   // The store knows the collections of disabled groups too: their records stay readable for copies.
@@ -107,7 +107,11 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       const { chainWithMcp } = await import('./mcp.ts');
       return chainWithMcp(parts, options);
     },
-    call: async (wanted) => createCall(await serving(wanted)),
+    async call(wanted) {
+      // Requests do not need it.
+      const { createCall } = await import('../http/in-process.ts');
+      return createCall(await serving(wanted));
+    },
     async functionChain(name) {
       if (name === 'mcp') {
         const { mcpChain, mcpGroups } = await import('./mcp.ts');
@@ -154,6 +158,10 @@ function groupNamed(groups: readonly ComposedGroup[], wanted: string): ComposedG
   const found = groups.find(({ name }) => name === wanted);
   if (found === undefined) throw new Error(`there is no group ${wanted}`);
   return found;
+}
+
+function logFormat({ service, server }: Settings): LogFormat {
+  return server.logFormat ?? (service.cloudService === null ? 'otel' : 'google');
 }
 
 const severities: readonly Severity[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];

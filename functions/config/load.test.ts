@@ -37,6 +37,7 @@ describe('defaults', () => {
       allowRemoteDevelopment: false,
       trustedProxyHops: 0,
       drainSeconds: 10,
+      logFormat: null,
       logLevel: 'warning',
       validateResponses: true,
       messageBytesMax: null,

@@ -18,6 +18,7 @@ import { type AnsweredRequest, type Failure, logRequest } from './request-log.ts
 import { createRouter } from './router.ts';
 import { createSharedCapacity, type SharedCapacity } from './shared-capacity.ts';
 import { sourceAddress } from './source-address.ts';
+import { sentTrace } from './trace-context.ts';
 import { createValidators, type Validators } from './validators.ts';
 import { chargeDocument, readFreeOfCharge, weighedRequest } from './weighed.ts';
 
@@ -39,7 +40,7 @@ function createRefuseEarly(options: ChainOptions, { line }: Parts): NonNullable<
     const refusal = line.refusalFor('usual', sourceAddress(head.socketAddress, forwarded, trustedProxyHops));
     if (refusal === null) return null;
     const correlationId = correlationIdOf(rawField(head, 'x-correlation-id'), options.world.random);
-    const { response } = problemOf(refusal, correlationId);
+    const { response } = problemOf(refusal, correlationId, sentTrace(head)?.traceId);
     return { ...response, headers: [...fieldsOfEvery(correlationId, response), ...response.headers] };
   };
 }
@@ -51,6 +52,7 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
       exchange,
       arrivedAt: options.world.clock.now(),
       correlationId: '',
+      trace: sentTrace(request),
       caller: null,
       books: new RequestBooks(parts, () => addressOf(options, exchange), request.signal),
       streams: [],
@@ -63,7 +65,7 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
       response = await serve(options, parts, state);
     } catch (error) {
       options.sawFailure?.(error);
-      const problem = problemOf(error, state.correlationId);
+      const problem = problemOf(error, state.correlationId, state.trace?.traceId);
       state.books.release();
       state.books.chargeRefusal(error);
       failure = { code: problem.code, unexpected: problem.unexpected, error };
@@ -157,6 +159,7 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
     },
     context: {
       correlationId: state.correlationId,
+      trace: state.trace,
       signal: request.signal,
       method: request.method,
       header: (name) => headers.get(name),
@@ -181,7 +184,11 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
 }
 
 /** Names the items that break the model of their list: in the log, and in a field of the answer. */
-function faultyLog({ log }: ChainOptions, { correlationId, exchange }: State, operation: string): LeaveIn {
+function faultyLog(
+  { log }: ChainOptions,
+  { correlationId, trace, exchange }: State,
+  operation: string,
+): LeaveIn {
   return (items) => {
     const named = items.map(
       ({ index, id, rule }) => `item ${index}${id === null ? '' : ` (${id})`}: ${rule}`,
@@ -192,6 +199,7 @@ function faultyLog({ log }: ChainOptions, { correlationId, exchange }: State, op
       message,
       operation,
       correlationId,
+      trace,
       count: items.length,
       failure: named.join('\n'),
     });

@@ -3,6 +3,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { JsonText } from '../kernel/json-value-text.ts';
+import type { Trace } from '../kernel/log.ts';
 import { parseStrictJsonText, strictJsonLimits } from '../kernel/strict-json.ts';
 import { type Answer, isByteIterable, writeAnswer } from './answer.ts';
 import { bodyRefusal } from './body-reader.ts';
@@ -31,6 +32,7 @@ export interface InProcessInput {
 export interface InProcessContext {
   /** Absent: a fresh one. */
   readonly correlationId?: string;
+  readonly trace?: Trace | undefined;
   readonly signal?: AbortSignal;
   readonly draining?: AbortSignal;
   /** Counts bytes that the answer will hold; throws where too many are under way. */
@@ -69,6 +71,7 @@ export function createCall(options: CallOptions): CallOperation {
       read: async () => (body = bodyOf(entry, input.body)),
       context: {
         correlationId: correlationIdOf(context.correlationId, options.world.random),
+        trace: context.trace,
         signal: context.signal ?? new AbortController().signal,
         header: (name) => input.headers?.[name],
         fields: () => Object.entries(input.headers ?? {}),

@@ -39,7 +39,7 @@ const closing = new Set<ProblemCode>([
 ]);
 
 /** The problem document of any thrown value. For an unexpected error it says only that there was one. */
-export function problemOf(error: unknown, correlationId: string): Problem {
+export function problemOf(error: unknown, correlationId: string, traceId?: string): Problem {
   const refusal = serviceErrorOf(error);
   const { status, title, retryable } = problems[refusal.code];
   const { errors, retryAfterSeconds: _seconds, ...more } = refusal.extensions;
@@ -56,6 +56,7 @@ export function problemOf(error: unknown, correlationId: string): Problem {
     code: refusal.code,
     retryable,
     correlationId,
+    ...(traceId === undefined ? {} : { traceId }),
     ...(errors === undefined ? {} : { errors }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };

@@ -1,7 +1,7 @@
 import type { Caller } from '../identity/caller.ts';
 import type { permissionDenied } from '../identity/grants.ts';
 import { ExpectedAbsence } from '../kernel/errors.ts';
-import { describeFailure, type LogEvent } from '../kernel/log.ts';
+import { describeFailure, type LogEvent, type Trace } from '../kernel/log.ts';
 import { elapsedMs } from '../kernel/timestamp.ts';
 import { describeStoreFailure } from '../store/describe-failure.ts';
 import { ContractViolationError } from './answer.ts';
@@ -19,6 +19,7 @@ export interface AnsweredRequest {
   readonly exchange: Exchange;
   readonly arrivedAt: number;
   readonly correlationId: string;
+  readonly trace: Trace | undefined;
   readonly caller: Caller | null;
 }
 
@@ -28,7 +29,7 @@ export interface AnsweredRequest {
  */
 export function logRequest(
   options: Pick<ChainOptions, 'log' | 'world' | 'trustedProxyHops'>,
-  { exchange, arrivedAt, correlationId, caller }: AnsweredRequest,
+  { exchange, arrivedAt, correlationId, trace, caller }: AnsweredRequest,
   { status }: RawResponse,
   failure: Failure | null,
 ): void {
@@ -47,6 +48,7 @@ export function logRequest(
     ...(failure ? { code: failure.code } : {}),
     durationMs: elapsedMs(arrivedAt, options.world.clock.now()),
     correlationId,
+    trace,
     ...(principal === null ? {} : { principal }),
     // An unusual address shows that a token was stolen; one address with many refusals shows guessing.
     sourceAddress: addressOf(options, exchange),

@@ -9,6 +9,14 @@ import type { Clock } from './world.ts';
 
 export type Severity = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
+/** The trace that a request belongs to, as its `traceparent` names it. */
+export interface Trace {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Two hexadecimal digits; the last bit says whether the trace is sampled. */
+  readonly flags: string;
+}
+
 export interface LogEvent {
   readonly severity: Severity;
   /** A text of ours, without values from a request. */
@@ -24,6 +32,7 @@ export interface LogEvent {
   /** How many things the line is about. */
   readonly count?: number;
   readonly correlationId?: string;
+  readonly trace?: Trace | undefined;
   /** The verified principal of the caller. */
   readonly principal?: string;
   /** The caller's address, as the rate limit counts it. */
@@ -67,9 +76,22 @@ const fields = [
   'handlerId',
   'failureClass',
   'failure',
-] as const satisfies readonly (keyof LogEvent)[];
+] as const satisfies readonly Exclude<keyof LogEvent, 'trace'>[];
 
 const textLengthMax = 1024;
+
+/** `google`: the members by which Cloud Logging links a line to its trace; `otel`: those of OpenTelemetry. */
+export type LogFormat = 'google' | 'otel';
+
+const GOOGLE = 'logging.googleapis.com/';
+const traceMembers: Readonly<Record<LogFormat, (trace: Trace) => object>> = {
+  google: ({ traceId, spanId, flags }) => ({
+    [`${GOOGLE}trace`]: traceId,
+    [`${GOOGLE}spanId`]: spanId,
+    [`${GOOGLE}trace_sampled`]: (Number(`0x${flags}`) & 1) > 0,
+  }),
+  otel: ({ traceId, spanId, flags }) => ({ trace_id: traceId, span_id: spanId, trace_flags: flags }),
+};
 
 /**
  * A log that hands each line, without its line end, to `write`. With a clock each line has its `time`, RFC 3339; `locate`
@@ -79,6 +101,7 @@ export function createLog(
   write: (line: string) => void,
   clock?: Clock,
   locate: (failure: string) => string = (failure) => failure,
+  format: LogFormat = 'otel',
 ): Log {
   return (event) => {
     const line: Record<string, string | number> = {};
@@ -89,6 +112,7 @@ export function createLog(
       else if (typeof value === 'string')
         line[field] = withoutCredentials(value.slice(0, textLengthMax).toWellFormed(), field);
     }
+    if (event.trace) Object.assign(line, traceMembers[format](event.trace));
     // JSON leaves these two separators unescaped, and some readers break lines at them.
     write(JSON.stringify(line).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
   };

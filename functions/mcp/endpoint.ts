@@ -5,9 +5,10 @@ import { framingOf, type Headers } from '../http/headers.ts';
 import type { Chain, RawRequest, RawResponse } from '../http/message.ts';
 import { problemOf } from '../http/problem.ts';
 import { methodNotAllowed } from '../http/router.ts';
+import { sentTrace } from '../http/trace-context.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { CredentialHeaders } from '../identity/credentials.ts';
-import { describeFailure, type Log, type LogEvent } from '../kernel/log.ts';
+import { describeFailure, type Log, type LogEvent, type Trace } from '../kernel/log.ts';
 import type { PageTokens } from '../kernel/page-token.ts';
 import { type StrictJsonLimits, strictJsonLimits } from '../kernel/strict-json.ts';
 import { elapsedMs } from '../kernel/timestamp.ts';
@@ -52,6 +53,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
     const state: State = {
       request,
       correlationId,
+      trace: sentTrace(request),
       capacity: options.capacity === undefined ? null : new RequestCapacity(options.capacity, request),
       headers: null,
       caller: null,
@@ -60,7 +62,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
     state.capacity?.books.leave();
     // The line of requests says when an overload begins and ends.
     if (line.code !== 'overloaded')
-      log({ ...line, correlationId, durationMs: elapsedMs(arrivedAt, world.clock.now()) });
+      log({
+        trace: state.trace,
+        ...line,
+        correlationId,
+        durationMs: elapsedMs(arrivedAt, world.clock.now()),
+      });
     return finish(response, state, cors);
   };
 }
@@ -69,6 +76,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
 interface State {
   readonly request: RawRequest;
   readonly correlationId: string;
+  readonly trace: Trace | undefined;
   readonly capacity: RequestCapacity | null;
   headers: Headers | null;
   caller: Caller | null;
@@ -85,7 +93,7 @@ async function serve(
   protocol: McpProtocol,
   cors: Cors,
 ): Promise<Outcome> {
-  const { correlationId } = state;
+  const { correlationId, trace } = state;
   try {
     const { response, operation, facts = {} } = await answer(state, options, protocol, cors);
     return {
@@ -94,7 +102,7 @@ async function serve(
     };
   } catch (error) {
     state.capacity?.books.release();
-    const { code, response, unexpected } = problemOf(error, correlationId);
+    const { code, response, unexpected } = problemOf(error, correlationId, trace?.traceId);
     const failure = unexpected ? { failure: describeFailure(error) } : {};
     const challenge = challengeOf(options.protectedResource ?? null);
     const headers = response.headers.map(([name, value]) =>
@@ -113,7 +121,7 @@ async function answer(
   protocol: McpProtocol,
   cors: Cors,
 ): Promise<{ readonly response: RawResponse; readonly operation: string; readonly facts?: ReplyFacts }> {
-  const { request, capacity, correlationId } = state;
+  const { request, capacity, correlationId, trace } = state;
   const described = options.protectedResource;
   const [path] = request.target.split('?', 1);
   const isMetadata = described !== undefined && path === METADATA_PATH;
@@ -140,6 +148,7 @@ async function answer(
     body: body.whole(),
     caller,
     correlationId,
+    trace,
     signal,
     ...(draining === undefined ? {} : { draining }),
     ...(capacity === null ? {} : { capacity: capacity.ofCall }),
@@ -157,9 +166,12 @@ function namesOf(method: string, { operation }: ReplyFacts): Pick<LogEvent, 'ope
 }
 
 /** A refused call is answered with the status 200, and is a refusal all the same. A caller that has gone is no fault. */
-function outcomeOf({ refusal }: ReplyFacts, { request }: State): Partial<LogEvent> {
-  if (refusal === undefined) return {};
-  return request.signal.aborted ? { ...refusal, severity: 'INFO', message: 'the caller has gone' } : refusal;
+function outcomeOf({ refusal, trace }: ReplyFacts, { request }: State): Partial<LogEvent> {
+  const named = trace === undefined ? {} : { trace };
+  if (refusal === undefined) return named;
+  return request.signal.aborted
+    ? { ...named, ...refusal, severity: 'INFO', message: 'the caller has gone' }
+    : { ...named, ...refusal };
 }
 
 /** Adds the fields that every answer carries. */

@@ -1,6 +1,8 @@
+import { traceOf } from '../http/trace-context.ts';
 import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { compactJson, membersOf } from '../kernel/json-slices.ts';
+import type { Trace } from '../kernel/log.ts';
 import {
   type JsonMeasure,
   type LongNumbers,
@@ -99,6 +101,12 @@ export function versionOf({ params }: McpCall): string | undefined {
   const version = meta[VERSION];
   if (typeof version !== 'string') throw invalidMeta('Invalid _meta: the protocol version is not a string');
   return version;
+}
+
+/** The trace that the client names; a faulty one is as good as none. */
+export function traceIn({ params }: McpCall): Trace | undefined {
+  const meta = params['_meta'];
+  return isJsonObject(meta) ? traceOf(meta['traceparent']) : undefined;
 }
 
 const logLevels = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);

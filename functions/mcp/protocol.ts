@@ -1,8 +1,16 @@
 import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { Trace } from '../kernel/log.ts';
 import type { StrictJsonLimits } from '../kernel/strict-json.ts';
 import type { McpCaller } from './caller.ts';
 import type { McpCapacity, McpContext } from './catalog.ts';
-import { type McpCall, type RequestId, type RequestMeta, readMessage, SERVER_INFO } from './envelope.ts';
+import {
+  type McpCall,
+  type RequestId,
+  type RequestMeta,
+  readMessage,
+  SERVER_INFO,
+  traceIn,
+} from './envelope.ts';
 import { ErrorCode, McpError } from './errors.ts';
 import type { McpParts, Refusal } from './exchange.ts';
 import { mirrorFieldsOf } from './header-fields.ts';
@@ -19,6 +27,7 @@ export interface McpRequest {
   readonly body: Uint8Array;
   readonly caller: McpCaller;
   readonly correlationId: string;
+  readonly trace?: Trace | undefined;
   readonly signal: AbortSignal;
   readonly draining?: AbortSignal;
   readonly capacity?: McpCapacity;
@@ -37,6 +46,8 @@ export interface ReplyFacts {
   /** The operation of the service that the call came to. */
   readonly operation?: string;
   readonly refusal?: Refusal;
+  /** The trace that the call names. */
+  readonly trace?: Trace | undefined;
 }
 
 /** Answers requests from the catalog alone: nothing is kept between two of them. Never rejects. */
@@ -61,6 +72,7 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
     const context: McpContext = {
       caller: request.caller,
       correlationId: request.correlationId,
+      trace: facts.trace,
       signal: request.signal,
       argumentsText: call.argumentsText,
       longNumbers: call.longNumbers,
@@ -90,12 +102,12 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
     const { call } = read;
     const method = methods.has(call.method) ? call.method : null;
     const queue = new MessageQueue();
-    const facts: Facts = {};
+    const facts: Facts = { trace: traceIn(call) ?? request.trace };
     const final = answer(call, request, queue, facts)
       .then((result) => ({ status: 200, message: resultMessage(call.id, result, parts) }))
       .catch((error: unknown) => {
         facts.refusal = refusalFor(error);
-        const refusal = mcpErrorOf(error, parts, request.correlationId);
+        const refusal = mcpErrorOf(error, parts, { ...request, ...facts });
         const { status, retryAfterSeconds } = refusal;
         return { status, retryAfterSeconds, message: errorMessage(call.id, refusal) };
       });

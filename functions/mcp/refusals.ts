@@ -3,7 +3,7 @@ import { retryAfterOf, serviceErrorOf } from '../http/problem.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import { ExpectedAbsence, refusalWords, type ServiceError } from '../kernel/errors.ts';
 import { describeFailure } from '../kernel/log.ts';
-import type { ToolResult } from './catalog.ts';
+import type { McpContext, ToolResult } from './catalog.ts';
 import { ErrorCode, McpError } from './errors.ts';
 import type { McpParts, Refusal } from './exchange.ts';
 import { PROBLEM } from './names.ts';
@@ -21,6 +21,9 @@ export function refusalFor(error: unknown): Refusal {
   return { code, severity: problems[code].status >= 500 ? 'ERROR' : 'WARNING' };
 }
 
+/** By which the log and the answer name a call. */
+type CallNames = Pick<McpContext, 'correlationId' | 'trace'>;
+
 /** The arguments of a call, and the schema of its tool. */
 export interface GivenArguments {
   readonly given: JsonObject;
@@ -35,24 +38,24 @@ export function toolError(
   error: unknown,
   { given, inputSchema }: GivenArguments,
   parts: McpParts,
-  correlationId: string,
+  names: CallNames,
 ): ToolResult {
-  const refusal = refusalOf(error, parts, correlationId);
+  const refusal = refusalOf(error, parts, names);
   const refused = refusalWords(refusal, 'The arguments', (pointer) => ownPointer(pointer, inputSchema));
   return {
     resultType: 'complete',
     content: [{ type: 'text', text: `${ownWords(refused, given)} (${refusal.code})` }],
     isError: true,
-    _meta: { [PROBLEM]: problemMembers(refusal, correlationId) },
+    _meta: { [PROBLEM]: problemMembers(refusal, names) },
   };
 }
 
 /** Any thrown value as a JSON-RPC error. */
-export function mcpErrorOf(error: unknown, parts: McpParts, correlationId: string): McpError {
+export function mcpErrorOf(error: unknown, parts: McpParts, names: CallNames): McpError {
   if (error instanceof McpError) return error;
-  const refusal = refusalOf(error, parts, correlationId);
+  const refusal = refusalOf(error, parts, names);
   const { status, title, retryable } = problems[refusal.code];
-  const data = { [PROBLEM]: problemMembers(refusal, correlationId) };
+  const data = { [PROBLEM]: problemMembers(refusal, names) };
   // The revision has no code for a server that is busy: HTTP says it, as over REST.
   if (retryable && (status === 429 || status === 503))
     return new McpError(ErrorCode.internal, `${title}: ${refusal.message}`, data, {
@@ -62,7 +65,7 @@ export function mcpErrorOf(error: unknown, parts: McpParts, correlationId: strin
   return new McpError(ErrorCode.internal, `Internal error: ${refusal.message}`, data);
 }
 
-function refusalOf(error: unknown, { log }: McpParts, correlationId: string): ServiceError {
+function refusalOf(error: unknown, { log }: McpParts, { correlationId, trace }: CallNames): ServiceError {
   const refusal = serviceErrorOf(error);
   if (refusal.code === 'internal_error')
     log({
@@ -70,18 +73,20 @@ function refusalOf(error: unknown, { log }: McpParts, correlationId: string): Se
       message: 'an answer of the catalog failed',
       operation: 'mcp',
       correlationId,
+      trace,
       failure: describeFailure(refusal.cause ?? refusal),
     });
   return refusal;
 }
 
-function problemMembers(refusal: ServiceError, correlationId: string): JsonObject {
+function problemMembers(refusal: ServiceError, { correlationId, trace }: CallNames): JsonObject {
   const { code } = refusal;
   const retryAfterSeconds = retryAfterOf(refusal);
   return {
     code,
     retryable: problems[code].retryable,
     correlationId,
+    ...(trace === undefined ? {} : { traceId: trace.traceId }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }

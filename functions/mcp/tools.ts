@@ -39,7 +39,7 @@ export const callTool: AnswerMethod = async (exchange) => {
     if (error instanceof McpError) throw error;
     exchange.refused(refusalFor(error));
     const called = { given: toolArguments, inputSchema: tool.definition.inputSchema };
-    return toolResult(toolError(error, called, parts, context.correlationId));
+    return toolResult(toolError(error, called, parts, context));
   }
   if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);
   if (answer.resultType === 'complete') return toolResult(answer);

@@ -156,6 +156,22 @@ test('the log names methods that are served, and nothing that a caller chose', a
   expect(JSON.stringify(lines)).not.toContain('chosen');
 });
 
+test('the log names the trace of the call, else that of the request; a faulty one is as good as none', async () => {
+  const { chain, lines } = mcpStage();
+  const traceOf = (digit: string) => digit.repeat(32);
+  const parentOf = (digit: string) => `00-${traceOf(digit)}-${digit.repeat(16)}-01`;
+  const sent = async (inMeta: unknown, inHeader: string) => {
+    const params = { name: 'none', _meta: { ...META, traceparent: inMeta } };
+    const headers = { ...fieldsOf('tools/call', params), traceparent: inHeader };
+    await post(chain, bodyOf('tools/call', params), headers);
+    return lines.at(-1)?.trace?.traceId;
+  };
+  expect(await sent(parentOf('a'), parentOf('b'))).toBe(traceOf('a'));
+  expect(await sent(undefined, parentOf('b'))).toBe(traceOf('b'));
+  expect(await sent(['a'], parentOf('b').toUpperCase())).toBeUndefined();
+  expect(await sent(parentOf('0'), '')).toBeUndefined();
+});
+
 test('the same endpoint answers on a socket, as JSON and as an event stream', async () => {
   const server = await serveAcceptance();
   try {

@@ -64,15 +64,16 @@ describe('a call', () => {
 describe('a failure of a tool', () => {
   test('says nothing of its cause, and is logged with the correlation id', async () => {
     const stage = mcpStage();
-    const fields = { 'X-Correlation-ID': 'request-7' };
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const fields = { 'X-Correlation-ID': 'request-7', traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
     const { status, result } = await ask(stage.chain, call, { name: 'test_error_handling' }, fields);
     expect([status, result?.['isError']]).toEqual([200, true]);
     expect(result?.['_meta']).toMatchObject({
-      'svc.runtime/problem': { code: 'internal_error', correlationId: 'request-7' },
+      'svc.runtime/problem': { code: 'internal_error', correlationId: 'request-7', traceId },
     });
     expect(JSON.stringify(result)).not.toContain('secret');
     const [line] = stage.lines;
-    expect(line).toMatchObject({ severity: 'ERROR', correlationId: 'request-7' });
+    expect(line).toMatchObject({ severity: 'ERROR', correlationId: 'request-7', trace: { traceId } });
     expect(JSON.stringify(stage.lines)).not.toContain('secret');
   });
 

@@ -93,11 +93,11 @@ export const rooms: Readonly<Record<string, Room>> = {
     files: [
       'functions/http/{answer,byte-allowance,byte-answer,bytes-in-flight,connection-line,correlation,cors}.ts',
       'functions/http/{class-line,faulty-items,fixed-document,foreign-origin,headers,list-headers,message,multipart-head}.ts',
-      'functions/http/{operation-input,overload-log,parameter-refusal,parameters,path,path-values,problem,router,schema-faults}.ts',
+      'functions/http/{operation-input,overload-log,parameter-refusal,parameters,path,path-values,problem,router,schema-faults,trace-context}.ts',
     ],
     tests: [
       'functions/http/{byte-allowance,byte-answer,bytes-in-flight,chain,fixed-document,foreign-origin}.test.ts',
-      'functions/http/{in-process,multipart,parameters,path,path-refusals,problem,request-line,router,schema-refusal}.test.ts',
+      'functions/http/{in-process,multipart,parameters,path,path-refusals,problem,request-line,router,schema-refusal,trace-context}.test.ts',
     ],
   },
   canonical: {

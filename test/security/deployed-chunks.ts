@@ -22,6 +22,7 @@ export const deployedChunks: readonly string[] = [
   'handler-registry',
   'handlers',
   'hashed-bodies',
+  'in-process',
   'index',
   'job-layers',
   'leftovers',

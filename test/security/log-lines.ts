@@ -1,6 +1,6 @@
 /** What each line of the log must be, however hard a caller tries to write there. */
 
-const fields: Readonly<Record<string, 'string' | 'number'>> = {
+const fields: Readonly<Record<string, 'string' | 'number' | 'boolean'>> = {
   time: 'string',
   severity: 'string',
   message: 'string',
@@ -10,6 +10,12 @@ const fields: Readonly<Record<string, 'string' | 'number'>> = {
   code: 'string',
   durationMs: 'number',
   correlationId: 'string',
+  'logging.googleapis.com/trace': 'string',
+  'logging.googleapis.com/spanId': 'string',
+  'logging.googleapis.com/trace_sampled': 'boolean',
+  trace_id: 'string',
+  span_id: 'string',
+  trace_flags: 'string',
   principal: 'string',
   sourceAddress: 'string',
   right: 'string',

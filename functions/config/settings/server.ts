@@ -31,6 +31,8 @@ export const server = {
     'Time that requests under way get to finish when the service stops. The platform gives functions 10 seconds.', { unit: 'seconds' }),
   logLevel: setting<'debug' | 'info' | 'warning' | 'error'>('Server:LogLevel', choice({ debug: [], info: ['information'], warning: ['warn'], error: [] }), onFunctions<'info' | 'warning'>('info', 'warning'),
     'Least severity of the log lines that are written.', { option: 'log-level' }),
+  logFormat: setting<'google' | 'otel' | null>('Server:LogFormat', choice({ google: [], otel: [] }), null,
+    'Names of the members that carry the trace of a request in log lines. Default: google where K_SERVICE is set, else otel.'),
   messageBytesMax: setting<number | null>('Server:MessageBytesMax', integer(1_048_576, 1_073_741_824), onFunctions<number | null>(33_554_432, null),
     'Largest request or answer that the platform in front carries. The server refuses a larger one and names the alternative.', { unit: 'bytes' }),
   bytesInFlightMax: setting('Server:BytesInFlightMax', integer(1_048_576, 68_719_476_736), 268_435_456,

@@ -51,7 +51,7 @@ export async function callAs(
   { call }: ServiceOperations,
   entry: OperationEntry,
   input: InProcessInput,
-  { caller, capacity, correlationId, signal, draining, matched }: McpContext,
+  { caller, capacity, correlationId, trace, signal, draining, matched }: McpContext,
 ): Promise<CallAnswer> {
   matched(entry.id);
   const known = await callerTo(caller, entry);
@@ -62,6 +62,7 @@ export async function callAs(
   await books?.turnOf(entry.id);
   const answer = await call(entry.id, input, known, {
     correlationId,
+    trace,
     signal,
     ...(draining === undefined ? {} : { draining }),
     ...books?.holdsOf(entry.id),

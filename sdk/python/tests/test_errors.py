@@ -75,13 +75,14 @@ def test_the_tree() -> None:
 
 def test_an_error_tells_what_the_problem_says(sdk: Flavour) -> None:
     errors = [{"pointer": "/mutations/0", "detail": "must not", "keyword": "required"}]
-    more = {"errors": errors, "hint": "more"}
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    more = {"errors": errors, "hint": "more", "traceId": trace}
     with Stage(problem(400, "validation_failed", more, {"X-Other": "y"})) as stage:
         with pytest.raises(BadRequestError) as refused:
             sdk.call(sdk.client(stage), "health")
     error = refused.value
     assert (error.code, error.retryable, error.retry_after) == ("validation_failed", False, None)
-    assert (error.correlation_id, error.errors) == ("c-1", errors)
+    assert (error.correlation_id, error.trace_id, error.errors) == ("c-1", trace, errors)
     assert error.problem is not None
     assert dict(error.problem)["hint"] == "more"
     assert error.headers["x-other"] == error.headers["X-Other"] == "y"
@@ -118,6 +119,7 @@ def test_an_error_tells_what_is_in_the_headers_where_the_body_says_nothing(sdk: 
             sdk.call(sdk.client(stage), "health")
     error = refused.value
     assert (error.correlation_id, error.retry_after, error.retryable, error.errors) == ("c-9", 90, None, [])
+    assert error.trace_id is None
     assert str(error) == "503: without a problem document"
 
 

@@ -44,6 +44,8 @@ export class APIStatusError extends SvcError {
   readonly retryAfter: number | null;
   /** The id of the request in the log of the service: give it to the operator. */
   readonly correlationId: string | null;
+  /** The trace of the request, by which tracing tools and the log of the service know it; `null` without one. */
+  readonly traceId: string | null;
   /** The refused places of the request. */
   readonly errors: readonly ProblemPlace[];
   readonly #headers: Headers;
@@ -56,6 +58,7 @@ export class APIStatusError extends SvcError {
     this.retryable = answer.problem?.retryable ?? null;
     this.retryAfter = answer.retryAfter;
     this.correlationId = answer.problem?.correlationId ?? answer.headers.get('x-correlation-id');
+    this.traceId = answer.problem?.traceId ?? null;
     this.errors = answer.problem?.errors ?? [];
     this.#headers = answer.headers;
   }
@@ -66,8 +69,8 @@ export class APIStatusError extends SvcError {
   }
 
   override toJSON(): object {
-    const { status, code, retryable, retryAfter, correlationId, errors } = this;
-    return { ...super.toJSON(), status, code, retryable, retryAfter, correlationId, errors };
+    const { status, code, retryable, retryAfter, correlationId, traceId, errors } = this;
+    return { ...super.toJSON(), status, code, retryable, retryAfter, correlationId, traceId, errors };
   }
 }
 

@@ -13,6 +13,8 @@ export interface Problem {
   readonly code: string;
   readonly retryable: boolean;
   readonly correlationId: string;
+  /** The trace of the request, if it had a valid `traceparent`. */
+  readonly traceId?: string;
   readonly errors?: readonly ProblemPlace[];
   /** In seconds. */
   readonly retryAfterSeconds?: number;
@@ -57,7 +59,7 @@ export function problemOf(mediaType: string, text: string): Problem | null {
     return null;
   }
   if (typeof value !== 'object' || value === null) return null;
-  const { errors, retryAfterSeconds, ...members } = value as Partial<Record<string, unknown>>;
+  const { errors, retryAfterSeconds, traceId, ...members } = value as Partial<Record<string, unknown>>;
   const said = texts.every((name) => typeof members[name] === 'string');
   if (!said || typeof members['retryable'] !== 'boolean') return null;
   if (errors !== undefined && !Array.isArray(errors)) return null;
@@ -65,6 +67,7 @@ export function problemOf(mediaType: string, text: string): Problem | null {
   const isTime = typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0;
   return {
     ...members,
+    ...(typeof traceId === 'string' ? { traceId } : {}),
     ...(errors === undefined ? {} : { errors: errors.filter(isPlace) }),
     ...(isTime ? { retryAfterSeconds } : {}),
   } as unknown as Problem;

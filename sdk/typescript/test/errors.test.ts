@@ -58,7 +58,8 @@ describe('the class of an answer that is no success', () => {
 describe('what an error tells', () => {
   test('is what the problem says', async () => {
     const errors = [{ pointer: '/mutations/0', detail: 'must not', keyword: 'required' }];
-    const more = { errors, hint: 'more' };
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const more = { errors, traceId, hint: 'more' };
     await using stage = await Stage.open(problem(400, 'validation_failed', more, { 'x-other': 'y' }));
     const error = await thrown(stage.client().health(), BadRequestError);
     expect(error).toMatchObject({
@@ -66,6 +67,7 @@ describe('what an error tells', () => {
       retryable: false,
       retryAfter: null,
       correlationId: 'c-1',
+      traceId,
       errors,
     });
     expect(error.problem).toMatchObject({ instance: 'urn:svc:request:c-1', ...more });
@@ -82,6 +84,7 @@ describe('what an error tells', () => {
       retryable: false,
       retryAfter: null,
       correlationId: 'c-1',
+      traceId,
       errors,
     });
   });
@@ -89,7 +92,13 @@ describe('what an error tells', () => {
   test('is in the headers where the body says nothing', async () => {
     await using stage = await Stage.open(foreign(503, { 'x-correlation-id': 'c-9', 'retry-after': '90' }));
     const error = await thrown(stage.client().health(), UnavailableError);
-    expect(error).toMatchObject({ correlationId: 'c-9', retryAfter: 90, retryable: null, errors: [] });
+    expect(error).toMatchObject({
+      correlationId: 'c-9',
+      traceId: null,
+      retryAfter: 90,
+      retryable: null,
+      errors: [],
+    });
     expect(error.message).toBe('503: without a problem document');
   });
 

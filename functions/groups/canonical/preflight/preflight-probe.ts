@@ -112,13 +112,14 @@ function within<T>(timers: Timers, delayMs: number, work: Promise<T>, otherwise:
 }
 
 /** Logs the class of an error and its place, never its message: the message may name a tenant or quote a payload. */
-function failureReporter({ log }: CanonicalDependencies, { correlationId }: CallContext) {
+function failureReporter({ log }: CanonicalDependencies, { correlationId, trace }: CallContext) {
   return (error: unknown): void => {
     log({
       severity: 'ERROR',
       message: 'the probe of the canonical store met a failure',
       operation: 'probeCanonicalStoreDataPlane',
       correlationId,
+      trace,
       failure: describeFailure(error),
     });
   };

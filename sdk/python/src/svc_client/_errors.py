@@ -56,6 +56,8 @@ class APIStatusError(SvcError):
     """How long to wait before the next try, in seconds; None if the answer does not say."""
     correlation_id: str | None
     """The id of the request in the log of the service: give it to the operator."""
+    trace_id: str | None
+    """The trace of the request, by which tracing tools and the log of the service know it; None without one."""
     errors: list[ProblemPlace]
     """The faulty places of the request."""
     headers: Headers
@@ -80,6 +82,7 @@ class APIStatusError(SvcError):
         self.retry_after = retry_after
         said = self.headers.get("x-correlation-id")
         self.correlation_id = said if problem is None else problem["correlationId"]
+        self.trace_id = None if problem is None else problem.get("traceId")
         self.errors = [] if problem is None else problem.get("errors", [])
 
     def __str__(self) -> str:

@@ -53,6 +53,8 @@ class Problem(TypedDict):
     code: str
     retryable: bool
     correlationId: str
+    traceId: NotRequired[str]
+    """The trace of the request, if it had a valid `traceparent`."""
     errors: NotRequired[list[ProblemPlace]]
     retryAfterSeconds: NotRequired[float]
     admission: NotRequired[ProblemAdmission]
@@ -91,6 +93,8 @@ def _trusted(given: dict[str, Any]) -> dict[str, Any]:
     sound = {**given}
     if "errors" in given:
         sound["errors"] = [place for place in given["errors"] if _is_place(place)]
+    if not isinstance(given.get("traceId"), str):
+        sound.pop("traceId", None)
     seconds = given.get("retryAfterSeconds")
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
         sound.pop("retryAfterSeconds", None)

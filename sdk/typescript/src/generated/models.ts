@@ -1194,6 +1194,11 @@ export type ProblemDetails = {
   readonly retryable: boolean;
   /** The correlation id of the request, also in the header `X-Correlation-Id`. (at most 128 characters) */
   readonly correlationId: string;
+  /**
+   * The trace of the request: the trace id of its `traceparent`; absent without a valid one. (at most 32
+   * characters)
+   */
+  readonly traceId?: string;
   /** The refused places of the request. (at most 20 items) */
   readonly errors?: readonly ProblemFault[];
   /** How long to wait before trying again, in seconds; the same as the header `Retry-After`. (at least 0) */

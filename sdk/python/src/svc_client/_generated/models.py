@@ -1461,6 +1461,10 @@ class ProblemDetails(TypedDict):
     """Whether the same request can succeed later without being changed."""
     correlationId: str
     """The correlation id of the request, also in the header `X-Correlation-Id`. (at most 128 characters)"""
+    traceId: NotRequired[str]
+    """The trace of the request: the trace id of its `traceparent`; absent without a valid one. (at most 32
+    characters)
+    """
     errors: NotRequired[list[ProblemFault]]
     """The refused places of the request. (at most 20 items)"""
     retryAfterSeconds: NotRequired[float]
