@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 from urllib.parse import unquote
@@ -13,7 +14,8 @@ from stage import json as answer
 from wire import ROOT, call, cases, name_of, observed
 
 from svc_client import Client, SvcError
-from svc_client._operation import Given, OperationSpec
+from svc_client._multipart import multipart
+from svc_client._operation import Given, OperationSpec, PartSpec
 from svc_client._request import wire_request
 from svc_client._settings import settle
 
@@ -155,3 +157,58 @@ def test_a_client_can_be_used_after_it_was_closed() -> None:
         client.health()
         client.close()
     assert len({seen.connection for seen in stage.seen}) == 2
+
+
+CIRCLE: dict[str, Any] = {}
+CIRCLE["inner"] = [CIRCLE]
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ({"a/b": [1, math.nan]}, "/outbox/0/payload/a~1b/1: must be a finite number"),
+        (-math.inf, "/outbox/0/payload: must be a finite number"),
+        ({"~": {1, 2}}, "/outbox/0/payload/~0: is of the type set, which JSON does not have"),
+        ({(1, 2): 1}, "/outbox/0/payload: has a name of the type tuple, which JSON does not have"),
+        (b"S3CRET", "/outbox/0/payload: is of the type bytes, which JSON does not have"),
+        (CIRCLE, "/outbox/0/payload/inner/0: cannot be written as JSON"),
+    ],
+)
+def test_what_json_cannot_say_is_refused_with_its_place(sdk: Flavour, payload: Any, words: str) -> None:
+    request = {"idempotencyKey": "k", "outbox": [{"topic": "t", "key": "k", "payload": payload}]}
+    with Stage(answer({})) as stage:
+        with pytest.raises(SvcError) as refused:
+            sdk.call(sdk.client(stage), "commit_canonical_transaction", "t", request)
+    assert str(refused.value) == f"The request of commitCanonicalTransaction is not valid: {words}"
+    assert refused.value.operation == "commitCanonicalTransaction"
+    assert stage.seen == []
+
+
+def test_a_value_deeper_than_json_is_written_is_refused(sdk: Flavour) -> None:
+    payload: Any = 1
+    for _ in range(100_000):
+        payload = [payload]
+    request = {"idempotencyKey": "k", "outbox": [{"topic": "t", "key": "k", "payload": payload}]}
+    with Stage(answer({})) as stage:
+        with pytest.raises(SvcError, match="cannot be written as JSON"):
+            sdk.call(sdk.client(stage), "commit_canonical_transaction", "t", request)
+    assert stage.seen == []
+
+
+def test_half_a_character_in_the_address_is_refused_with_its_place(sdk: Flavour) -> None:
+    with Stage(answer({})) as stage:
+        client = sdk.client(stage)
+        with pytest.raises(SvcError, match="not valid: tenantId: is no Unicode text"):
+            sdk.call(client, "export_canonical_tenant", "a\ud800")
+        with pytest.raises(SvcError, match="not valid: handlerId: is no Unicode text"):
+            sdk.call(client, "list_execution_runs", handler_id="\udc00")
+    assert stage.seen == []
+
+
+def test_a_misspelt_part_of_a_form_is_refused() -> None:
+    parts = (PartSpec("metadata", False), PartSpec("file", True))
+    with pytest.raises(SvcError, match="not valid: /metdata: is not known here: did you mean metadata\\?"):
+        multipart(parts, {"metdata": {}}, "b")
+    with pytest.raises(SvcError, match="not valid: /metadata/a: must be a finite number"):
+        multipart(parts, {"metadata": {"a": math.nan}}, "b")
+    assert multipart(parts, {"metdata": None, "metadata": {}}, "b").length is not None

@@ -1,4 +1,5 @@
 import type { BinaryContent, FilePart, PartSpec } from './operation.ts';
+import { checkNames, jsonText } from './request-faults.ts';
 
 export interface EncodedBody {
   readonly body: Blob | ReadableStream<Uint8Array>;
@@ -12,10 +13,16 @@ export interface EncodedBody {
  * the whole body is a stream.
  */
 export function multipart(
+  operation: string,
   specs: readonly PartSpec[],
   values: Readonly<Record<string, unknown>>,
   boundary: string,
 ): EncodedBody {
+  checkNames(
+    operation,
+    values,
+    specs.map(({ name }) => name),
+  );
   const chunks: (BinaryContent | string)[] = [];
   for (const { name, binary } of specs) {
     const value = values[name];
@@ -30,7 +37,9 @@ export function multipart(
         '\r\n',
       );
     } else {
-      chunks.push(`${disposition}\r\nContent-Type: application/json\r\n\r\n${JSON.stringify(value)}\r\n`);
+      chunks.push(
+        `${disposition}\r\nContent-Type: application/json\r\n\r\n${jsonText(operation, value, `/${name}`)}\r\n`,
+      );
     }
   }
   chunks.push(`--${boundary}--\r\n`);

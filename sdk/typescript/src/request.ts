@@ -2,6 +2,7 @@ import { SvcError } from './errors.ts';
 import { bytesBody, multipart } from './multipart.ts';
 import type { BinaryContent, CallInput, OperationSpec, ParameterSpec } from './operation.ts';
 import type { HeaderValues, KeyedCallOptions } from './options.ts';
+import { checkNames, jsonText, refused } from './request-faults.ts';
 
 /** The request of a call, without credentials. */
 export interface WireRequest {
@@ -27,23 +28,37 @@ export function wireRequest(
   boundary: string,
 ): WireRequest {
   const parameters = (input.parameters ?? {}) as Readonly<Record<string, unknown>>;
+  const specs = [...(operation.headers ?? []), ...(operation.query ?? [])];
+  checkNames(
+    operation.id,
+    parameters,
+    specs.map(({ key }) => key),
+  );
   const { contentType, ...body } = bodyOf(operation, input.request, boundary);
   const headers = new Headers();
+  const set = (name: string, value: string): void => {
+    try {
+      headers.set(name, value);
+    } catch {
+      // The platform's error quotes the value.
+      throw refused(operation.id, name, 'cannot be sent as a header');
+    }
+  };
   if (contentType !== undefined) headers.set('Content-Type', contentType);
-  for (const [name, value] of entries(operation.headers ?? [], parameters)) headers.set(name, value);
-  if (options.correlationId !== undefined) headers.set('X-Correlation-ID', options.correlationId);
-  if (options.idempotencyKey !== undefined) headers.set(keyHeader(operation), options.idempotencyKey);
+  for (const [name, value] of entries(operation.headers ?? [], parameters)) set(name, value);
+  if (options.correlationId !== undefined) set('X-Correlation-ID', options.correlationId);
+  if (options.idempotencyKey !== undefined) set(keyHeader(operation), options.idempotencyKey);
   const takenAway = new Set<string>();
   for (const [name, value] of [...Object.entries(defaults), ...Object.entries(options.headers ?? {})]) {
     if (value === undefined) continue;
-    if (value !== null) headers.set(name, value);
+    if (value !== null) set(name, value);
     else {
       headers.delete(name);
       takenAway.add(name.toLowerCase());
     }
   }
   const query = entries(operation.query ?? [], parameters).map(
-    ([name, value]) => `${encode(name)}=${encode(value)}`,
+    ([name, value]) => `${encode(operation, name, name)}=${encode(operation, name, value)}`,
   );
   return {
     method: operation.method,
@@ -55,24 +70,30 @@ export function wireRequest(
   };
 }
 
-function pathOf({ id, path }: OperationSpec, values: readonly (string | number | boolean)[]): string {
+function pathOf(operation: OperationSpec, values: readonly (string | number | boolean)[]): string {
   let at = 0;
-  return path.replace(/\{([^{}]*)\}/g, (_, name: string) => {
+  return operation.path.replace(/\{([^{}]*)\}/g, (_, name: string) => {
     const value = values[at++];
     const text = value === undefined || value === null ? '' : String(value);
     // Such a segment changes the path, so the request would reach another resource.
     if (text === '' || text === '.' || text === '..')
-      throw new SvcError(`${name} of ${id} is empty or a dot segment.`, { operation: id });
-    return encode(text);
+      throw refused(operation.id, name, 'is empty or a dot segment');
+    return encode(operation, name, text);
   });
 }
 
 /** Percent-encodes all but the unreserved characters (RFC 3986), as all SDKs do. */
-function encode(text: string): string {
+function encode({ id }: OperationSpec, name: string, text: string): string {
+  if (!isWhole(text)) throw refused(id, name, 'holds half a character');
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
+}
+
+/** As `isWellFormed`, which the oldest runtimes do not have. */
+function isWhole(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
 }
 
 function* given(specs: readonly ParameterSpec[], values: Readonly<Record<string, unknown>>) {
@@ -99,22 +120,15 @@ function bodyOf(
   boundary: string,
 ): Pick<WireRequest, 'body' | 'failures'> & { readonly contentType?: string } {
   if (body === undefined) return { body: () => undefined };
-  if (request === undefined || request === null)
-    throw new SvcError(`${id} needs a request.`, { operation: id });
+  if (request === undefined || request === null) throw refused(id, 'the whole', 'is missing');
   if (body.kind === 'json') {
-    const text = JSON.stringify(request, (_, value: unknown) => {
-      // `JSON.stringify` would write null, which is another value.
-      if (typeof value === 'number' && !Number.isFinite(value)) {
-        throw new SvcError(`${id} was given a number that JSON does not have.`, { operation: id });
-      }
-      return value;
-    });
+    const text = jsonText(id, request);
     return { body: () => text, contentType: 'application/json' };
   }
   const encoded =
     body.kind === 'bytes'
       ? { contentType: body.mediaType, ...bytesBody(request as BinaryContent) }
-      : multipart(body.parts, request as Readonly<Record<string, unknown>>, boundary);
+      : multipart(id, body.parts, request as Readonly<Record<string, unknown>>, boundary);
   return { ...encoded, body: () => encoded.body };
 }
 

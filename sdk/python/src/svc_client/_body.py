@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -184,8 +185,8 @@ def _file_segment(reader: BinaryReader) -> FileSegment:
     return FileSegment(reader, start, max(0, end - start))
 
 
-def json_text(value: object) -> bytes:
-    """JSON as it is sent: in UTF-8, without white space."""
+def json_text(value: object, operation: str | None = None, pointer: str = "") -> bytes:
+    """JSON as it is sent: in UTF-8, without white space. The refusal names the place of what JSON cannot say."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return text.encode()
@@ -193,4 +194,41 @@ def json_text(value: object) -> bytes:
         # JSON can escape a lone surrogate, UTF-8 cannot. The service decides whether it accepts one.
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise SvcError("The request holds something that JSON cannot say.") from error
+        place, rule = _fault_of(value, pointer)
+        of_call = "" if operation is None else f" of {operation}"
+        message = f"The request{of_call} is not valid: {place or 'the whole'}: {rule}"
+        raise SvcError(message, operation=operation) from error
+
+
+def _fault_of(value: object, pointer: str) -> tuple[str, str]:
+    """The place (a JSON Pointer) and the rule of the first thing that JSON cannot say."""
+    # Each entry has the ids of the containers around it: a container within itself has no end.
+    todo: list[tuple[str, object, tuple[int, ...]]] = [(pointer, value, ())]
+    while todo:
+        place, found, around = todo.pop()
+        if isinstance(found, float) and not math.isfinite(found):
+            return place, "must be a finite number"
+        if found is None or isinstance(found, (str, int, float)):
+            continue
+        if not isinstance(found, (dict, list, tuple)):
+            return place, f"is of the type {type(found).__name__}, which JSON does not have"
+        own = id(cast("object", found))
+        if own in around or len(around) > _DEPTH_SHOWN:
+            return place, "cannot be written as JSON"
+        inside = (*around, own)
+        if isinstance(found, dict):
+            members = list(cast("dict[object, object]", found).items())
+            odd = [name for name, _ in members if not (name is None or isinstance(name, (str, int, float)))]
+            if odd:
+                return place, f"has a name of the type {type(odd[0]).__name__}, which JSON does not have"
+        else:
+            members = list(enumerate(cast("list[object]", found)))
+        named = [
+            (f"{place}/{str(name).replace('~', '~0').replace('/', '~1')}", each) for name, each in members
+        ]
+        todo += [(at, each, inside) for at, each in reversed(named)]
+    return pointer, "cannot be written as JSON"
+
+
+_DEPTH_SHOWN = 1_000
+"""Deeper values are more than `json` writes, and more than the service takes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, cast
 
 from ._body import Body, Segment, content_segments, json_text
@@ -11,8 +12,11 @@ from ._errors import SvcError
 from ._operation import FilePart, PartSpec
 
 
-def multipart(parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: str) -> Body:
+def multipart(
+    parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: str, operation: str | None = None
+) -> Body:
     """No part may contain `boundary`."""
+    _check_names(parts, values, operation)
     segments: list[Segment] = []
     for part in parts:
         value = values.get(part.name)
@@ -22,12 +26,12 @@ def multipart(parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: 
         if not part.binary:
             segments += [
                 _utf8(f"{head}\r\nContent-Type: application/json\r\n\r\n"),
-                json_text(value),
+                json_text(value, operation, f"/{part.name}"),
                 b"\r\n",
             ]
             continue
         if not isinstance(value, FilePart):
-            raise SvcError(f"The part {part.name} is a FilePart.")
+            raise SvcError(f"The part {part.name} is a FilePart.", operation=operation)
         filename = _name_of(value.content, part.name) if value.filename is None else value.filename
         media_type = "application/octet-stream" if value.content_type is None else value.content_type
         media_type = media_type.replace("\r", "").replace("\n", "")
@@ -35,6 +39,19 @@ def multipart(parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: 
         segments += [_utf8(head), *content_segments(value.content), b"\r\n"]
     segments.append(_utf8(f"--{boundary}--\r\n"))
     return Body(tuple(segments))
+
+
+def _check_names(parts: tuple[PartSpec, ...], values: Mapping[str, Any], operation: str | None) -> None:
+    """Refuses a part that the operation does not have: it would not be sent."""
+    known = [part.name for part in parts]
+    for name, value in values.items():
+        if value is None or name in known:
+            continue
+        near = get_close_matches(name, known, 1)
+        meant = f": did you mean {near[0]}?" if near else ""
+        of_call = "" if operation is None else f" of {operation}"
+        message = f"The request{of_call} is not valid: /{name}: is not known here{meant}"
+        raise SvcError(message, operation=operation)
 
 
 def _name_of(content: object, otherwise: str) -> str:

@@ -89,10 +89,10 @@ def wire_request(
     body, content_type = None, None
     if operation.body is not None:
         if request is None and not operation.body.optional:
-            raise SvcError(f"{operation.id} needs a request.", operation=operation.id)
+            raise _refused(operation.id, "the whole", "is missing")
         empty: dict[str, Any] = {}
         request = empty if request is None else request
-        body, content_type = _encoded(operation.body, request, random)
+        body, content_type = _encoded(operation, operation.body, request, random)
     headers = WireHeaders()
     headers.set("User-Agent", f"svc-client-python/{VERSION}")
     headers.set("Accept-Encoding", "identity")
@@ -123,25 +123,30 @@ def _target(operation: OperationSpec, given: Given) -> str:
         text = _text(next(values, None))
         # Such a segment changes the path, so the request would reach another resource.
         if text in ("", ".", ".."):
-            message = f"{match[1]} of {operation.id} is empty or a dot segment."
-            raise SvcError(message, operation=operation.id)
-        return _encode(text)
+            raise _refused(operation.id, match[1], "is empty or a dot segment")
+        return _encode(operation.id, match[1], text)
 
     path = re.sub(r"\{([^{}]*)\}", segment, operation.path)
     if given.query is not None:
         return f"{path}?{given.query}"
     query = [
-        f"{_encode(name)}={_encode(value)}" for name, value in _entries(operation.query, given.parameters)
+        f"{_encode(operation.id, name, name)}={_encode(operation.id, name, value)}"
+        for name, value in _entries(operation.query, given.parameters)
     ]
     return f"{path}{'?' if query else ''}{'&'.join(query)}"
 
 
-def _encode(text: str) -> str:
+def _refused(operation: str, place: str, rule: str) -> SvcError:
+    """The refusal of a part of a request that cannot be sent; it names the place, and quotes no value."""
+    return SvcError(f"The request of {operation} is not valid: {place}: {rule}", operation=operation)
+
+
+def _encode(operation: str, name: str, text: str) -> str:
     """Percent-encodes all but the unreserved characters (RFC 3986)."""
     try:
         return quote(text, safe="")
     except UnicodeEncodeError as error:
-        raise SvcError("A part of the address is no Unicode text.") from error
+        raise _refused(operation, ascii(name)[1:-1], "is no Unicode text") from error
 
 
 def _text(value: object) -> str:
@@ -171,15 +176,17 @@ def _entries(specs: tuple[ParameterSpec, ...], values: Mapping[str, object]) -> 
                 yield f"{spec.name}{last}", _text(entry)
 
 
-def _encoded(spec: BodySpec, request: Any, random: Callable[[], float]) -> tuple[Body, str]:
+def _encoded(
+    operation: OperationSpec, spec: BodySpec, request: Any, random: Callable[[], float]
+) -> tuple[Body, str]:
     if spec.kind == "json":
-        return Body((json_text(request),)), spec.media_type
+        return Body((json_text(request, operation.id),)), spec.media_type
     if spec.kind == "bytes":
         return Body(content_segments(request)), spec.media_type
     if not isinstance(request, Mapping):
-        raise SvcError("The request is a mapping of its parts.")
+        raise _refused(operation.id, "the whole", "must be a mapping of its parts")
     boundary = "svc-" + "-".join(f"{int(random() * 2**32):08x}" for _ in range(4))
-    parts = multipart(spec.parts, cast("Mapping[str, Any]", request), boundary)
+    parts = multipart(spec.parts, cast("Mapping[str, Any]", request), boundary, operation.id)
     return parts, f"{spec.media_type}; boundary={boundary}"
 
 
