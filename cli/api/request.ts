@@ -1,3 +1,4 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import type { IdempotencyLocation } from '../../contracts/operation.ts';
 import { exitCodes, ToolError } from '../output.ts';
 import type { RemoteRequest } from '../remote/exchange.ts';
@@ -96,9 +97,9 @@ function valueFaults({ in: place }: ApiParameter, name: string, value: string): 
 function keyFaults(location: IdempotencyLocation | null, key: string | undefined): string[] {
   if (key === undefined) return [];
   if (location === null) return ['the operation takes no idempotency key'];
-  return /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(key)
+  return key.length <= limits.identifierLengthMax && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)
     ? []
-    : ['the idempotency key is not 1 to 255 visible ASCII characters'];
+    : [`the idempotency key is not 1 to ${limits.identifierLengthMax} visible ASCII characters`];
 }
 
 function pathOf({ route }: ApiOperation, values: ReadonlyMap<string, Value>): string {

@@ -112,7 +112,7 @@ function inputSchemaOf(source: ContractSource, operation: CatalogOperation): Jso
   for (const parameter of given) properties[parameter.name] = parameterSchema(parameter);
   for (const [name, schema] of Object.entries(model?.properties ?? {})) properties[name] ??= schema;
   const key = keyParameter(operation);
-  if (key !== undefined) properties[KEY_ARGUMENT] ??= { ...key.schema, description: key.description };
+  if (key !== undefined) properties[KEY_ARGUMENT] ??= keySchema(source, key);
   if (operation.mcp.exposure === 'tool') properties[OFFSET_ARGUMENT] = offsetSchema;
   for (const name of operation.headerSafeFields) {
     const schema = properties[name];
@@ -170,6 +170,12 @@ const offsetSchema: Schema = {
 
 function parameterSchema({ schema, description }: CatalogParameter): Schema {
   return { ...schema, description };
+}
+
+/** The contract bounds the field, which may hold more than the key; an argument is the key itself. */
+function keySchema({ limits }: ContractSource, { schema, description }: CatalogParameter): Schema {
+  const most = limits.find(({ name }) => name === 'identifierLengthMax');
+  return { ...schema, ...(typeof most?.value === 'number' ? { maxLength: most.value } : {}), description };
 }
 
 /** The header that carries the key, where the body does not. */

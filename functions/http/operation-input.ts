@@ -1,4 +1,5 @@
 import type { ProblemCode } from '../../contracts/generated/errors.ts';
+import { limits } from '../../contracts/generated/limits.ts';
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
@@ -167,13 +168,15 @@ function sentKey({ entry }: Pick<Target, 'entry'>, header: HeaderOf): string | n
   const sent = names.map((name) => header?.(name.toLowerCase())).find((value) => !isBlank(value));
   if (sent === undefined) return null;
   // The draft writes a structured-field string; most clients send bare text.
-  const key = /^"([\x20-\x21\x23-\x5b\x5d-\x7e]{1,255})"$/.exec(sent)?.[1] ?? sent;
-  if (!/^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(key)) {
-    throw new ServiceError(
-      'malformed_request',
-      'The Idempotency-Key is not 1 to 255 visible ASCII characters.',
+  const key = /^"([\x20-\x21\x23-\x5b\x5d-\x7e]+)"$/.exec(sent)?.[1] ?? sent;
+  if (key.length > limits.identifierLengthMax)
+    throw invalidMember(
+      '/Idempotency-Key',
+      `must be at most ${limits.identifierLengthMax} characters`,
+      'limit_exceeded',
     );
-  }
+  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key))
+    throw new ServiceError('malformed_request', 'The Idempotency-Key is not of visible ASCII characters.');
   return key;
 }
 
