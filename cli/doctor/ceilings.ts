@@ -33,8 +33,8 @@ async function quotaCheck(settings: Settings, store: RecordStore): Promise<Check
 
 async function activeCheck(settings: Settings, store: RecordStore): Promise<Check[]> {
   if (!settings.execution.enabled) return [];
-  const parts = { settings, world: machine, store: () => Promise.resolve(store), log: () => undefined };
-  const near = await nearCeilings(await composeRunTool(parts), WARNED_PERCENT);
+  const parts = { settings, world: machine, log: () => undefined };
+  const near = await nearCeilings(await composeRunTool(parts, () => Promise.resolve(store)), WARNED_PERCENT);
   if (near.length === 0) return [];
   const remedy =
     'Raise the setting, or cancel runs that nothing waits for: beyond it a start is refused with queue_full.';

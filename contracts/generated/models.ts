@@ -1221,7 +1221,10 @@ export type AdmissionReceipt = {
   readonly replayed: boolean;
   /** When the run was created. */
   readonly admittedAtUtc: Timestamp;
-  /** Address of the run: a relative reference, the same as the header `Location`. (1 to 2048 characters) */
+  /**
+   * Address of the run: a relative reference, the same as the header `Location`. A start that `queue_full`
+   * refused is not stored: nothing is at the address of its receipt. (1 to 2048 characters)
+   */
   readonly statusUri: string;
   /** Address of its result, if it differs from the address of the run. (at most 2048 characters) */
   readonly resultUri: string | null;

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -112,5 +112,33 @@ describe('a client of 129 operations', () => {
       [first, second].map((group) => `export * from './generated/clients/${group}.ts';`).join('\n'),
     );
     expect(held).toEqual([first, second].toSorted());
+  });
+
+  const pages = { readme: 'sdk/typescript/README.md', performance: 'docs/performance.md' };
+  const text = (page: keyof typeof pages) => readFileSync(pages[page], 'utf8');
+  /** As a page writes it: to the next hundred. */
+  const written = (bytes: number) => (Math.ceil(bytes / 100) * 100).toLocaleString('en-US');
+
+  test('has the sizes and the budgets that its pages say', async () => {
+    const sizes = await Promise.all(
+      [
+        core,
+        "export * from './index.ts';",
+        ...['server', 'canonical', 'execution'].map(
+          (group) => `export * from './generated/clients/${group}.ts';`,
+        ),
+      ].map(async (contents) => written((await bundled(contents)).bytes)),
+    );
+    const [ofCore, whole, server, canonical, execution] = sizes;
+    for (const page of ['readme', 'performance'] as const)
+      expect(sizes.filter((size) => !text(page).includes(String(size)))).toEqual([]);
+    const [coreMax, wholeMax] = [CORE_MAX, WHOLE_MAX].map((bytes) => bytes.toLocaleString('en-US'));
+    expect(text('readme')).toContain(`The core has a budget of ${coreMax} bytes`);
+    expect(text('readme')).toContain(`${source.catalog.operations.length} operations, one of ${wholeMax}.`);
+    expect(text('performance')).toContain(
+      `| core of the client, paging included | | ${ofCore} | ${coreMax} |`,
+    );
+    expect(text('performance')).toContain(`minified bytes | 30,400 | ${whole} | ${wholeMax} |`);
+    expect(text('performance')).toContain(`| the whole | ${server}, ${canonical}, ${execution} | |`);
   });
 });

@@ -1501,7 +1501,9 @@ class AdmissionReceipt(TypedDict):
     admittedAtUtc: Timestamp
     """When the run was created."""
     statusUri: str
-    """Address of the run: a relative reference, the same as the header `Location`. (1 to 2048 characters)"""
+    """Address of the run: a relative reference, the same as the header `Location`. A start that `queue_full`
+    refused is not stored: nothing is at the address of its receipt. (1 to 2048 characters)
+    """
     resultUri: str | None
     """Address of its result, if it differs from the address of the run. (at most 2048 characters)"""
     failureClass: str | None
