@@ -43,7 +43,8 @@ export function writeAnswer(
   if (!declared) throw new ContractViolationError(entry.id, 'status');
   if (answer.body instanceof StoredBytes) {
     const written = writeBytes(answer.body, selection);
-    const beside = written.status === 304 ? [] : headers.filter(([name]) => name !== 'ETag');
+    const beside =
+      written.status === 304 ? [] : headers.filter(([name]) => name !== 'ETag' && name !== 'Last-Modified');
     return { ...written, headers: [...beside, ...written.headers] };
   }
   if (isByteIterable(answer.body)) {

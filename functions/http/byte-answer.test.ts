@@ -6,12 +6,15 @@ import { problemOf } from './problem.ts';
 
 const content = Buffer.from('0123456789');
 const etag = '"v1"';
+const modifiedAt = Date.UTC(2026, 10, 22, 20, 0, 0, 700);
+const dates = ['Sun, 22 Nov 2026 19:59:59 GMT', 'Sun, 22 Nov 2026 20:00:00 GMT', 'yesterday'];
 
 function bytesOf(all: Uint8Array = content, tag: string | null = etag): StoredBytes {
   return new StoredBytes({
     mediaType: 'application/octet-stream',
     size: all.length,
     etag: tag,
+    modifiedAt,
     open: async function* (start, end) {
       yield all.subarray(start, end);
     },
@@ -47,11 +50,13 @@ test('what carries bytes is known before they are read', async () => {
     ifRange: fc.constantFrom(undefined, etag, '"v0"'),
     ifMatch: fc.constantFrom(undefined, etag, '"v0"', '*'),
     ifNoneMatch: fc.constantFrom(undefined, etag, '"v0"', '*'),
+    ifModifiedSince: fc.constantFrom(undefined, ...dates),
+    ifUnmodifiedSince: fc.constantFrom(undefined, ...dates),
   });
   await fc.assert(
     fc.asyncProperty(fields, async (given) => {
       const { status } = written(given, bytesOf());
-      const carries = () => carriesBytes(selection(given), { size: content.length, etag });
+      const carries = () => carriesBytes(selection(given), { size: content.length, etag, modifiedAt });
       if (status === 412) expect(carries).toThrow('precondition failed');
       else expect(carries()).toBe(given.method !== 'HEAD' && (status === 200 || status === 206));
     }),
@@ -125,4 +130,15 @@ test('a range of any bytes is the part that its fields name', async () => {
       } else expect(given.text).toBe(given.status === 200 ? all.toString() : '');
     }),
   );
+});
+
+test('shows when the bytes were written, to the second, also with 304', async () => {
+  const expected = 'Sun, 22 Nov 2026 20:00:00 GMT';
+  for (const given of [{}, { range: 'bytes=0-3' }, { ifModifiedSince: expected }]) {
+    const { fields, status } = await answer(given);
+    expect([status, fields.get('Last-Modified')]).toEqual([
+      'range' in given ? 206 : 'ifModifiedSince' in given ? 304 : 200,
+      expected,
+    ]);
+  }
 });

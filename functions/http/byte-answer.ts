@@ -9,17 +9,21 @@ export class StoredBytes {
   readonly size: number;
   /** A strong entity tag with its quotes, or `null` where the bytes have none. */
   readonly etag: string | null;
+  /** When the bytes were written, in milliseconds; `null`: answers have no `Last-Modified`. */
+  readonly modifiedAt: number | null;
   /** Reads the bytes from `start` up to, not including, `end`. Runs only where the answer carries bytes. */
   readonly open: (start: number, end: number) => AsyncIterable<Uint8Array>;
   /** Aborted where the answer has to stop, although the client still reads. */
   readonly cut: AbortSignal | null;
 
   constructor(
-    parts: Pick<StoredBytes, 'mediaType' | 'size' | 'etag' | 'open'> & Partial<Pick<StoredBytes, 'cut'>>,
+    parts: Pick<StoredBytes, 'mediaType' | 'size' | 'etag' | 'open'> &
+      Partial<Pick<StoredBytes, 'cut' | 'modifiedAt'>>,
   ) {
     this.mediaType = parts.mediaType;
     this.size = parts.size;
     this.etag = parts.etag;
+    this.modifiedAt = parts.modifiedAt ?? null;
     this.open = parts.open;
     this.cut = parts.cut ?? null;
   }
@@ -39,6 +43,8 @@ export function selectionOf(method: string, header: (name: string) => string | u
     ifRange: header('if-range'),
     ifMatch: header('if-match'),
     ifNoneMatch: header('if-none-match'),
+    ifUnmodifiedSince: header('if-unmodified-since'),
+    ifModifiedSince: header('if-modified-since'),
   };
 }
 
@@ -48,9 +54,9 @@ const wholeContent: Selection = { method: 'GET' };
  * Whether the content with this tag is sent, or 304 in its place. Throws `precondition_failed`. A write has judged its conditions
  * together with what it wrote.
  */
-export function isSent(etag: string | null, selection: Selection): boolean {
+export function isSent(etag: string | null, selection: Selection, modifiedAt: number | null = null): boolean {
   if (etag === null || !['GET', 'HEAD'].includes(selection.method)) return true;
-  const judgement = judgeConditions(opaque(etag), selection);
+  const judgement = judgeConditions(opaque(etag), selection, modifiedAt);
   if (judgement === 'unmatched')
     throw new ServiceError(
       'precondition_failed',
@@ -73,9 +79,10 @@ export function answersBytes({ responses }: OperationEntry): boolean {
 
 /** Writes the whole, one range, or only the fields: 200, 206, 304, 412 or 416. */
 export function writeBytes(bytes: StoredBytes, selection: Selection = wholeContent): RawResponse {
-  const { size, etag } = bytes;
+  const { size, etag, modifiedAt } = bytes;
   const fields: [string, string][] = etag === null ? [] : [['ETag', etag]];
-  if (!isSent(etag, selection)) return { status: 304, headers: fields, body: null, close: false };
+  if (modifiedAt !== null) fields.push(['Last-Modified', new Date(modifiedAt).toUTCString()]);
+  if (!isSent(etag, selection, modifiedAt)) return { status: 304, headers: fields, body: null, close: false };
   fields.push(['Accept-Ranges', 'bytes']);
   const part = partOf(selection, bytes);
   if (part === 'unsatisfiable')
@@ -88,9 +95,12 @@ export function writeBytes(bytes: StoredBytes, selection: Selection = wholeConte
 }
 
 /** Whether the answer of this request carries bytes: no 304, no 416, and nothing for `HEAD`. Throws `precondition_failed`. */
-export function carriesBytes(selection: Selection, bytes: Pick<StoredBytes, 'size' | 'etag'>): boolean {
+export function carriesBytes(
+  selection: Selection,
+  bytes: Pick<StoredBytes, 'size' | 'etag' | 'modifiedAt'>,
+): boolean {
   return (
-    isSent(bytes.etag, selection) &&
+    isSent(bytes.etag, selection, bytes.modifiedAt) &&
     selection.method !== 'HEAD' &&
     partOf(selection, bytes) !== 'unsatisfiable'
   );

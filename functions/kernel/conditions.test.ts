@@ -69,6 +69,39 @@ describe('conditions are judged in the order of RFC 9110 section 13.2.2', () => 
   });
 });
 
+describe('dates decide where no tags are given (RFC 9110 sections 13.1.3 and 13.1.4)', () => {
+  const writtenAt = Date.UTC(1994, 10, 6, 8, 49, 37, 900);
+  const same = [
+    'Sun, 06 Nov 1994 08:49:37 GMT',
+    'Sunday, 06-Nov-94 08:49:37 GMT',
+    'Sun Nov  6 08:49:37 1994',
+  ];
+  const older = 'Sun, 06 Nov 1994 08:49:36 GMT';
+  const younger = 'Sun, 06 Nov 1994 08:49:38 GMT';
+  test.each<[Conditions, string]>([
+    ...same.map((date): [Conditions, string] => [{ ifModifiedSince: date }, 'matched']),
+    ...same.map((date): [Conditions, string] => [{ ifUnmodifiedSince: date }, 'held']),
+    [{ ifModifiedSince: older }, 'held'],
+    [{ ifModifiedSince: younger }, 'matched'],
+    [{ ifUnmodifiedSince: older }, 'unmatched'],
+    [{ ifUnmodifiedSince: younger }, 'held'],
+    // Beside tags they are ignored.
+    [{ ifModifiedSince: younger, ifNoneMatch: '"2"' }, 'held'],
+    [{ ifUnmodifiedSince: older, ifMatch: '"1"' }, 'held'],
+    // What is no date is ignored.
+    ...[
+      '1994-11-06T08:49:37Z',
+      '784111777',
+      'Sun, 06 Nov 1994 08:49:37 CET',
+      'Sun, 40 Nov 1994 08:49:37 GMT',
+    ].map((date): [Conditions, string] => [{ ifModifiedSince: date, ifUnmodifiedSince: date }, 'held']),
+  ])('%j: %s', (conditions, judgement) => {
+    expect(judgeConditions('1', conditions, writtenAt)).toBe(judgement);
+    // A content whose answers have no date.
+    expect(judgeConditions('1', { ...conditions, ifMatch: null, ifNoneMatch: null })).toBe('held');
+  });
+});
+
 describe('a range is wanted of the same bytes alone (RFC 9110 section 13.1.5)', () => {
   test.each([
     [undefined, true],

@@ -1,10 +1,12 @@
 /**
- * The conditions of a request (RFC 9110 section 13.1); an absent field asks for nothing. Answers carry no `Last-Modified`, so the
- * fields that compare dates have nothing to compare and are ignored (sections 13.1.3 and 13.1.4).
+ * The conditions of a request (RFC 9110 section 13.1); an absent field asks for nothing. A field that compares dates is ignored
+ * beside the one that compares tags, where it holds no date, and for a content whose answers have no `Last-Modified`.
  */
 export interface Conditions {
   readonly ifMatch?: string | null | undefined;
   readonly ifNoneMatch?: string | null | undefined;
+  readonly ifUnmodifiedSince?: string | null | undefined;
+  readonly ifModifiedSince?: string | null | undefined;
 }
 
 /** `unmatched`: `If-Match` does not hold. `matched`: `If-None-Match` does not hold. */
@@ -12,12 +14,37 @@ export type Judgement = 'held' | 'unmatched' | 'matched';
 
 /**
  * Judges the conditions in the order of RFC 9110 section 13.2.2. `etag` is the current strong tag without its quotes, `null` where
- * there is nothing. Tags in the fields may lack their quotes, because the contract shows etags without.
+ * there is nothing. Tags in the fields may lack their quotes, because the contract shows etags without. `modifiedAt`: when the
+ * content was written, in milliseconds; `null` where its answers have no `Last-Modified`.
  */
-export function judgeConditions(etag: string | null, { ifMatch, ifNoneMatch }: Conditions): Judgement {
-  if (isGiven(ifMatch) && !isNamed(ifMatch, etag, 'strong')) return 'unmatched';
-  if (!isGiven(ifNoneMatch)) return 'held';
-  return isNamed(ifNoneMatch, etag, 'weak') ? 'matched' : 'held';
+export function judgeConditions(
+  etag: string | null,
+  { ifMatch, ifNoneMatch, ifUnmodifiedSince, ifModifiedSince }: Conditions,
+  modifiedAt: number | null = null,
+): Judgement {
+  const hasChanged = (field: string | null | undefined): boolean | null => hasChangedSince(field, modifiedAt);
+  const isUnmatched = isGiven(ifMatch)
+    ? !isNamed(ifMatch, etag, 'strong')
+    : hasChanged(ifUnmodifiedSince) === true;
+  if (isUnmatched) return 'unmatched';
+  const isMatched = isGiven(ifNoneMatch)
+    ? isNamed(ifNoneMatch, etag, 'weak')
+    : hasChanged(ifModifiedSince) === false;
+  return isMatched ? 'matched' : 'held';
+}
+
+/** The three forms of RFC 9110 section 5.6.7: IMF-fixdate, that of RFC 850, and that of `asctime`. */
+const DATES = [
+  /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]+, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/,
+];
+
+/** Whether the content is younger than the date, in whole seconds; `null` where there is nothing to compare. */
+function hasChangedSince(field: string | null | undefined, modifiedAt: number | null): boolean | null {
+  if (!isGiven(field) || modifiedAt === null || !DATES.some((form) => form.test(field))) return null;
+  const since = Date.parse(field.endsWith('GMT') ? field : `${field} GMT`);
+  return Number.isNaN(since) ? null : Math.floor(modifiedAt / 1000) * 1000 > since;
 }
 
 /** Whether a range is wanted of the bytes with this tag (RFC 9110 section 13.1.5). A tag is compared strongly; a date never matches. */

@@ -31,7 +31,8 @@ export interface ObjectsOperationTypes {
   };
   /**
    * Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current etag
-   * answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone.
+   * answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone. Without them
+   * `If-Modified-Since` and `If-Unmodified-Since` compare `Last-Modified`.
    */
   readonly getObject: {
     readonly params: { readonly container: string; readonly key: string };
@@ -39,9 +40,9 @@ export interface ObjectsOperationTypes {
     readonly headers: { readonly 'If-Match'?: string; readonly 'If-None-Match'?: string; readonly Range?: string; readonly 'If-Range'?: string };
     readonly body: null;
     readonly response:
-      | { readonly status: 200; readonly body: AsyncIterable<Uint8Array>; readonly headers: { readonly ETag: string; readonly 'X-Svc-Content-Hash': string; readonly [name: `X-Svc-Meta-${string}`]: string; readonly 'Content-Disposition': string; readonly 'Content-Security-Policy': string } }
-      | { readonly status: 206; readonly body: AsyncIterable<Uint8Array>; readonly headers: { readonly 'Content-Range': string; readonly ETag: string; readonly 'X-Svc-Content-Hash': string; readonly [name: `X-Svc-Meta-${string}`]: string; readonly 'Content-Disposition': string; readonly 'Content-Security-Policy': string } }
-      | { readonly status: 304; readonly body: null; readonly headers: { readonly ETag: string } };
+      | { readonly status: 200; readonly body: AsyncIterable<Uint8Array>; readonly headers: { readonly ETag: string; readonly 'Last-Modified': string; readonly 'X-Svc-Content-Hash': string; readonly [name: `X-Svc-Meta-${string}`]: string; readonly 'Content-Disposition': string; readonly 'Content-Security-Policy': string } }
+      | { readonly status: 206; readonly body: AsyncIterable<Uint8Array>; readonly headers: { readonly 'Content-Range': string; readonly ETag: string; readonly 'Last-Modified': string; readonly 'X-Svc-Content-Hash': string; readonly [name: `X-Svc-Meta-${string}`]: string; readonly 'Content-Disposition': string; readonly 'Content-Security-Policy': string } }
+      | { readonly status: 304; readonly body: null; readonly headers: { readonly ETag: string; readonly 'Last-Modified': string } };
   };
   /**
    * Delete an object. Removes the object. Without effect where there is none, unless `If-Match` asks for one.
@@ -238,6 +239,7 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
         schema: null,
         headers: [
           'ETag',
+          'Last-Modified',
           'X-Svc-Content-Hash',
           'X-Svc-Meta-',
           'Content-Disposition',
@@ -251,13 +253,14 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
         headers: [
           'Content-Range',
           'ETag',
+          'Last-Modified',
           'X-Svc-Content-Hash',
           'X-Svc-Meta-',
           'Content-Disposition',
           'Content-Security-Policy',
         ],
       },
-      { status: 304, mediaType: null, schema: null, headers: ['ETag'] },
+      { status: 304, mediaType: null, schema: null, headers: ['ETag', 'Last-Modified'] },
     ],
     problems: [
       'malformed_request',

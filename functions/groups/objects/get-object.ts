@@ -38,12 +38,13 @@ export function getObject(objects: ObjectParts, access: RecordAccess): GroupHand
 /** `HEAD` asks for the fields alone, a caller that has the bytes gets 304, and a range behind their end 416. */
 function wantsOf({ header, method = 'GET' }: CallContext): (info: ObjectInfo) => boolean {
   const selection = selectionOf(method, header ?? (() => undefined));
-  return ({ etag, contentLength }) => carriesBytes(selection, { etag: `"${etag}"`, size: contentLength });
+  return ({ etag, contentLength, updatedAt }) =>
+    carriesBytes(selection, { etag: `"${etag}"`, size: contentLength, modifiedAt: Date.parse(updatedAt) });
 }
 
 /** Bytes that are on their way: a client that takes them slowly is cut off where others need the memory. */
 function answerOf(
-  { contentType, contentLength, etag }: ObjectInfo,
+  { contentType, contentLength, etag, updatedAt }: ObjectInfo,
   bytes: Uint8Array | null,
   lease: ByteLease,
 ): StoredBytes {
@@ -54,6 +55,7 @@ function answerOf(
     mediaType: contentType ?? DEFAULT_MEDIA_TYPE,
     size: contentLength,
     etag: `"${etag}"`,
+    modifiedAt: Date.parse(updatedAt),
     cut: cut.signal,
     async *open(start, end) {
       if (kept.bytes === null) throw new Error('the answer to HEAD or a known tag sends bytes');
@@ -76,9 +78,10 @@ function partOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
 }
 
 /** A browser that is led to an object saves it: a page or a picture of a stranger never runs with the rights of this origin. */
-function fieldsOf({ etag, contentHash, metadata }: ObjectInfo) {
+function fieldsOf({ etag, contentHash, metadata, updatedAt }: ObjectInfo) {
   return {
     ETag: `"${etag}"`,
+    'Last-Modified': new Date(updatedAt).toUTCString(),
     'X-Svc-Content-Hash': contentHash,
     'Content-Disposition': 'attachment',
     'Content-Security-Policy': 'sandbox',

@@ -146,7 +146,8 @@ export class ObjectsOperations extends ClientCore {
 
   /**
    * Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current etag
-   * answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone.
+   * answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone. Without them
+   * `If-Modified-Since` and `If-Unmodified-Since` compare `Last-Modified`.
    *
    * `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
    *
