@@ -8,6 +8,7 @@ import { machine } from '../../functions/compose/machine.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import type { Settings } from '../../functions/config/table.ts';
+import { TIMEOUT_MS as READINESS_TIMEOUT_MS } from '../../functions/groups/server/attempt.ts';
 import { type InjectedRequest, type InjectedResponse, inject } from '../../functions/http/host-inject.ts';
 import type { Chain } from '../../functions/http/message.ts';
 import type { JobPlugin } from '../../functions/jobs/job-plugin.ts';
@@ -70,12 +71,15 @@ const common = {
 /** From here on a timer is the patience of the service with its database, and not what a request asked to wait for. */
 const patienceMs = 60_000;
 
+/** Readiness waits for its stores, which take longer on a busy machine. */
+const isPatience = (delayMs: number): boolean => delayMs >= patienceMs || delayMs === READINESS_TIMEOUT_MS;
+
 /** The machine, with time passing a hundred times as fast for code that waits: generated requests ask to wait. */
 export const hurried: World = {
   ...machine,
   timers: {
     after: (delayMs, callback) =>
-      machine.timers.after(delayMs < patienceMs ? delayMs / 100 : delayMs, callback),
+      machine.timers.after(isPatience(delayMs) ? delayMs : delayMs / 100, callback),
   },
 };
 

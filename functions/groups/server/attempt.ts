@@ -2,7 +2,7 @@ import type { Timers } from '../../kernel/world.ts';
 import { type RecordStore, StoreError } from '../../store/port.ts';
 
 /** A place that takes longer is of no use to a caller either. */
-const TIMEOUT_MS = 5000;
+export const TIMEOUT_MS = 5000;
 
 export interface Failure {
   readonly reason: string;
