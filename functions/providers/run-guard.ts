@@ -1,3 +1,4 @@
+import { beforePaidCall } from '../kernel/paid-calls.ts';
 import { delay, type World } from '../kernel/world.ts';
 import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
 import { type Found, type Head, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
@@ -55,6 +56,8 @@ const OFTEN_FOR_MS = 5_000;
 export async function enterRun(parts: RunGuardParts, run: GuardedRun): Promise<void> {
   for (let waitedMs = 0; ; ) {
     if (run.signal.aborted) throw new ProviderFailure('cancelled', 'cancelled', 'The run was cancelled.');
+    // A process that stops does not wait for a place: another one goes on with the run.
+    beforePaidCall();
     const refusal = await tryToEnter(parts, run);
     if (refusal === null) return;
     const pauseMs = waitedMs < OFTEN_FOR_MS ? OFTEN_MS : SELDOM_MS;

@@ -39,7 +39,7 @@ function wrongValues(spec: ParameterSpec): Wrong[] {
   return [
     ...(spec.enum === undefined
       ? []
-      : [{ text: 'none', keyword: 'enum', rule: `must be one of ${spec.enum.join(', ')}` }]),
+      : [{ text: 'canary-none', keyword: 'enum', rule: `must be one of ${spec.enum.join(', ')}` }]),
     ...(minLength === 0
       ? []
       : [{ text: '', keyword: 'minLength', rule: `fewer than ${minLength} characters` }]),
@@ -54,7 +54,7 @@ function wrongValues(spec: ParameterSpec): Wrong[] {
         ]),
     ...(spec.format === undefined
       ? []
-      : [{ text: 'soon', keyword: 'format', rule: 'as RFC 3339 writes it' }]),
+      : [{ text: 'canary-soon', keyword: 'format', rule: 'as RFC 3339 writes it' }]),
     ...(spec.pattern === undefined
       ? []
       : [{ text: '?'.repeat(Math.max(1, minLength)), keyword: 'pattern', rule: spec.pattern }]),
@@ -103,7 +103,8 @@ describe.each(routes)('%s', (_, { idempotency: { location } }, route) => {
         const fault = errors.find(({ pointer }) => pointer === `/${name}`);
         expect(fault, query).toMatchObject({ keyword, detail: expect.stringContaining(rule) });
         expect(detail).toContain(`/${name}: `);
-        if (text.length > 1) expect(detail).not.toContain(`${text} `);
+        if (text.startsWith('canary') || text.length > 20)
+          expect(JSON.stringify([detail, errors])).not.toContain(text);
         if (!first.some((one) => one.startsWith(`${name}=`))) first.push(query);
       }
     }

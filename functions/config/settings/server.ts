@@ -11,7 +11,7 @@ export const service = {
   environment: setting('Environment', text('a word such as Development or Production', /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/), onFunctions('Production', 'Development'),
     'Development serves every caller that reaches it and explains failures; every other word is strict.', { variables: ['SVC_ENVIRONMENT', 'ENVIRONMENT'] }),
   dataDirectory: setting('Server:DataDirectory', anyText, '.svc',
-    'Folder of the embedded store. A relative one is of the start folder.', { variables: ['SVC_DATA_DIR'], option: 'data-dir' }),
+    'Folder of the embedded store, made where it is missing. A relative path begins at the folder where the server starts.', { variables: ['SVC_DATA_DIR'], option: 'data-dir' }),
   cloudService: setting<string | null>('Server:CloudService', anyText, null,
     'Name of the cloud service; the platform sets it. The loopback exceptions do not hold there.', { variables: ['K_SERVICE'] }),
 } as const;

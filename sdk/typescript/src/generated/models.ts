@@ -1168,7 +1168,10 @@ export type Timestamp = string;
 
 /** One refused place of a request, with the reason. */
 export type ProblemFault = {
-  /** A JSON Pointer (RFC 6901) into the request body, empty for the whole body. (at most 2048 characters) */
+  /**
+   * A JSON Pointer (RFC 6901) into the request body, empty for the whole body; or `/` and the name of a
+   * parameter of path, query or header. (at most 2048 characters)
+   */
   readonly pointer: string;
   /** The requirement of the rule. Never the refused value. (at most 1024 characters) */
   readonly detail: string;

@@ -1434,7 +1434,9 @@ class ProblemFault(TypedDict):
     """One refused place of a request, with the reason."""
 
     pointer: str
-    """A JSON Pointer (RFC 6901) into the request body, empty for the whole body. (at most 2048 characters)"""
+    """A JSON Pointer (RFC 6901) into the request body, empty for the whole body; or `/` and the name of a
+    parameter of path, query or header. (at most 2048 characters)
+    """
     detail: str
     """The requirement of the rule. Never the refused value. (at most 1024 characters)"""
     keyword: NotRequired[str]
