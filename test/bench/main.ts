@@ -1,7 +1,7 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
+ *     npm run bench -- [--only canonical-http,providers,growth,lists,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
  *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
@@ -23,6 +23,7 @@ import { benchExecutionWake } from './execution-wake.ts';
 import { benchGraph } from './graph.ts';
 import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
+import { benchLists } from './lists.ts';
 import { benchMcp } from './mcp.ts';
 import { benchNearest } from './nearest.ts';
 import { neighbourJobs } from './neighbour-jobs.ts';
@@ -49,6 +50,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'canonical-http': benchCanonicalHttp,
   providers: benchProviders,
   growth: benchGrowth,
+  lists: benchLists,
   copies: benchCopies,
   'copies-http': benchCopiesHttp,
   'cold-start': benchColdStart,
