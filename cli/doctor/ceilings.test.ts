@@ -1,7 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
 import { compose } from '../../functions/compose/compose.ts';
 import { addUse } from '../../functions/quotas/usage-store.ts';
+import { EXECUTION_SCOPE } from '../../functions/runs/records.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { ManualWorld } from '../../test/support/manual-world.ts';
 import { type RunningService, startService } from '../../test/support/service.ts';
+import { ceilingChecks } from './ceilings.ts';
 import type { Check } from './check.ts';
 import { storageChecks } from './storage.ts';
 
@@ -74,4 +78,38 @@ test('what an owner has stored is warned of, with its use and its setting', asyn
   expect(quotas?.message).toBe(
     'The space notes has stored 950 of 1000 bytes (Quotas:SpaceBytesMax); the tenant acme has stored 800 of 1000 bytes (Quotas:TenantBytesMax).',
   );
+});
+
+test('ceilings that cannot be read are warnings beside a database that answers', async () => {
+  await start({});
+  const composed = compose(service.settings, { writeLog: () => undefined });
+  const store = await composed.store();
+  // A share with room for nothing more, and a run that holds no run.
+  const counter = { key: { collection: 'counters', id: 'f'.repeat(32) }, head: { active: 1_000_000 } };
+  const listing = { group: 'run', id: 'torn', hidden: false, indexes: { status: 'queued' } };
+  const torn = { key: { collection: 'runs', id: 'e'.repeat(32) }, head: {}, listing };
+  await store.transact(EXECUTION_SCOPE, { gate: torn.key, keys: [torn, counter] }, () => ({
+    writes: [{ put: counter }, { put: torn }],
+    result: null,
+  }));
+  await composed.close();
+  expect(await warnings()).toEqual([
+    {
+      id: 'active-runs',
+      message: 'The ceilings of active runs and jobs could not be read: a run record holds no run.',
+    },
+  ]);
+});
+
+test('ceilings that are not read in time are warnings', async () => {
+  await start({});
+  const world = new ManualWorld();
+  const never = () => new Promise<never>(() => undefined);
+  const hanging = { query: never, scan: () => ({ [Symbol.asyncIterator]: () => ({ next: never }) }) };
+  const looking = ceilingChecks(service.settings, hanging as unknown as RecordStore, world.timers);
+  world.advance(15_000);
+  expect((await looking).map(({ id, message }) => [id, message])).toEqual([
+    ['quotas', 'The bytes that owners have stored could not be read: no answer within 15 seconds.'],
+    ['active-runs', 'The ceilings of active runs and jobs could not be read: no answer within 15 seconds.'],
+  ]);
 });

@@ -2,20 +2,52 @@ import { machine } from '../../functions/compose/machine.ts';
 import { limitsOf } from '../../functions/compose/quotas.ts';
 import { composeRunTool } from '../../functions/compose/run-tool.ts';
 import type { Settings } from '../../functions/config/table.ts';
+import type { Timers } from '../../functions/kernel/world.ts';
 import { listUse, sumOf } from '../../functions/quotas/usage-store.ts';
 import { type CeilingUse, nearCeilings } from '../../functions/runs/near-ceilings.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { printable } from '../remote/printable.ts';
 import { type Check, warning } from './check.ts';
+import { faultWithin, silence } from './in-time.ts';
 
 /** From here on an owner should know that its writes and starts will be refused. */
 const WARNED_PERCENT = 80;
+/** Each check of a ceiling may read for so long. */
+const READ_MAX_MS = 15_000;
 /** Owners that a check names. */
 const NAMED_MAX = 10;
 
-/** A warning where owners have nearly stored what they may, and one where nearly as many runs or jobs are active as may be. */
-export async function ceilingChecks(settings: Settings, store: RecordStore): Promise<Check[]> {
-  return [...(await quotaCheck(settings, store)), ...(await activeCheck(settings, store))];
+/**
+ * A warning where owners have nearly stored what they may, and one where nearly as many runs or jobs are active as may be.
+ * Also where that cannot be read in time: it fails no database that answers.
+ */
+export async function ceilingChecks(
+  settings: Settings,
+  store: RecordStore,
+  timers: Timers = machine.timers,
+): Promise<Check[]> {
+  const quotas = { id: 'quotas', subject: 'The bytes that owners have stored' };
+  const active = { id: 'active-runs', subject: 'The ceilings of active runs and jobs' };
+  const checks = await Promise.all([
+    unlessUnread(timers, quotas, () => quotaCheck(settings, store)),
+    unlessUnread(timers, active, () => activeCheck(settings, store)),
+  ]);
+  return checks.flat();
+}
+
+async function unlessUnread(
+  timers: Timers,
+  { id, subject }: { readonly id: string; readonly subject: string },
+  look: () => Promise<Check[]>,
+): Promise<Check[]> {
+  let checks: Check[] = [];
+  const fault = await faultWithin(timers, READ_MAX_MS, async () => {
+    checks = await look();
+  });
+  if (fault === undefined) return checks;
+  const reason = fault === silence ? `no answer within ${READ_MAX_MS / 1_000} seconds` : fault;
+  const remedy = 'Look again; where it stays so, svc doctor --deep names stored bodies that are damaged.';
+  return [warning(id, `${subject} could not be read: ${reason}.`, remedy)];
 }
 
 async function quotaCheck(settings: Settings, store: RecordStore): Promise<Check[]> {

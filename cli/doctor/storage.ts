@@ -1,6 +1,6 @@
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { compose } from '../../functions/compose/compose.ts';
+import { compose, type Service } from '../../functions/compose/compose.ts';
 import { databasePath } from '../../functions/compose/database-path.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import type { Settings } from '../../functions/config/table.ts';
@@ -11,6 +11,7 @@ import { withLook } from '../look.ts';
 import { at } from '../store-place.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
 import { folderCheck, type MayUse } from './folder.ts';
+import { faultWithin, silence } from './in-time.ts';
 import { spaceCheck } from './machine.ts';
 import { unlessDatabaseWritten, unlessWritten } from './written.ts';
 
@@ -162,18 +163,11 @@ function look(path: string): Found {
 async function openedChecks(settings: Settings): Promise<Check[]> {
   const { provider } = settings.canonicalStore;
   const service = compose(settings, { readOnly: true, writeLog: () => undefined });
-  let ceilings: readonly Check[] = [];
-  const fault = await within(answerMaxMs, () =>
-    faultOf(async () => {
-      const store = await service.store();
-      await store.ping();
-      // The engine of runs, which other commands need not load.
-      const { ceilingChecks } = await import('./ceilings.ts');
-      ceilings = await ceilingChecks(settings, store);
-    }),
-  );
+  // The ceilings have a time of their own: that they cannot be read says nothing of the database.
+  const fault = await faultWithin(machine.timers, answerMaxMs, async () => (await service.store()).ping());
+  const ceilings = fault === undefined ? await ceilingsOf(settings, service) : [];
   // A store that hangs on a read may hang on close too.
-  const closed = await within(closeMaxMs, () => faultOf(() => service.close()));
+  const closed = await faultWithin(machine.timers, closeMaxMs, () => service.close());
   if (closed === silence) leaveSoon();
   if (fault === undefined) return [ok('database', `The provider ${provider} answers.`), ...ceilings];
   const remedy =
@@ -183,26 +177,13 @@ async function openedChecks(settings: Settings): Promise<Check[]> {
   return [failed('database', `The provider ${provider} does not answer: ${fault}.`, remedy)];
 }
 
-const silence = 'it says nothing';
-
-/** The outcome, or `silence` if it takes longer. */
-function within(delayMs: number, work: () => Promise<string | undefined>): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const cancel = machine.timers.after(delayMs, () => resolve(silence));
-    void work().then(resolve, reject).finally(cancel);
-  });
+/** Loads the engine of runs, which other commands need not load. */
+async function ceilingsOf(settings: Settings, service: Pick<Service, 'store'>): Promise<Check[]> {
+  const { ceilingChecks } = await import('./ceilings.ts');
+  return ceilingChecks(settings, await service.store());
 }
 
 /** Exit even if a driver still waits for its database. */
 function leaveSoon(): void {
   setTimeout(() => process.exit(), 1_000).unref();
-}
-
-async function faultOf(work: () => Promise<void>): Promise<string | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
-  }
 }
