@@ -1,4 +1,16 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -114,11 +126,43 @@ test('it gets an API key where callers need one; the key is printed once and kep
     expect(textOf(name)).not.toContain(key);
 });
 
-test('settings that their owner alone may read stay so', async () => {
-  await written();
-  chmodSync(at('svcsettings.json'), 0o600);
+test.each(['600', '640', '664'])('files of the mode %s keep it', async (digits) => {
+  const mode = Number.parseInt(digits, 8);
+  await written({ apiKey: true });
+  const names = ['svcsettings.json', 'api-keys.json'];
+  for (const name of names) chmodSync(at(name), mode);
   await add('reports');
-  expect(statSync(at('svcsettings.json')).mode & 0o777).toBe(0o600);
+  expect(names.map((name) => statSync(at(name)).mode & 0o777)).toEqual([mode, mode]);
+});
+
+test('files behind links stay behind them', async () => {
+  await written({ apiKey: true });
+  const names = ['svcsettings.json', 'api-keys.json'];
+  mkdirSync(at('elsewhere'));
+  for (const name of names) {
+    renameSync(at(name), at(`elsewhere/${name}`));
+    symlinkSync(`elsewhere/${name}`, at(name));
+  }
+  await add('reports');
+  for (const name of names) {
+    expect(lstatSync(at(name)).isSymbolicLink()).toBe(true);
+    expect(textOf(`elsewhere/${name}`)).toContain('"reports"');
+  }
+  expect(readdirSync(at('elsewhere')).toSorted()).toEqual(names.toSorted());
+});
+
+test('a call that cannot write one file writes none, and can be repeated', async () => {
+  await written({ apiKey: true });
+  const before = ['svcsettings.json', 'api-keys.json'].map(textOf);
+  const names = readdirSync(out).toSorted();
+  mkdirSync(at('svcsettings.json.part'));
+  await expect(add('reports')).rejects.toThrow(
+    /svcsettings\.json cannot be written: .* Nothing was written\./,
+  );
+  rmSync(at('svcsettings.json.part'), { recursive: true });
+  expect(['svcsettings.json', 'api-keys.json'].map(textOf)).toEqual(before);
+  expect(readdirSync(out).toSorted()).toEqual(names);
+  expect(await add('reports')).toContain('shown once: ');
 });
 
 test('a principal that has policies, or a token that is there, is refused and nothing is written', async () => {

@@ -9,7 +9,8 @@ import { exitCodes, ToolError } from '../output.ts';
 import { type Addition, withIdentity } from './added-identity.ts';
 import { fileNames, ownIssuer } from './answers.ts';
 import { fileNameOf, firstTokenSeconds } from './credentials.ts';
-import { type NewFile, textAt, writeWhole } from './files.ts';
+import { textAt } from './files.ts';
+import { type Change, writeTogether } from './rewrite.ts';
 
 export interface AddIdentityOptions {
   readonly out: string;
@@ -20,8 +21,10 @@ export interface AddIdentityOptions {
 type Added = Extract<Addition, { readonly settings: unknown }>;
 
 /** A file with the place where it lies, which need not be the folder of the settings. */
-interface PlacedFile extends NewFile {
-  readonly path: string;
+interface PlacedFile extends Change {
+  readonly name: string;
+  readonly purpose: string;
+  readonly mode: number;
 }
 
 /** Adds an application identity to the settings of an earlier `svc init`. Answers what the command prints. */
@@ -35,10 +38,10 @@ export async function addIdentity(
   const token = await tokenFile(out, added, principal, Math.floor(world.clock.now() / 1_000));
   const key = added.apiKeyFile === null ? null : await keyFile(added.apiKeyFile, principal, world);
   const text = `${JSON.stringify(added.settings, null, 2)}\n`;
-  const settings = { path, name: fileNames.settings, text, secret: isSecret(path), purpose: 'settings' };
-  // Settings last: a killed command leaves credentials that nothing admits.
+  const settings = { path, name: fileNames.settings, text, mode: modeOf(path), purpose: 'settings' };
+  // Settings last: a killed command leaves credentials that nothing admits. The key is printed once all are there.
   const files = [token, key?.file ?? null, settings].filter((file) => file !== null);
-  for (const file of files) await writeWhole(file.path, file);
+  await writeTogether(files);
   return report(principal, added, files, key?.text ?? null);
 }
 
@@ -96,12 +99,12 @@ async function tokenFile(
   const path = join(out, name);
   if ((await textAt(path)) !== null)
     throw new ToolError(
-      `${path} is there already: choose another name. Nothing was written.`,
+      `${path} is there already: remove it if a call was killed before it wrote the settings, or choose another name. Nothing was written.`,
       exitCodes.conflict,
     );
   const claims = { issuer: ownIssuer, audience, principal, principalClaim: 'sub' as const, issuedAt };
   const text = `${mintToken(readSigningKey(pem, keyPath), { ...claims, lifetimeSeconds: firstTokenSeconds })}\n`;
-  return { path, name, text, secret: true, purpose: `identity token of ${principal}, for 24 hours` };
+  return { path, name, text, mode: 0o600, purpose: `identity token of ${principal}, for 24 hours` };
 }
 
 /** The list of hashes with one more, and the key itself, which is kept nowhere. */
@@ -111,7 +114,7 @@ async function keyFile(path: string, principal: string, { random }: Pick<World, 
   const id = fileNameOf(principal);
   if (list.some((each) => each.id === id))
     throw new ToolError(
-      `${path} has a key of the id ${id} already. Nothing was written.`,
+      `${path} has a key of the id ${id} already: remove it if a call was killed before it wrote the settings. Nothing was written.`,
       exitCodes.conflict,
     );
   const text = createApiKeyText(random);
@@ -121,7 +124,7 @@ async function keyFile(path: string, principal: string, { random }: Pick<World, 
     path,
     name: fileNames.apiKeyHashes,
     text: json,
-    secret: isSecret(path),
+    mode: modeOf(path),
     purpose: 'hashes of API keys',
   };
   return { text, file };
@@ -136,15 +139,21 @@ function keysIn(text: string | null): readonly { readonly id?: unknown }[] | nul
   }
 }
 
-/** A file that its owner alone may read stays so. */
-function isSecret(path: string): boolean {
-  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) === 0;
+function modeOf(path: string): number {
+  return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777;
+}
+
+/** Its owner alone may read it. */
+function isSecret(mode: number): boolean {
+  return (mode & 0o077) === 0;
 }
 
 function report(principal: string, added: Added, files: readonly PlacedFile[], key: string | null): string {
   const lines = [
     `${principal} may do what ${added.like} may. Written:`,
-    ...files.map(({ path, purpose, secret }) => `  ${path}  ${purpose}${secret ? ' (0600)' : ''}`),
+    ...files.map(
+      ({ path, purpose, mode }) => `  ${path}  ${purpose}${isSecret(mode) ? ` (0${mode.toString(8)})` : ''}`,
+    ),
     ...added.changed.map((member) => `    ${member}`),
   ];
   if (key !== null) lines.push('', `Its API key, which is shown once: ${key}`);

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, ToolError } from '../output.ts';
 
@@ -28,7 +28,8 @@ export async function textAt(path: string): Promise<string | null> {
   return exists(path) ? readFile(path, 'utf8') : null;
 }
 
-function exists(path: string): boolean {
+/** Also a link that leads nowhere. */
+export function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
@@ -40,15 +41,26 @@ export async function writeWhole(
   // A folder that is there keeps its mode: the operator may let the service read it.
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const part = `${path}.part`;
+  await writePart(part, text, async (file) => {
+    // The umask decides nothing: a strict one would keep the settings from the service.
+    if (!secret) await file.chmod(0o644);
+  });
+  await rename(part, path);
+}
+
+/** Writes a text beside its place; `prepare` gives the file its rights while it is empty. */
+export async function writePart(
+  part: string,
+  text: string,
+  prepare: (file: FileHandle) => Promise<void>,
+): Promise<void> {
   await rm(part, { force: true });
   const file = await open(part, 'wx', 0o600);
   try {
-    // The umask decides nothing: a strict one would keep the settings from the service.
-    if (!secret) await file.chmod(0o644);
+    await prepare(file);
     await file.writeFile(text);
     await file.sync();
   } finally {
     await file.close();
   }
-  await rename(part, path);
 }
