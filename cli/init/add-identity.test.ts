@@ -95,13 +95,13 @@ test('the identity gets the grants of the application, and a token', async () =>
   expect(said).not.toContain('API key');
 });
 
-test('it gets other tenants where they are named, and the product allows them', async () => {
+test('it gets another tenant where one is named, and the product allows it', async () => {
   await written({ tenants: ['*'] });
-  await add('reports', ['beta', 'gamma']);
-  const { CanonicalAccess, ExecutionAccess, RecordAccess } = policiesOf('reports');
-  expect(CanonicalAccess).toMatchObject([{ AllowedTenantIds: ['beta', 'gamma'] }]);
-  expect(ExecutionAccess).toMatchObject([{ AllowedTenantIds: ['beta', 'gamma'] }]);
-  expect(RecordAccess).toMatchObject([{ Space: 'beta' }]);
+  await add('reports', ['beta']);
+  const { CanonicalAccess, ExecutionAccess, RecordAccess, ProviderAccess } = policiesOf('reports');
+  expect(CanonicalAccess).toMatchObject([{ AllowedTenantIds: ['beta'] }]);
+  expect(ExecutionAccess).toMatchObject([{ AllowedTenantIds: ['beta'] }]);
+  expect([RecordAccess, ProviderAccess]).toMatchObject([[{ Space: 'beta' }], [{ Space: 'beta' }]]);
   rmSync(out, { recursive: true });
   await written();
   const said = await add('reports', ['beta']);
@@ -109,6 +109,16 @@ test('it gets other tenants where they are named, and the product allows them', 
     ExecutionRuntime: { ProductPolicies: [{ AllowedTenantIds: ['acme', 'beta'] }] },
   });
   expect(said).toContain('ExecutionRuntime:ProductPolicies:0:AllowedTenantIds');
+});
+
+test('more tenants than the one space of a policy can hold are refused, and nothing is written', async () => {
+  await written();
+  const before = textOf('svcsettings.json');
+  const message =
+    'a policy of Server:RecordAccess names one Space, so reports can have one tenant and not 2: name one with --tenant, and add an identity for each other one. Nothing was written.';
+  await expect(add('reports', ['beta', 'gamma'])).rejects.toThrow(message);
+  expect(textOf('svcsettings.json')).toBe(before);
+  expect(readdirSync(out)).not.toContain('reports.token');
 });
 
 test('it gets an API key where callers need one; the key is printed once and kept nowhere', async () => {

@@ -33,7 +33,10 @@ export async function addIdentity(
   world: Pick<World, 'clock' | 'random'>,
 ): Promise<string> {
   const path = join(out, fileNames.settings);
-  const added = additionTo(path, await settingsAt(path), { principal, tenants });
+  const added = additionTo(path, await settingsAt(path), {
+    principal,
+    tenants: tenants === null ? null : [...new Set(tenants)],
+  });
   refuseFaults(path, added);
   const token = await tokenFile(out, added, principal, Math.floor(world.clock.now() / 1_000));
   const key = added.apiKeyFile === null ? null : await keyFile(added.apiKeyFile, principal, world);
@@ -61,6 +64,7 @@ async function settingsAt(path: string): Promise<unknown> {
 
 function additionTo(path: string, given: unknown, identity: Parameters<typeof withIdentity>[1]): Added {
   const added = withIdentity(given, identity);
+  if ('usage' in added) throw new ToolError(`${path}: ${added.usage}. Nothing was written.`, exitCodes.usage);
   if (!('refusal' in added)) return added;
   if (added.isThere === true)
     throw new ToolError(`${path}: ${added.refusal}. Nothing was written.`, exitCodes.conflict);

@@ -19,7 +19,9 @@ export type Addition =
       readonly issuer: string | null;
       readonly apiKeyFile: string | null;
     }
-  | { readonly refusal: string; readonly isThere?: true };
+  | { readonly refusal: string; readonly isThere?: true }
+  /** The request is refused, whichever form the settings have. */
+  | { readonly usage: string };
 
 const accesses = ['CanonicalAccess', 'ExecutionAccess', 'RecordAccess', 'ProviderAccess'] as const;
 
@@ -45,7 +47,9 @@ export function withIdentity(given: unknown, identity: AddedIdentity): Addition 
     const own = list.filter(({ Principal }) => Principal === like);
     if (own.length !== 1)
       return { refusal: `Server:${name} has ${own.length} policies of ${like}, where svc init writes one` };
-    list.push(policyFor(own[0] as Members, identity));
+    const [policy] = own as [Members];
+    if ('Space' in policy && (identity.tenants?.length ?? 0) > 1) return { usage: oneSpace(name, identity) };
+    list.push(policyFor(policy, identity));
     changed.push(`Server:${name}:IdentityPolicies:${list.length - 1}`);
   }
   const product = lists.get('ExecutionAccess')?.find(({ Principal }) => Principal === like)?.['ProductId'];
@@ -63,6 +67,12 @@ function policiesIn(access: unknown): Members[] | null {
 function applicationIn(policies: readonly Members[]): string | null {
   const found = policies.find(({ AllowedOperations }) => textsIn(AllowedOperations).includes('start_run'));
   return typeof found?.['Principal'] === 'string' ? found['Principal'] : null;
+}
+
+/** The service takes one space for each principal. */
+function oneSpace(name: string, { principal, tenants }: AddedIdentity): string {
+  const count = tenants?.length ?? 0;
+  return `a policy of Server:${name} names one Space, so ${principal} can have one tenant and not ${count}: name one with --tenant, and add an identity for each other one`;
 }
 
 /** The grants of the other, for other tenants where they are named. */
