@@ -51,6 +51,27 @@ test('the share of a tenant is warned of at four fifths, with its use and its se
   ]);
 });
 
+test('full shares whose owners are not among the runs that are read are warned of without names', async () => {
+  await start(CEILING);
+  await startRuns('first', 3);
+  const composed = compose(service.settings, { writeLog: () => undefined });
+  const messages = async (runsRead: number) =>
+    (await ceilingChecks(service.settings, await composed.store(), { runsRead })).map(
+      ({ message }) => message,
+    );
+  await startRuns('second', 19);
+  expect(await messages(3)).toEqual([]);
+  await startRuns('second', 1);
+  const further = 'hares of further tenants or spaces, which were not looked for, are nearly full.';
+  expect(await messages(3)).toEqual([`S${further}`]);
+  const second =
+    '20 of 25 runs of the tenant second of product p are queued, running or waiting (ExecutionRuntime:RunSharePercent)';
+  expect(await messages(4)).toEqual([`${second}.`]);
+  await startRuns('third', 20);
+  expect(await messages(4)).toEqual([`${second}; s${further}`]);
+  await composed.close();
+});
+
 test('the ceiling of the deployment is warned of, whoever has the runs', async () => {
   await start(CEILING);
   for (let tenant = 0; tenant < 5; tenant += 1) await startRuns(`tenant-${tenant}`, 16);
@@ -106,7 +127,9 @@ test('ceilings that are not read in time are warnings', async () => {
   const world = new ManualWorld();
   const never = () => new Promise<never>(() => undefined);
   const hanging = { query: never, scan: () => ({ [Symbol.asyncIterator]: () => ({ next: never }) }) };
-  const looking = ceilingChecks(service.settings, hanging as unknown as RecordStore, world.timers);
+  const looking = ceilingChecks(service.settings, hanging as unknown as RecordStore, {
+    timers: world.timers,
+  });
   world.advance(15_000);
   expect((await looking).map(({ id, message }) => [id, message])).toEqual([
     ['quotas', 'The bytes that owners have stored could not be read: no answer within 15 seconds.'],

@@ -17,6 +17,12 @@ const READ_MAX_MS = 15_000;
 /** Owners that a check names. */
 const NAMED_MAX = 10;
 
+export interface CeilingLook {
+  readonly timers?: Timers;
+  /** Active runs of each status that are read for the names of owners. */
+  readonly runsRead?: number | undefined;
+}
+
 /**
  * A warning where owners have nearly stored what they may, and one where nearly as many runs or jobs are active as may be.
  * Also where that cannot be read in time: it fails no database that answers.
@@ -24,13 +30,13 @@ const NAMED_MAX = 10;
 export async function ceilingChecks(
   settings: Settings,
   store: RecordStore,
-  timers: Timers = machine.timers,
+  { timers = machine.timers, runsRead }: CeilingLook = {},
 ): Promise<Check[]> {
   const quotas = { id: 'quotas', subject: 'The bytes that owners have stored' };
   const active = { id: 'active-runs', subject: 'The ceilings of active runs and jobs' };
   const checks = await Promise.all([
     unlessUnread(timers, quotas, () => quotaCheck(settings, store)),
-    unlessUnread(timers, active, () => activeCheck(settings, store)),
+    unlessUnread(timers, active, () => activeCheck(settings, store, runsRead)),
   ]);
   return checks.flat();
 }
@@ -63,14 +69,15 @@ async function quotaCheck(settings: Settings, store: RecordStore): Promise<Check
   return [warning('quotas', textOf(near), 'Look at svc usage, and remove data or raise the setting.')];
 }
 
-async function activeCheck(settings: Settings, store: RecordStore): Promise<Check[]> {
+async function activeCheck(settings: Settings, store: RecordStore, runsRead?: number): Promise<Check[]> {
   if (!settings.execution.enabled) return [];
   const parts = { settings, world: machine, log: () => undefined };
-  const near = await nearCeilings(await composeRunTool(parts, () => Promise.resolve(store)), WARNED_PERCENT);
-  if (near.length === 0) return [];
+  const runtime = await composeRunTool(parts, () => Promise.resolve(store));
+  const { uses, hasFurther } = await nearCeilings(runtime, WARNED_PERCENT, runsRead);
+  if (uses.length === 0 && !hasFurther) return [];
   const remedy =
     'Raise the setting, or cancel runs that nothing waits for: beyond it a start is refused with queue_full.';
-  return [warning('active-runs', textOf(near.map(useText)), remedy)];
+  return [warning('active-runs', textOf(uses.map(useText), hasFurther ? FURTHER : null), remedy)];
 }
 
 function useText({ ceiling, owner, used, limit, setting }: CeilingUse): string {
@@ -79,8 +86,11 @@ function useText({ ceiling, owner, used, limit, setting }: CeilingUse): string {
   return `${used} of ${limit} ${what} of ${whose} are queued, running or waiting (${setting})`;
 }
 
-function textOf(lines: readonly string[]): string {
-  const more = lines.length > NAMED_MAX ? `; and ${lines.length - NAMED_MAX} more` : '';
-  const text = `${lines.slice(0, NAMED_MAX).join('; ')}${more}.`;
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+/** More active runs than are read for the names of owners. */
+const FURTHER = 'shares of further tenants or spaces, which were not looked for, are nearly full';
+
+function textOf(lines: readonly string[], last: string | null = null): string {
+  const more = lines.length > NAMED_MAX ? [`and ${lines.length - NAMED_MAX} more`] : [];
+  const text = [...lines.slice(0, NAMED_MAX), ...more, ...(last === null ? [] : [last])].join('; ');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -51,10 +51,22 @@ const SHARDED_MIN = 256;
 
 function shareOf({ runShareMax, counterShards }: RuntimeOptions, scope: Owner, shard: number): ActiveCounter {
   const ceiling = 'runShare';
-  if (counterShards === 1 || runShareMax < SHARDED_MIN)
+  if (!isShareSharded({ runShareMax, counterShards }))
     return { key: runShareKey(scope, 0), max: runShareMax, ceiling, isShare: true, shard: 0 };
   const max = quotaOf(runShareMax, shard, counterShards);
   return { key: runShareKey(scope, shard), max, ceiling, isShare: true, shard, isSharded: true };
+}
+
+type ShareOptions = Pick<RuntimeOptions, 'runShareMax' | 'counterShards'>;
+
+function isShareSharded({ runShareMax, counterShards }: ShareOptions): boolean {
+  return counterShards > 1 && runShareMax >= SHARDED_MIN;
+}
+
+/** How many runs the smallest counter of a share of runs admits. */
+export function shareCounterMax(options: ShareOptions): number {
+  const { runShareMax, counterShards } = options;
+  return isShareSharded(options) ? Math.floor(runShareMax / counterShards) : runShareMax;
 }
 
 /** The counters that counted this run when it began. */

@@ -1,6 +1,6 @@
 import { listPages, recordsOf } from '../store/pages.ts';
 import type { RecordKey } from '../store/port.ts';
-import { shardsOf } from './active-runs.ts';
+import { shardsOf, shareCounterMax } from './active-runs.ts';
 import {
   activeCounterKey,
   COUNTERS,
@@ -14,7 +14,7 @@ import {
 } from './records.ts';
 import type { Run, RunStatus } from './run.ts';
 import { jobOwner } from './run-job.ts';
-import type { CeilingName, Runtime } from './runtime.ts';
+import type { CeilingName, Runtime, RuntimeOptions } from './runtime.ts';
 
 /** A ceiling of active runs or jobs, and how much of it is used. */
 export interface CeilingUse {
@@ -26,24 +26,53 @@ export interface CeilingUse {
   readonly setting: string;
 }
 
+export interface NearCeilings {
+  readonly uses: readonly CeilingUse[];
+  /** Counters show nearly full shares of owners whose runs are not among those that were read. */
+  readonly hasFurther: boolean;
+}
+
 const PAGE = 200;
-/** Active runs that are read for the names of owners: one that nearly fills its share has many of them. */
+/** Active runs of each status that are read for the names of owners: one that nearly fills its share has many of them. */
 const RUNS_READ = 10_000;
 const ACTIVE: readonly RunStatus[] = ['waiting', 'queued', 'running'];
 
 /** The ceilings of active runs and jobs of which so many percent or more are used. Reads, and writes nothing. */
-export async function nearCeilings(runtime: Runtime, percent: number): Promise<readonly CeilingUse[]> {
+export async function nearCeilings(
+  runtime: Runtime,
+  percent: number,
+  runsRead = RUNS_READ,
+): Promise<NearCeilings> {
   const counts = await countsOf(runtime);
   const isNear = ({ used, limit }: CeilingUse) => used > 0 && used * 100 >= limit * percent;
   const whole = wholeUses(runtime, counts).filter(isNear);
   const { runShareMax, jobShareMax, counterShards } = runtime.options;
-  const shards = shardsOf(runtime.options);
+  const ofShares = shareCounts(runtime, counts);
+  const least = (Math.min(runShareMax, jobShareMax) * percent) / 100 / counterShards;
+  if (!ofShares.some(([, active]) => active >= least)) return { uses: whole, hasFurther: false };
+  const { uses, known, isCut } = await shareUses(runtime, counts, runsRead);
+  const full = (leastFull(runtime.options) * percent) / 100;
+  // Where all runs were read, a counter that no run explains is one that the next repair corrects.
+  const hasFurther = isCut && ofShares.some(([id, active]) => !known.has(id) && active >= full);
+  return { uses: [...whole, ...uses.filter(isNear)], hasFurther };
+}
+
+/** The counters of shares. */
+function shareCounts({ options }: Runtime, counts: ReadonlyMap<string, number>) {
+  const shards = shardsOf(options);
   const ofWhole = new Set(
     [...shards.map(activeCounterKey), ...shards.map(jobCounterKey)].map(({ id }) => id),
   );
-  const least = (Math.min(runShareMax, jobShareMax) * percent) / 100 / counterShards;
-  const isAnyFull = [...counts].some(([id, active]) => !ofWhole.has(id) && active >= least);
-  return isAnyFull ? [...whole, ...(await shareUses(runtime, counts)).filter(isNear)] : whole;
+  return [...counts].filter(([id]) => !ofWhole.has(id));
+}
+
+/** The room of the smallest counter of a share; its id does not say of which kind it is. */
+function leastFull(options: RuntimeOptions): number {
+  const { activeRunsMax, activeJobsMax, jobShareMax } = options;
+  return Math.min(
+    activeRunsMax === null ? Number.POSITIVE_INFINITY : shareCounterMax(options),
+    activeJobsMax === null ? Number.POSITIVE_INFINITY : jobShareMax,
+  );
 }
 
 /** The counters, by their ids. */
@@ -68,57 +97,55 @@ function wholeUses({ options }: Runtime, counts: ReadonlyMap<string, number>): r
   });
 }
 
-/** The shares of the owners whose runs are active. */
-async function shareUses(
-  runtime: Runtime,
-  counts: ReadonlyMap<string, number>,
-): Promise<readonly CeilingUse[]> {
+/** The shares of the owners whose runs are active, and the ids of their counters. */
+async function shareUses(runtime: Runtime, counts: ReadonlyMap<string, number>, runsRead: number) {
   const uses = new Map<string, CeilingUse>();
-  for await (const run of activeRuns(runtime)) {
-    const use = shareOf(runtime, run, counts);
-    if (use !== null) uses.set(`${use.ceiling} ${use.owner}`, use);
-  }
-  return [...uses.values()];
-}
-
-async function* activeRuns(runtime: Runtime): AsyncGenerator<Run> {
-  const store = await runtime.store();
+  const known = new Set<string>();
+  let isCut = false;
   for (const status of ACTIVE) {
     let read = 0;
-    const equal = { [RUN_INDEX.status]: status };
-    const selection = { collection: RUNS, group: RUN_GROUP, equal, limit: PAGE };
-    for await (const record of recordsOf(listPages(store, runtime.scope, selection))) {
-      yield readRun(record);
+    for await (const run of activeRuns(runtime, status)) {
+      const share = shareOf(runtime, run, counts);
+      for (const { id } of share?.keys ?? []) known.add(id);
+      if (share !== null) uses.set(`${share.use.ceiling} ${share.use.owner}`, share.use);
       read += 1;
-      if (read >= RUNS_READ) break;
+      if (read >= runsRead) break;
     }
+    isCut ||= read >= runsRead;
   }
+  return { uses: [...uses.values()], known, isCut };
+}
+
+async function* activeRuns(runtime: Runtime, status: RunStatus): AsyncGenerator<Run> {
+  const equal = { [RUN_INDEX.status]: status };
+  const selection = { collection: RUNS, group: RUN_GROUP, equal, limit: PAGE };
+  for await (const record of recordsOf(listPages(await runtime.store(), runtime.scope, selection)))
+    yield readRun(record);
+}
+
+interface Share {
+  readonly use: CeilingUse;
+  /** Of its counters. */
+  readonly keys: readonly RecordKey[];
 }
 
 function shareOf(
   { options }: Runtime,
   { job, scope }: Run,
   counts: ReadonlyMap<string, number>,
-): CeilingUse | null {
+): Share | null {
   const { ceilingSettings, runShareMax, jobShareMax, activeRunsMax, activeJobsMax } = options;
   if (job !== undefined) {
     if (activeJobsMax === null) return null;
-    const used = sumOf(counts, [jobShareKey(jobOwner(job))]);
-    return {
-      ceiling: 'jobShare',
-      owner: `space ${job.space}`,
-      used,
-      limit: jobShareMax,
-      setting: ceilingSettings.jobShare,
-    };
+    const keys = [jobShareKey(jobOwner(job))];
+    const of = { ceiling: 'jobShare', owner: `space ${job.space}`, limit: jobShareMax } as const;
+    return { keys, use: { ...of, used: sumOf(counts, keys), setting: ceilingSettings.jobShare } };
   }
   if (scope === null || activeRunsMax === null) return null;
-  const used = sumOf(
-    counts,
-    shardsOf(options).map((shard) => runShareKey(scope, shard)),
-  );
+  const keys = shardsOf(options).map((shard) => runShareKey(scope, shard));
   const owner = `tenant ${scope.tenantId} of product ${scope.productId}`;
-  return { ceiling: 'runShare', owner, used, limit: runShareMax, setting: ceilingSettings.runShare };
+  const of = { ceiling: 'runShare', owner, limit: runShareMax } as const;
+  return { keys, use: { ...of, used: sumOf(counts, keys), setting: ceilingSettings.runShare } };
 }
 
 function sumOf(counts: ReadonlyMap<string, number>, keys: readonly RecordKey[]): number {
