@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { firstStopSignal } from '../functions/kernel/stop-signals.ts';
 import { LocalCloud, type LocalCloudOptions } from './local-cloud.ts';
 import { help, portsOf, readOptions } from './options.ts';
 import { showState } from './tasks/show.ts';
@@ -32,7 +33,7 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function serve(options: LocalCloudOptions): Promise<number> {
-  const signal = firstSignal();
+  const signal = firstStopSignal(process, { now: () => Date.now() });
   const cloud = new LocalCloud(options);
   try {
     const started = cloud.start();
@@ -47,20 +48,6 @@ async function serve(options: LocalCloudOptions): Promise<number> {
   } finally {
     await cloud.stop();
   }
-}
-
-/** Resolves with the first stop signal; the second one ends the process at once. */
-function firstSignal(): Promise<void> {
-  const { promise, resolve: resolveFirst } = Promise.withResolvers<void>();
-  let stopping = false;
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      if (stopping) process.exit(name === 'SIGINT' ? 130 : 143);
-      stopping = true;
-      resolveFirst();
-    });
-  }
-  return promise;
 }
 
 function reasonOf(error: unknown): string {

@@ -14,6 +14,7 @@ import { type NodeHost, serveNode } from './http/host-node.ts';
 import type { Chain } from './http/message.ts';
 import { describeFailure } from './kernel/log.ts';
 import { logWarnings } from './kernel/runtime-warnings.ts';
+import { firstStopSignal } from './kernel/stop-signals.ts';
 import { release, startCommand } from './release.ts';
 import { takeRejection } from './runs/handler-scope.ts';
 import { StoreError } from './store/port.ts';
@@ -32,7 +33,7 @@ async function main(): Promise<void> {
     const message = 'A promise was rejected, and nothing handled it';
     service.log({ severity: 'ERROR', message, failure: describeFailure(reason) });
   });
-  const stop = onStopSignal();
+  const stop = firstStopSignal(process, machine.clock).then(() => warn(stopLine(settings, service)));
   // Before the server is ready, no request needs to finish.
   const started = await Promise.race([start(settings, service), stop.then(() => null)]);
   if (typeof started === 'string') return endWith(started);
@@ -121,18 +122,15 @@ function folderWarning(folder: string): string {
   return `WARNING: Other users of this machine can read the data folder ${folder}. Restrict it: chmod 700 ${folder}`;
 }
 
-/** Resolves with the first signal; the second one ends the process at once. */
-function onStopSignal(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let stopping = false;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
-      stopping = true;
-      resolve();
-    });
-  }
-  return promise;
+/** Shows that the signal has come, and how long the end may take. */
+function stopLine({ server }: Settings, service: Service): string {
+  const runs = service.runsUnderWay();
+  const wait = `up to ${server.drainSeconds} s`;
+  const forRuns =
+    runs === 0
+      ? '; no run is under way'
+      : `, then ${wait} for ${runs === 1 ? 'a run' : `${runs} runs`} under way`;
+  return `${release.service} ${release.version} stops: it waits ${wait} for requests under way${forRuns}. A second Ctrl-C ends it at once.`;
 }
 
 function listenFailure({ server }: Settings, error: unknown): string {

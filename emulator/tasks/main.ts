@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { firstStopSignal } from '../../functions/kernel/stop-signals.ts';
 import { startTasksEmulator, type TasksEmulator } from './tasks-emulator.ts';
 
 /** The Cloud Tasks emulator alone. */
@@ -17,7 +18,7 @@ Usage: node emulator/tasks/main.ts [options]
 It listens on loopback and sends to loopback only.`;
 
 async function main(argv: string[]): Promise<number> {
-  const first = firstSignal();
+  const first = firstStopSignal(process, { now: () => Date.now() });
   let emulator: TasksEmulator;
   try {
     const { values } = parseArgs({
@@ -62,20 +63,6 @@ function wholeNumber(name: string, text: string, max: number): number {
   const value = Number(text);
   if (/^\d{1,9}$/.test(text) && value <= max) return value;
   throw new Error(`--${name} must be a whole number from 0 to ${max}.`);
-}
-
-/** Resolves with the first stop signal; the second one ends the process at once. */
-function firstSignal(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let stopping = false;
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      if (stopping) process.exit(name === 'SIGINT' ? 130 : 143);
-      stopping = true;
-      resolve();
-    });
-  }
-  return promise;
 }
 
 process.exit(await main(process.argv.slice(2)));

@@ -42,6 +42,8 @@ export interface Service {
   bodies(): Promise<readonly HashedBodies[]>;
   /** The process will stop once its callers are answered. */
   drain(): void;
+  /** How many runs this process executes now. */
+  runsUnderWay(): number;
   close(): Promise<void>;
 }
 
@@ -127,6 +129,7 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       return hashedBodies(layered);
     },
     drain: () => composed?.drain(),
+    runsUnderWay: () => composed?.underWay() ?? 0,
     async close() {
       await execution.close();
       await store.close();

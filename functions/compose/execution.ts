@@ -48,6 +48,8 @@ export interface Execution {
   start(): Promise<void>;
   /** Takes no more runs, and jobs begin no further call of a provider. Handlers go on. */
   drain(): void;
+  /** How many runs this process executes now. */
+  underWay(): number;
   /** Takes no more runs and waits for executing handlers, up to the drain time of the settings. */
   stop(): Promise<void>;
 }
@@ -150,6 +152,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       for (const each of automatic) each.start();
     },
     drain: () => engine.drain(),
+    underWay: () => engine.executing,
     async stop() {
       for (const each of automatic) await each.stop();
       await local.stop();

@@ -168,6 +168,11 @@ export class Engine {
     if (execution !== undefined) this.#cancel(execution);
   }
 
+  /** How many runs this process executes now. */
+  get executing(): number {
+    return this.#running.size;
+  }
+
   /**
    * Takes no more runs. Those under way go on, but jobs begin no call of a provider: one that needs another gives its run back, with
    * what it has kept.

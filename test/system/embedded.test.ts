@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -98,6 +98,50 @@ describe('the embedded server', () => {
     await refusesConnections(port);
     program.signal('SIGTERM');
     expect(await program.exit).toEqual({ code: 143, signal: null });
+  });
+
+  test('one Ctrl-C that comes twice lets a request under way finish, and a line says what the server waits for', async () => {
+    const { program, port } = await started({ Server__DrainSeconds: '600' });
+    await using _ = program;
+    const held = await halfSentCommit(port, 't');
+    // As a terminal and npm do: the group of processes gets the signal, and npm passes its own on.
+    program.signal('SIGINT');
+    program.signal('SIGINT');
+    await program.says(
+      /^svc \S+ stops: it waits up to 600 s for requests under way; no run is under way\. A second Ctrl-C ends it at once\.$/m,
+    );
+    await refusesConnections(port);
+    expect(await held.finish()).toContain('HTTP/1.1 200 OK');
+    expect(await program.exit).toEqual({ code: 0, signal: null });
+    expect(program.stderr.match(/ stops: /g)).toHaveLength(1);
+  });
+
+  test('a line says for how many runs the server waits', async () => {
+    const plugin = join(folder, 'plugin.mjs');
+    writeFileSync(
+      plugin,
+      `const run = async ({ signal }) => {
+        const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
+        console.log('the run is under way');
+        await ended;
+      };
+      export default { pluginId: 'held', name: 'Held', version: '1.0.0', handlers: [{ handlerId: 'held', run }] };`,
+    );
+    const { program, url } = await started({
+      ExecutionRuntime__Plugins__0: plugin,
+      Server__DrainSeconds: '1',
+    });
+    await using _ = program;
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ handlerId: 'held', payload: {}, idempotencyKey: 'held' });
+    const answer = await fetch(`${url}/execution/runs`, { method: 'POST', headers, body });
+    expect(answer.ok, await answer.text()).toBe(true);
+    await program.says(/^the run is under way$/m);
+    program.signal('SIGTERM');
+    await program.says(
+      / stops: it waits up to 1 s for requests under way, then up to 1 s for a run under way\. /,
+    );
+    expect(await program.exit).toEqual({ code: 0, signal: null });
   });
 
   test('npm start passes signals on and leaves nothing behind', async () => {
