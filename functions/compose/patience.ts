@@ -4,7 +4,11 @@ import type { LayerParts } from './layer.ts';
 const MINUTE_MS = 60_000;
 
 /** How every job that calls a provider waits for one that fails. */
-export function patienceOf({ settings, world }: Pick<LayerParts, 'settings' | 'world'>): PatienceParts {
+export function patienceOf({
+  settings,
+  world,
+  log,
+}: Pick<LayerParts, 'settings' | 'world' | 'log'>): PatienceParts {
   const { clock, random } = world;
-  return { clock, random, patienceMs: settings.embeddings.patienceMinutes * MINUTE_MS };
+  return { clock, random, log, patienceMs: settings.embeddings.patienceMinutes * MINUTE_MS };
 }

@@ -49,6 +49,9 @@ export interface LogEvent {
   readonly handlerId?: string;
   /** Why that run failed, as its handler or the service calls it. */
   readonly failureClass?: string;
+  /** When a job that waits for its provider asks it again, and when it gives up; RFC 3339. */
+  readonly nextTryAt?: string;
+  readonly patienceEndsAt?: string;
   /** The class and the stack frames of an unexpected error, without its message; or the reason that the store gave. */
   readonly failure?: string;
 }
@@ -75,6 +78,8 @@ const fields = [
   'runId',
   'handlerId',
   'failureClass',
+  'nextTryAt',
+  'patienceEndsAt',
   'failure',
 ] as const satisfies readonly Exclude<keyof LogEvent, 'trace'>[];
 

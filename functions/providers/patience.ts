@@ -1,7 +1,9 @@
 import type { Json } from '../kernel/canonical-json.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Clock, RandomSource } from '../kernel/world.ts';
 import { ProviderFailure } from './failure.ts';
 import { type FailureRow, isWaitedFor, nextTry } from './rules/patience.ts';
+import { answeredLine, failingLine } from './rules/patience-lines.ts';
 
 /** What a job keeps of the failures of its provider. */
 const CHECKPOINT = 'provider-failures';
@@ -12,12 +14,15 @@ const TURN_MS = 60_000;
 export interface PatienceParts {
   readonly clock: Clock;
   readonly random: RandomSource;
+  readonly log: Log;
   /** From the first failure of a row to the last try. */
   readonly patienceMs: number;
 }
 
 /** The job that waits. */
 export interface PatientJob {
+  readonly runId: string;
+  readonly handlerId: string;
   readonly attempt: number;
   readonly readCheckpoint: (key: string) => Promise<{ readonly content: Json } | null>;
   readonly writeCheckpoint: (key: string, content: Json) => Promise<unknown>;
@@ -52,7 +57,10 @@ export class ProviderPatience {
   /** A provider has given what the job will not ask for again: the next failure begins a row. */
   async answered(): Promise<void> {
     const { row, waits } = await this.#read();
-    if (row !== null) await this.#write({ row: null, waits });
+    if (row === null) return;
+    await this.#write({ row: null, waits });
+    const { log, clock } = this.#parts;
+    log(answeredLine(this.#job, row, clock.now()));
   }
 
   /**
@@ -60,7 +68,7 @@ export class ProviderPatience {
    * next try may be made now. Throws the suspension of the job.
    */
   async waitAfter(failure: ProviderFailure, before = () => Promise.resolve()): Promise<boolean> {
-    const { clock, random, patienceMs } = this.#parts;
+    const { clock, random, patienceMs, log } = this.#parts;
     const now = clock.now();
     if (isLimitOfMinute(failure)) {
       await this.#suspend(now + (failure.retryAfterMs ?? TURN_MS), before);
@@ -72,6 +80,8 @@ export class ProviderPatience {
     const next = nextTry(row, { now, patienceMs, chance, retryAfterMs: failure.retryAfterMs });
     if (next === null) return false;
     await this.#write({ row: next.row, waits: waits + 1 });
+    const times = { since: next.row.since, nextTryAt: next.at, patienceMs };
+    if (row === null) log(failingLine(this.#job, failure, times));
     await this.#suspend(next.at, before);
     return true;
   }

@@ -1,5 +1,6 @@
 import { machine } from '../../functions/compose/machine.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import type { Log, LogEvent } from '../../functions/kernel/log.ts';
 import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { settleDue } from '../../functions/runs/settle.ts';
@@ -33,6 +34,9 @@ export class Stage {
     turns: new TurnRoom(this.time.clock),
   };
   readonly scope = ownScope();
+  /** What jobs that wait for their providers have logged. */
+  readonly logged: LogEvent[] = [];
+  readonly log: Log = (line) => void this.logged.push(line);
   readonly store: RecordStore;
   readonly #calls = new Set<Promise<unknown>>();
   #made = 0;

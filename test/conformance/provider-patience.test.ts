@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { formatUtc } from '../../functions/kernel/timestamp.ts';
 import { ProviderFailure } from '../../functions/providers/failure.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
@@ -74,6 +75,20 @@ describe.each(Object.keys(patientJobs))('a job %s', (kind) => {
     await job.start();
     expect(await ended(job, PATIENCE_MS)).toMatchObject({ status: 'succeeded' });
     expect(provider.failed.length).toBeGreaterThan(0);
+    const { failureClass, providerStatus: code } = failure;
+    const [failedAt = 0] = provider.failed;
+    // However often it fails, the log has one line where that begins and one where it ends.
+    expect(stage.logged).toEqual([
+      expect.objectContaining({
+        severity: 'WARNING',
+        handlerId: kind,
+        runId: expect.stringMatching(/./) as string,
+        failureClass,
+        code,
+        patienceEndsAt: formatUtc(failedAt + PATIENCE_MS),
+      }),
+      expect.objectContaining({ severity: 'INFO', handlerId: kind, count: provider.failed.length }),
+    ]);
     // No text is paid for twice.
     expect([provider.answered, ...new Set(provider.paid.values())]).toEqual([answers, 1]);
   });
@@ -89,6 +104,7 @@ describe.each(Object.keys(patientJobs))('a job %s', (kind) => {
     const last = failed.at(-1) ?? 0;
     expect(last - first).toBeGreaterThanOrEqual(PATIENCE_MS);
     expect(last - first).toBeLessThanOrEqual(PATIENCE_MS + 2 * STEP_MS);
+    expect(job.stage.logged.map(({ severity }) => severity)).toEqual(['WARNING']);
     // The waits grow to a minute, so the provider is asked some twenty times.
     expect(second - first).toBeLessThanOrEqual(2 * STEP_MS);
     expect(failed.length).toBeGreaterThan(15);
@@ -102,6 +118,7 @@ describe.each(Object.keys(patientJobs))('a job %s', (kind) => {
     const { isOver } = await ended(job, STEP_MS);
     expect(isOver).toBe(true);
     expect(job.provider.failed.length).toBeLessThanOrEqual(job.answers);
+    expect(job.stage.logged).toEqual([]);
   });
 
   test('counts its patience anew after each answer', async () => {
@@ -117,5 +134,9 @@ describe.each(Object.keys(patientJobs))('a job %s', (kind) => {
     await job.start();
     expect(await ended(job, 3 * awayMs)).toMatchObject({ status: 'succeeded' });
     expect(provider.answered).toBe(answers);
+    const rows = Math.min(2, answers);
+    expect(stage.logged.map(({ severity }) => severity)).toEqual(
+      Array.from({ length: rows }, () => ['WARNING', 'INFO']).flat(),
+    );
   });
 });

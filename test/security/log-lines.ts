@@ -9,6 +9,7 @@ const fields: Readonly<Record<string, 'string' | 'number' | 'boolean'>> = {
   status: 'number',
   code: 'string',
   durationMs: 'number',
+  count: 'number',
   correlationId: 'string',
   'logging.googleapis.com/trace': 'string',
   'logging.googleapis.com/spanId': 'string',
@@ -25,6 +26,8 @@ const fields: Readonly<Record<string, 'string' | 'number' | 'boolean'>> = {
   runId: 'string',
   handlerId: 'string',
   failureClass: 'string',
+  nextTryAt: 'string',
+  patienceEndsAt: 'string',
   failure: 'string',
 };
 const severities = new Set(['DEBUG', 'INFO', 'WARNING', 'ERROR']);

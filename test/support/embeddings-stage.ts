@@ -66,7 +66,7 @@ export class EmbeddingsStage extends Stage {
     const layers = {
       records: createRecordParts({ store, world, limits }),
       embeddings: createEmbeddingParts({ store, embedder }),
-      patience: { ...world, patienceMs: PATIENCE_MS },
+      patience: { ...world, log: this.log, patienceMs: PATIENCE_MS },
       payloads,
       access,
       resultBytesMax,

@@ -109,7 +109,7 @@ export class ProvidersStage extends Stage {
     const provider = (id: string) => all.find(({ target }) => target.id === id);
     const layers: ProviderLayers = {
       access,
-      patience: { ...world, patienceMs: PATIENCE_MS },
+      patience: { ...world, log: this.log, patienceMs: PATIENCE_MS },
       provider,
       capabilities: {
         world,

@@ -84,7 +84,7 @@ export class RagStage extends Stage {
       records,
       embeddings: createEmbeddingParts({ store, embedder }),
       traces: tracesOver(own, world),
-      patience: { ...world, patienceMs: PATIENCE_MS },
+      patience: { ...world, log: this.log, patienceMs: PATIENCE_MS },
     };
     const rerankAccess = createRecordAccess<ProviderAccessOperation>({ grants: [] });
     const retrieval = { ...searched, rerankers: { find: () => null } };

@@ -86,7 +86,7 @@ export class RetrievalJobsStage extends Stage {
         if (!this.rankers.includes(principal ?? '')) throw permissionDenied();
       },
     };
-    const patience = { ...world, patienceMs: PATIENCE_MS };
+    const patience = { ...world, log: this.log, patienceMs: PATIENCE_MS };
     const layers = { retrieval, patience, payloads, access, rerankAccess, resultBytesMax };
     const plugin = retrievalJobs(layers);
     const engine =

@@ -76,7 +76,10 @@ async function endedRun(parts: ProviderLayers, context: JobContext): Promise<End
 }
 
 async function isTriedAgain(patience: ProviderPatience, outcome: RunOutcome): Promise<boolean> {
-  if (outcome.failureClass === null) return false;
+  if (outcome.failureClass === null) {
+    await patience.answered();
+    return false;
+  }
   const failure = failureWaitedFor(outcome, (await patience.waits()) > 0);
   return failure !== null && patience.waitAfter(failure);
 }
