@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { type Command, Option } from 'commander';
 import { type CheckedConfiguration, checkConfiguration, type Finding } from '../functions/config/check.ts';
+import { faultLine } from '../functions/config/fault.ts';
 import { offLine } from '../functions/config/groups-off.ts';
 import type { ConfigurationInput } from '../functions/config/load.ts';
 import { inputOf } from '../functions/config/machine.ts';
@@ -49,16 +50,14 @@ function check(options: CheckOptions, args: readonly string[]): void {
 
 /** Secrets in files that other users of the machine can read. */
 function openSecrets({ secrets }: CheckedConfiguration, envFile: string | undefined): Finding[] {
-  return secrets.flatMap(({ key, sources }) =>
-    sources.flatMap((source) => {
-      const file = source.startsWith('environment variable ') ? envFile : source;
-      const mode = file === undefined ? 0 : (statSync(file, { throwIfNoEntry: false })?.mode ?? 0);
-      if ((mode & 0o077) === 0) return [];
-      const message = `is a secret, and other users of this machine can read ${file}`;
-      const remedy = `Restrict the file: chmod 600 ${file}`;
-      return [{ severity: 'warning' as const, key, source, message, remedy }];
-    }),
-  );
+  return secrets.flatMap(({ key, source }) => {
+    const file = source.startsWith('environment variable ') ? envFile : source;
+    const mode = file === undefined ? 0 : (statSync(file, { throwIfNoEntry: false })?.mode ?? 0);
+    if ((mode & 0o077) === 0) return [];
+    const message = `is a secret, and other users of this machine can read ${file}`;
+    const remedy = `Restrict the file: chmod 600 ${file}`;
+    return [{ severity: 'warning' as const, key, source, message, remedy }];
+  });
 }
 
 function inputFor({ for: host, envFile }: CheckOptions, args: readonly string[]): ConfigurationInput {
@@ -81,9 +80,9 @@ function findingsText(findings: readonly Finding[], faults: number, warnings: nu
   const counted = counts
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count === 1 ? 'a' : count} ${word}${count === 1 ? '' : 's'}`);
-  const rows = findings.flatMap(({ severity, key, source, message, remedy }) => [
-    `  ${severity === 'warning' ? 'warning: ' : ''}${key} (${source}): ${message}`,
-    `    -> ${remedy}`,
+  const rows = findings.flatMap((finding) => [
+    `  ${finding.severity === 'warning' ? 'warning: ' : ''}${faultLine(finding)}`,
+    `    -> ${finding.remedy}`,
   ]);
   return [`The configuration has ${counted.join(' and ')}:`, ...rows].join('\n');
 }

@@ -173,7 +173,7 @@ describe('what cannot be meant is refused', () => {
       { files: { f: ' \n' } },
       /^f: the file is empty$/,
     ],
-    ['a settings file that is missing', { settings: 'nowhere.json' }, {}, /nowhere\.json .*does not exist/],
+    ['a settings file that is missing', { settings: 'nowhere.json' }, {}, /nowhere\.json: does not exist/],
     ['a settings file that is broken', {}, { files: { 'svcsettings.json': '{' } }, /is not valid JSON/],
     [
       'a setting that is misspelt',

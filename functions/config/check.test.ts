@@ -49,6 +49,26 @@ test('says whether any setting is given', () => {
     checkConfiguration({ host: 'embedded', env: {}, argv, readFile }).isGiven;
   expect(given([])).toBe(false);
   expect(given(['--Server:Port=1'])).toBe(true);
+  // The fault of the file says enough.
+  expect(given(['--settings=nowhere.json'])).toBe(true);
+});
+
+test('names each secret value that is given, and not the file of one', () => {
+  const network = { Kind: 'openai-compatible', Model: 'm', BaseAddress: 'https://models.example' };
+  const providers = [
+    { ...network, Id: 'by-file', ApiKeyFile: '/run/secrets/key' },
+    { ...network, Id: 'by-value', apikey: 'hush' },
+  ];
+  const file = JSON.stringify({ Providers: providers, Server: { ApiKeys: ['a', 'b'] } });
+  const readFile = (path: string) => (path === 'svcsettings.json' ? file : undefined);
+  const env = { CanonicalStore__ConnectionString: 'hush' };
+  const { secrets } = checkConfiguration({ host: 'embedded', env, argv: [], readFile });
+  expect(secrets.map(({ key, source }) => `${key} | ${source}`).sort()).toEqual([
+    'CanonicalStore:ConnectionString | environment variable CanonicalStore__ConnectionString',
+    'Providers:1:apikey | svcsettings.json',
+    'Server:ApiKeys:0 | svcsettings.json',
+    'Server:ApiKeys:1 | svcsettings.json',
+  ]);
 });
 
 test('a whole configuration has no finding', () => {

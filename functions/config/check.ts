@@ -1,7 +1,7 @@
 import { adviceOn } from './advice.ts';
-import type { Fault } from './fault.ts';
+import { type Fault, isOfFile } from './fault.ts';
 import { type GroupOff, groupsOff } from './groups-off.ts';
-import { type ConfigurationInput, readSettings } from './load.ts';
+import { type ConfigurationInput, type GivenSecret, readSettings } from './load.ts';
 import type { Setting } from './setting.ts';
 import { lines, type Settings } from './table.ts';
 
@@ -18,18 +18,13 @@ export interface CheckedConfiguration {
   readonly isGiven: boolean;
   /** The parts of the service that the settings switch off. */
   readonly off: readonly GroupOff[];
-  /** The settings that hold a secret, with their sources. */
+  /** The secret values that are given, with their sources. */
   readonly secrets: readonly GivenSecret[];
-}
-
-export interface GivenSecret {
-  readonly key: string;
-  readonly sources: readonly string[];
 }
 
 /** Everything that is wrong or doubtful with a configuration, each with the setting and the remedy. Pure. */
 export function checkConfiguration(input: ConfigurationInput): CheckedConfiguration {
-  const { settings, faults, sourcesOf } = readSettings(input);
+  const { settings, faults, sourcesOf, secrets } = readSettings(input);
   const advice = adviceOn(settings, input.host).filter(
     ({ key }) => !faults.some((fault) => fault.key.toLowerCase() === key.toLowerCase()),
   );
@@ -43,12 +38,10 @@ export function checkConfiguration(input: ConfigurationInput): CheckedConfigurat
         source: sourcesOf(settingOf(found.key)?.key ?? found.key).join(', ') || 'default',
       })),
     ],
-    isGiven: lines.some(({ key }) => sourcesOf(key).length > 0),
+    // A file that is named and cannot be read gives none, but its fault says so.
+    isGiven: lines.some(({ key }) => sourcesOf(key).length > 0) || faults.some(isOfFile),
     off: groupsOff(settings),
-    secrets: lines
-      .filter(({ kind }) => kind.secret)
-      .map(({ key }) => ({ key, sources: sourcesOf(key) }))
-      .filter(({ sources }) => sources.length > 0),
+    secrets,
   };
 }
 
@@ -58,6 +51,7 @@ function remedyOf({ key, source, message }: Fault): string {
   if (message.startsWith('is not known')) return 'Remove it: svc config schema lists the known settings.';
   if (message.startsWith('is given twice')) return 'Keep one of the two values.';
   if (message.startsWith('comes from several sources')) return `Keep the list in one of ${source}.`;
+  if (message === 'does not exist') return 'Correct the path. svc init writes a settings file.';
   const line = settingOf(key);
   if (line === undefined) return 'Correct the file or the argument that the message names.';
   return `Set ${line.key} (environment ${variableOf(line)}). ${line.description}`;

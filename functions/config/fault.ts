@@ -7,8 +7,19 @@ export interface Fault {
   readonly message: string;
 }
 
+/** Whether the fault is of a whole file, not of a setting in it. */
+export function isOfFile({ key, source }: Pick<Fault, 'key' | 'source'>): boolean {
+  return key === source;
+}
+
+/** One fault as a line: its key and its source, or the file, and the fault. */
+export function faultLine(fault: Fault): string {
+  const { key, source, message } = fault;
+  return `${key}${isOfFile(fault) ? '' : ` (${source})`}: ${message}`;
+}
+
 /** All faults as one text, one per line. */
 export function faultsText(faults: readonly Fault[]): string {
-  const lines = faults.map((fault) => `  ${fault.key} (${fault.source}): ${fault.message}`);
+  const lines = faults.map((fault) => `  ${faultLine(fault)}`);
   return `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${lines.join('\n')}`;
 }

@@ -17,7 +17,10 @@ export interface Kind<T> {
   readonly tails: readonly string[];
   /** What several sources would quietly mix, and must therefore come from one. */
   readonly oneSource: boolean;
+  /** Whether any value of it is a secret. */
   readonly secret: boolean;
+  /** The tails that hold a secret. */
+  readonly secretTails: readonly string[];
   /** JSON Schema 2020-12 of the value in a settings file, for editors. */
   readonly schema: Schema;
   read(node: Node, reading: Reading): T | undefined;
@@ -41,6 +44,7 @@ function scalar<T>(rules: Scalar<T>): Kind<T> {
     tails: [''],
     oneSource: false,
     secret,
+    secretTails: secret ? [''] : [],
     schema,
     read(node, reading) {
       const entry = node.entry;
@@ -148,6 +152,7 @@ export function list<T>(item: Kind<T>): Kind<readonly T[]> {
     tails: item.tails.map((tail) => `:<n>${tail}`),
     oneSource: true,
     secret: item.secret,
+    secretTails: item.secretTails.map((tail) => `:<n>${tail}`),
     schema: { type: 'array', items: item.schema },
     read(node, reading) {
       const items = indexed(node);
@@ -197,6 +202,7 @@ export function members<T extends object>(
     tails: pairs.flatMap(([name, kind]) => kind.tails.map((tail) => `:${name}${tail}`)),
     oneSource: false,
     secret: pairs.some(([, kind]) => kind.secret),
+    secretTails: pairs.flatMap(([name, kind]) => kind.secretTails.map((tail) => `:${name}${tail}`)),
     schema: {
       type: 'object',
       properties: Object.fromEntries(pairs.map(([name, kind]) => [name, kind.schema])),

@@ -36,6 +36,13 @@ export interface ReadSettings {
   readonly faults: readonly Fault[];
   /** The sources of a setting; empty for a default. */
   readonly sourcesOf: (key: string) => readonly string[];
+  /** The secret values that the sources hold, by their keys. */
+  readonly secrets: readonly GivenSecret[];
+}
+
+export interface GivenSecret {
+  readonly key: string;
+  readonly source: string;
 }
 
 export function readSettings(input: ConfigurationInput): ReadSettings {
@@ -46,7 +53,12 @@ export function readSettings(input: ConfigurationInput): ReadSettings {
   const settings = readTable(root, given, taken, faults);
   faults.push(...unknownFaults([...root.entries()].filter((entry) => !taken.has(entry))));
   faults.push(...crossFaults(settings, input.host, (key) => sourcesOf(root, key)[0]));
-  return { settings, faults: relevant(faults, settings), sourcesOf: (key) => sourcesOf(root, key) };
+  return {
+    settings,
+    faults: relevant(faults, settings),
+    sourcesOf: (key) => sourcesOf(root, key),
+    secrets: lines.flatMap((line) => secretsOf(root, line)),
+  };
 }
 
 /** Merges all sources into `root` and returns the facts that defaults depend on. */
@@ -200,6 +212,16 @@ function unknown(entry: Entry): Fault {
 
 function sourcesOf(root: Node, key: string): readonly string[] {
   return [...new Set([...(root.at(key)?.entries() ?? [])].map(({ source }) => source))];
+}
+
+/** A member such as the name of a file stands beside a secret and is none. */
+function secretsOf(root: Node, { key, kind }: Setting<unknown>): GivenSecret[] {
+  const places = new Set(kind.secretTails.map((tail) => `${key}${tail}`.toLowerCase()));
+  const entries = places.size === 0 ? [] : [...(root.at(key)?.entries() ?? [])];
+  return entries
+    .filter((entry) => places.has(entry.key.toLowerCase().replace(/:\d+(?=:|$)/g, ':<n>')))
+    .filter(({ hollow }) => hollow !== true)
+    .map(({ key: own, source }) => ({ key: own, source }));
 }
 
 /** A disabled store has no provider, so a fault in the provider's name does not matter. */

@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { compileCache } from '../support/compile-cache.ts';
 
@@ -71,6 +72,51 @@ test('config check ends with 1 and every fault', async () => {
   expect(code).toBe(1);
   expect(stderr).toContain('Server:Port (command line): must be a whole number');
   expect(stderr).toContain('the canonical store does not start without a policy');
+});
+
+test.each([
+  ['that is not there', null, 'does not exist', 'Correct the path. svc init writes a settings file.'],
+  [
+    'of broken JSON',
+    '{ "Server": ',
+    'is not valid JSON',
+    'Correct the file or the argument that the message names.',
+  ],
+])('config check of a file %s names the fault and the file once', async (_, text, fault, remedy) => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-check-'));
+  try {
+    const file = join(folder, 's.json');
+    if (text !== null) writeFileSync(file, text);
+    const { code, stdout, stderr } = await svc(['config', 'check', file]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr.replace(/ \(line \d+ column \d+\)/, '')).toBe(
+      `The configuration has a fault:\n  ${file}: ${fault}\n    -> ${remedy}\n`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('config check warns of a file that others can read only where a secret stands in it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-check-'));
+  try {
+    const file = join(folder, 's.json');
+    const key = join(folder, 'key');
+    const entry = { Id: 'p', Kind: 'openai-compatible', Model: 'm', BaseAddress: 'https://models.example' };
+    const provider = { ...entry, Capabilities: ['ai.chat'], MaxOutputTokensPerMinute: 1, ApiKeyFile: key };
+    const write = (more: object) => writeFileSync(file, JSON.stringify({ Providers: [provider], ...more }));
+    writeFileSync(key, 'hush', { mode: 0o600 });
+    write({});
+    chmodSync(file, 0o644);
+    const check = () => svc(['config', 'check', file]);
+    expect((await check()).stderr).not.toContain('secret');
+    write({ Server: { ApiKeys: ['hush-hush'] } });
+    expect((await check()).stderr).toContain(
+      `warning: Server:ApiKeys:0 (${file}): is a secret, and other users of this machine can read ${file}`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('api-key create prints a key once, with the hash that the service is given', async () => {
