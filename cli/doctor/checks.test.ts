@@ -86,6 +86,20 @@ test('a service says itself whether it is ready', () => {
   );
 });
 
+test('the remedy is that of the warnings', () => {
+  const report = { ready: true, summary: 'Ready.', blockers: [] };
+  const providers = { id: 'providers.readiness', status: 'warning', message: 'Not proven.' };
+  const remedyOf = (...warnings: readonly string[]) =>
+    readinessCheck({ ...report, warnings, checks: [providers] } as unknown as Parameters<
+      typeof readinessCheck
+    >[0]).remedy;
+  const prove = 'Prove the capabilities of each provider by qualifyProvider: see docs/providers.md.';
+  const others = 'may be intended in Development; otherwise see docs/security.md.';
+  expect(remedyOf('Not proven.')).toBe(prove);
+  expect(remedyOf('It is open.')).toBe(`This ${others}`);
+  expect(remedyOf('It is open.', 'Not proven.')).toBe(`${prove} The rest ${others}`);
+});
+
 test('only what failed fails', () => {
   const check = (status: Check['status']): Check => ({ id: 'a', status, message: '', remedy: null });
   expect(exitCodeOfChecks([])).toBe(0);

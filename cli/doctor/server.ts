@@ -71,11 +71,20 @@ export function readinessCheck(report: ServerReadinessReport | undefined): Check
   }
   const warnings = report.warnings.filter((each) => !isWithoutNeed(each, report));
   if (warnings.length === 0) return ok('server-readiness', report.summary);
-  return warning(
-    'server-readiness',
-    `${report.summary} ${warnings.join(' ')}`,
-    'This may be intended in Development; otherwise see docs/security.md.',
-  );
+  return warning('server-readiness', `${report.summary} ${warnings.join(' ')}`, remedyOf(warnings, report));
+}
+
+function remedyOf(warnings: readonly string[], { checks = [] }: Partial<ServerReadinessReport>): string {
+  const isOfProviders = (text: string) =>
+    checks.some(({ id, message }) => id === 'providers.readiness' && message === text);
+  const remedies = [];
+  if (warnings.some(isOfProviders))
+    remedies.push('Prove the capabilities of each provider by qualifyProvider: see docs/providers.md.');
+  if (!warnings.every(isOfProviders)) {
+    const what = remedies.length === 0 ? 'This' : 'The rest';
+    remedies.push(`${what} may be intended in Development; otherwise see docs/security.md.`);
+  }
+  return remedies.join(' ');
 }
 
 /** Where callers must be known by their tokens, a key beside them is a choice: its absence is no finding. */
