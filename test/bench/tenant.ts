@@ -5,6 +5,7 @@ import type { CallContext } from '../../functions/http/handler.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';
+import { readAnswer } from '../support/written-answer.ts';
 import { DOCUMENTS, documentId, TENANT, upsert } from './workload.ts';
 
 type Body<Id extends keyof OperationTypes> = OperationTypes[Id]['body'];
@@ -52,7 +53,8 @@ export class BenchTenant {
   }
 
   async query(body: Body<'queryCanonicalDocuments'>): Promise<number> {
-    return (await this.#handlers.queryCanonicalDocuments(input(body), context())).body.items.length;
+    return readAnswer((await this.#handlers.queryCanonicalDocuments(input(body), context())).body).items
+      .length;
   }
 
   async lease(body: Body<'leaseCanonicalOutbox'>): Promise<number> {

@@ -3,6 +3,7 @@ import { ServiceError } from '../../functions/kernel/errors.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { type Call, duringCall, type Operation, type Outcome } from '../simulation/cluster.ts';
 import { callAt, handlersOver } from '../support/canonical.ts';
+import { readAnswer } from '../support/written-answer.ts';
 
 /** One request, with the time that its instance is to take for now. */
 export type Request<Id extends Operation = Operation> = Pick<
@@ -48,7 +49,10 @@ export class LocalInstance implements Instance {
       const response = await duringCall(call, () =>
         handler({ params, query: {}, body } as unknown as OperationInput<Id>, callAt(now)),
       );
-      return { kind: 'answer', body: response.body as Extract<Outcome<Id>, { kind: 'answer' }>['body'] };
+      return {
+        kind: 'answer',
+        body: readAnswer(response.body) as Extract<Outcome<Id>, { kind: 'answer' }>['body'],
+      };
     } catch (error) {
       return outcomeOf(error);
     }
