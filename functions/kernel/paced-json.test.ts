@@ -1,9 +1,12 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { CountedTurns } from '../../test/support/counted-turns.ts';
 import { type PacedJsonLimits, parsePacedJson } from './paced-json.ts';
 import { parseStrictJson, strictJsonLimits } from './strict-json.ts';
 import type { Turns } from './turns.ts';
 
+/** A step of the parser has no more members. */
+const STEP_MEMBERS = 4_096;
 const none: Turns = { due: () => false, next: () => Promise.resolve() };
 const most: PacedJsonLimits = {
   ...strictJsonLimits,
@@ -175,4 +178,21 @@ describe('a body in parts', () => {
     expect(await read(`[${'[],'.repeat(300_000)}[]]`)).toMatch(/^ServiceError: The lists .* 300000 arrays/);
     expect(await read(`[${'{},'.repeat(300_000)}{}]`)).toBe('read');
   });
+});
+
+test.each([
+  ['in one object', 2, (members: string) => `{"a":{"b":{${members}}}}`],
+  ['in an item', 1, (members: string) => `[{"a":{${members}}},1]`],
+  ['beside a list', 2, (members: string) => `{"l":[1],${members}}`],
+])('100,000 members %s are read in a step for each 4,096, at the least', async (_, passes, around) => {
+  // What stands outside of all lists is passed over once more, to put the lists in.
+  const counted = new CountedTurns();
+  const members = Array.from({ length: 100_000 }, (__, n) => `"m${n}":${n}`).join(',');
+  const text = around(members);
+  const all = { ...most, itemMembersMax: 200_000 };
+  const value = await parsePacedJson([Buffer.from(text)], all, counted.turns);
+  expect(JSON.stringify(value)).toBe(text);
+  // The scan and the decoder ask as well, once for each 32 KiB.
+  const others = 2 * Math.ceil(text.length / 32_768);
+  expect(counted.asked - others).toBeGreaterThan((passes * 100_000) / STEP_MEMBERS);
 });

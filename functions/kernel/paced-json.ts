@@ -1,5 +1,6 @@
 import type { Json } from './canonical-json.ts';
 import type { ExactNumbers } from './exact-numbers.ts';
+import { countedInSteps } from './parsed-in-steps.ts';
 import {
   countMembers,
   type JsonCounts,
@@ -7,7 +8,6 @@ import {
   JsonScan,
   judgeOf,
   malformed,
-  parsed,
   type StrictJsonLimits,
   strictJsonLimits,
 } from './strict-json.ts';
@@ -53,20 +53,40 @@ export async function parsePacedJson(
     frameText += `${await text.upTo(array.start)}${place}`;
     const items: Json[] = [];
     for (const end of [...array.cuts, array.end]) {
-      const values = parsed(`[${await text.upTo(end)}]`) as Json[];
+      const part = await counted(`[${await text.upTo(end)}]`, turns);
+      const values = part.value as Json[];
       if (array.cuts.length > 0 && values.length === 0) throw malformed('The body is not valid JSON.');
       for (const value of values) items.push(value);
-      members += countMembers(values);
+      members += part.members;
       if (end !== array.end) await text.upTo(end + 1);
       if (turns.due()) await turns.next();
     }
     contents.push(items);
   }
-  const frame = parsed(frameText + (await text.upTo(Infinity)));
-  members += countMembers(frame);
-  const value = filled(frame, contents);
+  const frame = await counted(frameText + (await text.upTo(Infinity)), turns);
+  members += frame.members;
+  const value = await inTurns(filled(frame.value, contents), turns);
   if (members !== counts.members) throw malformed('An object of the body names a member twice.');
   return value;
+}
+
+interface Counted {
+  readonly value: Json;
+  readonly members: number;
+}
+
+/** The value of a part: one of a valid body may have a hundred thousand member names. */
+function counted(text: string, turns: Turns): Promise<Counted> {
+  return inTurns(countedPart(text), turns);
+}
+
+function* countedPart(text: string): Generator<void, Counted> {
+  try {
+    return (yield* countedInSteps(text, (value) => countMembers(value as Json))) as Counted;
+  } catch (error) {
+    // The message of the engine quotes the body.
+    throw error instanceof SyntaxError ? malformed('The body is not valid JSON.') : error;
+  }
 }
 
 /** The text of parts, from its beginning to its end. */
@@ -204,10 +224,17 @@ class Amounts {
   }
 }
 
-function filled(frame: Json, contents: readonly Json[][]): Json {
+/** Of members a step takes less than a millisecond. */
+const STEP_MEMBERS = 4_096;
+
+function* filled(frame: Json, contents: readonly Json[][]): Generator<void, Json> {
   if (typeof frame !== 'object' || frame === null) return frame;
   if (Array.isArray(frame)) return contents[Number(frame[0])] ?? [];
   const object = frame as Record<string, Json>;
-  for (const [name, value] of Object.entries(object)) object[name] = filled(value, contents);
+  for (const [place, name] of Object.keys(object).entries()) {
+    const member = object[name];
+    if (typeof member === 'object' && member !== null) object[name] = yield* filled(member, contents);
+    if ((place + 1) % STEP_MEMBERS === 0) yield;
+  }
   return object;
 }
