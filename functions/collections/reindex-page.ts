@@ -1,4 +1,4 @@
-import type { Turns } from '../kernel/turns.ts';
+import { inTurns, type Turns } from '../kernel/turns.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
 import { sweepIn } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
@@ -72,7 +72,7 @@ async function prepare(
   const prepared: Prepared[] = [];
   let weight = 0;
   for (const record of records) {
-    const search = storedSearch(collection, record, format);
+    const search = await inTurns(storedSearch(collection, record, format), turns);
     weight += searchWeight(search.entry, scale);
     if (prepared.length > 0 && weight > WEIGHT_MAX) break;
     prepared.push({ record, search });

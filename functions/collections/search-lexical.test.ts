@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { finished } from '../kernel/turns.ts';
 import type { Find, Moment } from '../store/port.ts';
 import { ReadBudget } from './read-budget.ts';
 import type { Incarnation } from './rules/incarnation.ts';
@@ -19,7 +20,7 @@ function stored(id: string, content: string) {
   const record = readRecord(JSON.stringify({ id, partitionKey: 'p', content }), policy);
   return recordData(
     { incarnation, policy },
-    findableRecord({ incarnation, policy }, record, newestFormat()),
+    finished(findableRecord({ incarnation, policy }, record, newestFormat())),
     STAMP,
   );
 }

@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
-import type { Json } from '../kernel/canonical-json.ts';
+import type { Json, JsonObject } from '../kernel/canonical-json.ts';
+import { membersInSteps } from '../kernel/json-slices.ts';
 import type { Head, RecordData } from '../store/port.ts';
 import { StoreError } from '../store/port.ts';
 import type { Incarnation } from './rules/incarnation.ts';
 import type { RecordFacts, VectorFacts } from './rules/inspection.ts';
-import { projectedPaths, projectValues } from './rules/projection.ts';
-import { orderKey } from './rules/record-key.ts';
-import { type RecordInput, recordValue, type StoredText, vectorIn } from './rules/record-text.ts';
+import type { RecordPath } from './rules/path.ts';
+import { type ProjectedValues, projectedPaths, projectValues } from './rules/projection.ts';
+import { orderKey, type RecordKey } from './rules/record-key.ts';
+import { type RecordInput, readRecordInSteps, type StoredText, vectorIn } from './rules/record-text.ts';
 import type { RecordStamp, StoredStamp } from './rules/record-write.ts';
 import { cutToBytes } from './rules/text-order.ts';
 import type { RecordVector } from './rules/vectors.ts';
@@ -26,23 +28,35 @@ export interface FindableRecord extends RecordInput {
   readonly search: RecordSearch;
 }
 
-/** Made once a record, before the transaction that writes it: a transaction may decide more than once. */
-export function findableRecord(
+/**
+ * Reads the JSON text of a record. Done once a record, before the transaction that writes it: a transaction may decide more than
+ * once. In steps: a record may be long. Throws as `readRecord` does.
+ */
+export function* findableText(
+  place: RecordPlace,
+  text: string,
+  format: EntryFormat,
+): Generator<void, FindableRecord> {
+  return yield* findableRecord(place, yield* readRecordInSteps(text, place.policy), format);
+}
+
+/** A record with what searches find it by, in steps. */
+export function* findableRecord(
   { incarnation, policy }: RecordPlace,
   input: RecordInput,
   format: EntryFormat,
-): FindableRecord {
-  return { ...input, search: format.entryOf(input, policy, incarnation) };
+): Generator<void, FindableRecord> {
+  return { ...input, search: yield* format.entryOf(input, policy, incarnation) };
 }
 
-/** What searches find a stored record by, as a writer of the format would make it. */
-export function storedSearch(
+/** What searches find a stored record by, as a writer of the format would make it. In steps. */
+export function* storedSearch(
   { incarnation, policy }: RecordPlace,
   record: RecordData,
   format: EntryFormat,
-): RecordSearch {
+): Generator<void, RecordSearch> {
   const stored = storedText(record);
-  const { id, partitionKey } = recordValue(stored, { vectors: false });
+  const { id, partitionKey } = yield* keyIn(stored);
   const vectors = new Map(
     policy.vectorPolicies.flatMap(({ name }) => {
       const values = vectorIn(stored, name);
@@ -50,7 +64,15 @@ export function storedSearch(
     }),
   );
   const { text } = stored;
-  return format.entryOf({ key: { id, partitionKey }, text, vectors }, policy, incarnation);
+  return yield* format.entryOf({ key: { id, partitionKey }, text, vectors }, policy, incarnation);
+}
+
+/** What a stored text names, without the values of its other members. */
+function* keyIn({ text }: StoredText): Generator<void, RecordKey> {
+  const key = { id: '', partitionKey: '' };
+  for (const { name, value } of yield* membersInSteps(text))
+    if (name === 'id' || name === 'partitionKey') key[name] = JSON.parse(value) as string;
+  return key;
 }
 
 /** The store's record of an accepted write. */
@@ -72,10 +94,20 @@ export function recordData(
       hidden: false,
       indexes: storedIndexes(
         incarnation,
-        projectValues({ ...value, ...stamp }, projectedPaths(policy.indexedMetadata)),
+        indexedValues(value, stamp, projectedPaths(policy.indexedMetadata)),
       ),
     },
   };
+}
+
+/** Only the members that the paths begin with are copied: a record may have a hundred thousand. */
+function indexedValues(value: JsonObject, stamp: RecordStamp, paths: readonly RecordPath[]): ProjectedValues {
+  const names = new Set(paths.map(({ segments: [first = ''] }) => first));
+  const members = [...names].flatMap((name): [string, Json][] => {
+    const member = Object.hasOwn(value, name) ? value[name] : undefined;
+    return member === undefined ? [] : [[name, member]];
+  });
+  return projectValues({ ...Object.fromEntries(members), ...stamp }, paths);
 }
 
 /** The head of a record with the number of terms by which no search finds it. */

@@ -1,6 +1,6 @@
 import { refusalWords, ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
-
+import { inTurns, type Turns } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
 import {
   type Decision,
@@ -15,12 +15,11 @@ import { callOn, Moved, movedFrom } from './collection-call.ts';
 import type { RecordParts } from './parts.ts';
 import type { BatchOutcome } from './rules/batch.ts';
 import type { RecordKey } from './rules/record-key.ts';
-import { readRecord } from './rules/record-text.ts';
 import { decideUpsert, type WritePrecondition } from './rules/record-write.ts';
 import type { EntryFormat } from './search/formats.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
 import type { StoredCollection } from './stored-collection.ts';
-import { type FindableRecord, findableRecord, recordData, stampIn } from './stored-record.ts';
+import { type FindableRecord, findableText, recordData, stampIn } from './stored-record.ts';
 import { writeBeside } from './write-beside.ts';
 import { scaleOf, WEIGHT_MAX, weightOf } from './write-weight.ts';
 
@@ -106,7 +105,7 @@ type ReadItem = { readonly precondition: WritePrecondition | null } & (
   | { readonly refused: ItemOutcome }
 );
 
-/** The items that one transaction can carry, as far as their weight shows. Others get their turn between two items. */
+/** The items that one transaction can carry, as far as their weight shows. Others get their turn between two items and within a long one. */
 async function readItems(
   { parts: { world }, space, store, into, options, format }: Chunk,
   items: readonly ChunkItem[],
@@ -117,7 +116,7 @@ async function readItems(
   let weight = 0;
   for (const { text, precondition = null } of items.slice(0, ITEMS_MAX)) {
     if (turns.due()) await turns.next();
-    const item = { precondition, ...readItem(text, into, format) };
+    const item = { precondition, ...(await readItem(text, into, format, turns)) };
     weight += 'input' in item ? weightOf(item.input, into.policy, scale) : 0;
     if (read.length > 0 && weight > WEIGHT_MAX) break;
     read.push(item);
@@ -126,13 +125,14 @@ async function readItems(
   return read;
 }
 
-function readItem(
+async function readItem(
   text: string,
   into: Chunk['into'],
   format: EntryFormat,
-): { readonly input: FindableRecord } | { readonly refused: ItemOutcome } {
+  turns: Turns,
+): Promise<{ readonly input: FindableRecord } | { readonly refused: ItemOutcome }> {
   try {
-    return { input: findableRecord(into, readRecord(text, into.policy), format) };
+    return { input: await inTurns(findableText(into, text, format), turns) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return { refused: { key: namedIn(text), outcome: { error: wordsOf(error) } } };

@@ -1,9 +1,10 @@
 import { ServiceError } from '../kernel/errors.ts';
+import { inTurns } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
 import { callOn, type Moved, movedFrom } from './collection-call.ts';
 import type { RecordParts } from './parts.ts';
 import type { RecordKey } from './rules/record-key.ts';
-import { type RecordInput, readRecord, recordJson } from './rules/record-text.ts';
+import { type RecordInput, recordJson } from './rules/record-text.ts';
 import {
   checkPrecondition,
   decideUpsert,
@@ -11,7 +12,7 @@ import {
   type WritePrecondition,
 } from './rules/record-write.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
-import { findableRecord, recordData, stampIn } from './stored-record.ts';
+import { findableText, recordData, stampIn } from './stored-record.ts';
 import { policyRequest, writeBeside } from './write-beside.ts';
 
 export interface WrittenRecord {
@@ -32,7 +33,7 @@ export function upsertRecord(
   const arrivedAt = parts.world.clock.now();
   return callOn(parts, space, name, async (collection) => {
     const format = await parts.entries.written();
-    const input = findableRecord(collection, readRecord(text, collection.policy), format);
+    const input = await inTurns(findableText(collection, text, format), parts.world.turns.of(space));
     const key = recordKey(collection.incarnation, input.key);
     const store = await parts.store();
     const request = { gate: key, keys: [{ key }] };

@@ -1,13 +1,13 @@
 import { callOn, Moved, movedFrom } from '../collections/collection-call.ts';
 import type { RecordKey } from '../collections/rules/record-key.ts';
-import { readRecord } from '../collections/rules/record-text.ts';
 import { decideUpsert } from '../collections/rules/record-write.ts';
 import { recordKey } from '../collections/store-collections.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
-import { type FindableRecord, findableRecord, recordData, stampIn } from '../collections/stored-record.ts';
+import { type FindableRecord, findableText, recordData, stampIn } from '../collections/stored-record.ts';
 import { writeBeside } from '../collections/write-beside.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
+import { inTurns } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
 import { type Decision, type Found, StoreError } from '../store/port.ts';
 import { takeTicket } from './kept-bytes.ts';
@@ -55,7 +55,8 @@ export function commitArtifact(
 ): Promise<CommittedArtifact> {
   return callOn(parts.records, space, commit.collection, async (collection) => {
     const format = await parts.records.entries.written();
-    const input = findableRecord(collection, readRecord(commit.recordText, collection.policy), format);
+    const turns = parts.records.world.turns.of(space);
+    const input = await inTurns(findableText(collection, commit.recordText, format), turns);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const written = await commitOnce(parts, space, { commit, collection, input, version: format.version });
       if (written !== null) return written;

@@ -1,14 +1,13 @@
 import { movedFrom } from '../collections/collection-call.ts';
 import type { RecordParts } from '../collections/parts.ts';
-import { readRecord } from '../collections/rules/record-text.ts';
 import { decideUpsert } from '../collections/rules/record-write.ts';
 import type { EntryFormat } from '../collections/search/formats.ts';
 import { recordKey } from '../collections/store-collections.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
-import { type FindableRecord, findableRecord, recordData, stampIn } from '../collections/stored-record.ts';
+import { type FindableRecord, findableText, recordData, stampIn } from '../collections/stored-record.ts';
 import { writeBeside } from '../collections/write-beside.ts';
 import { scaleOf, WEIGHT_MAX, weightOf } from '../collections/write-weight.ts';
-
+import { inTurns } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
 import {
   type Decision,
@@ -143,7 +142,7 @@ class PlanWriter {
     let weight = 0;
     for (const { key, seen, text } of writes.slice(from, from + WRITES_MAX)) {
       const input =
-        text === null ? null : findableRecord(this.#collection, readRecord(text(), policy), this.#format);
+        text === null ? null : await inTurns(findableText(this.#collection, text(), this.#format), turns);
       weight += input === null ? 0 : weightOf(input, policy, scale);
       if (ready.length > 0 && weight > WEIGHT_MAX) break;
       ready.push({ key, seen, input });

@@ -7,6 +7,7 @@ import { newestFormat } from '../../functions/collections/search/formats.ts';
 import { POLICIES, RECORDS, spaceScope } from '../../functions/collections/store-collections.ts';
 import { policyRecord } from '../../functions/collections/stored-collection.ts';
 import { findableRecord, recordData } from '../../functions/collections/stored-record.ts';
+import { finished } from '../../functions/kernel/turns.ts';
 import { listPages, recordsOf } from '../../functions/store/pages.ts';
 import type { RecordData, RecordStore } from '../../functions/store/port.ts';
 import { Objects } from './objects.ts';
@@ -41,7 +42,7 @@ export function record(of: Incarnation, partitionKey: string, id: string, member
   const collection = { incarnation: of, policy: policyOf('any') };
   const metadata = `"metadata":{"kind":${JSON.stringify(id)},"documentId":"d"}`;
   const input = readRecord(`{${members},${key},${metadata}}`, collection.policy);
-  return recordData(collection, findableRecord(collection, input, newestFormat()), {
+  return recordData(collection, finished(findableRecord(collection, input, newestFormat())), {
     revision: 3,
     etag: 'rev:3',
     createdAt: TIME,

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readCollection } from '../../functions/collections/read-policy.ts';
-import { readRecord } from '../../functions/collections/rules/record-text.ts';
 import { decideUpsert } from '../../functions/collections/rules/record-write.ts';
 import { newestFormat } from '../../functions/collections/search/formats.ts';
 import { spaceScope } from '../../functions/collections/store-collections.ts';
-import { findableRecord, recordData } from '../../functions/collections/stored-record.ts';
+import { findableText, recordData } from '../../functions/collections/stored-record.ts';
 import { declaredCollections } from '../../functions/compose/collections.ts';
 import { machine } from '../../functions/compose/machine.ts';
+import { finished } from '../../functions/kernel/turns.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { RecordsStage } from '../support/records-stage.ts';
 import { created } from './records-jobs-collections.ts';
@@ -31,7 +31,7 @@ test('a collection of 100,000 records is gone at once, and is swept in pages', a
   for (let at = 0; at < COUNT; at += CHUNK) {
     const puts = Array.from({ length: CHUNK }, (_, index) => {
       const text = JSON.stringify({ id: `r${at + index}`, partitionKey: 'p' });
-      const input = findableRecord(collection, readRecord(text, collection.policy), newestFormat());
+      const input = finished(findableText(collection, text, newestFormat()));
       return { put: recordData(collection, input, decideUpsert(null, null, null, stage.time.now)) };
     });
     const keys = puts.map(({ put }) => ({ key: put.key, expectAbsent: true }));

@@ -108,8 +108,8 @@ export const flaws: readonly Flaw[] = [
     },
   })),
   inWords<typeof scoring>('counts one candidate too many', 'search/scoring.ts', (module) => ({
-    corpusOf: (readings, count) => {
-      const corpus = module.corpusOf(readings, count);
+    *corpusOf(readings, count) {
+      const corpus = yield* module.corpusOf(readings, count);
       return { ...corpus, idf: corpus.idf.map((each) => each * 1.01 + 0.1) };
     },
   })),

@@ -1,3 +1,4 @@
+import { finished } from '../../kernel/turns.ts';
 import { type RecordData, StoreError } from '../../store/port.ts';
 import { onlyVersion, withRange } from '../entry-range.ts';
 import type { EntryFormat } from '../search/formats.ts';
@@ -23,7 +24,7 @@ export class RestoredRecords {
     }
     const collection = this.#collections.get(record.listing?.group ?? '');
     if (collection === undefined) throw new StoreError('corrupt', 'a record belongs to no collection');
-    const search = storedSearch(collection, record, this.#format);
+    const search = finished(storedSearch(collection, record, this.#format));
     return { ...record, head: withTermsLeftOut(record.head, search), search: search.entry };
   }
 }

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { finished } from '../../kernel/turns.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { type CollectionPolicy, readPolicy } from '../rules/policy.ts';
 import { readRecord } from '../rules/record-text.ts';
@@ -8,18 +9,20 @@ import { leavesOf } from './leaves.ts';
 import { LEXICON_BYTES_MAX, lexiconMark, lexiconOf, orderKeyIn } from './lexicon.ts';
 import { vectorSlots } from './slots.ts';
 import { moreTerm, prefixTerm, TERM_BYTES_MAX, TERMS_MAX, termsOf, wordTerm } from './terms.ts';
-import { normalText, wordEnd, wordKinds, wordsOf } from './words.ts';
+import { normalText, wordEnd, wordKinds, wordsInSteps, wordsOf } from './words.ts';
 
 const incarnation = 'a'.repeat(32) as Incarnation;
 const policy = readPolicy({ name: 'c' });
 
 function entryOf(record: object, given: CollectionPolicy = policy) {
-  const { entry, termsLeftOut } = searchEntryOf(
-    readRecord(JSON.stringify({ id: 'i', partitionKey: 'p', ...record }), given),
-    given,
-    incarnation,
-  );
+  const input = readRecord(JSON.stringify({ id: 'i', partitionKey: 'p', ...record }), given);
+  const { entry, termsLeftOut } = finished(searchEntryOf(input, given, incarnation));
   return { ...entry, termsLeftOut };
+}
+
+/** Without the pauses. */
+function allLeaves(text: string, pathMax?: number) {
+  return [...leavesOf(text, pathMax)].filter((leaf) => leaf !== null);
 }
 
 /** `count` different words of five letters, none of which shares its first three with many. */
@@ -97,18 +100,27 @@ describe('the words of a text', () => {
   });
 });
 
+test('the words of a text are the same in steps, wherever a step ends', () => {
+  const unit = fc.constantFrom('a', 'é', ' ', '.', '𐐨', '😀', '1');
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 20 }), fc.integer({ min: 1, max: 5 }), (text, step) => {
+      expect(finished(wordsInSteps(text, step))).toEqual(wordsOf(text));
+    }),
+  );
+});
+
 test.each([8, 9, 10, 11, 12, 15])('paths are cut to %d units, and nothing else changes', (pathMax) => {
   const text = '{"ab~":{"cdefg":[1,[2,{"e":3}],4]},"vectors":{"v":5},"vector":{"s":6},"":7}';
-  const cut = [...leavesOf(text)].map(({ path, text: leaf }) => ({
+  const cut = allLeaves(text).map(({ path, text: leaf }) => ({
     path: path.slice(0, pathMax),
     text: leaf,
   }));
-  expect([...leavesOf(text, pathMax)]).toEqual(cut);
+  expect(allLeaves(text, pathMax)).toEqual(cut);
 });
 
 test('the leaves of a record have paths, texts and numbers as they are written', () => {
   const text = String.raw`{"id":"i","n":1.50,"e":-1e2,"t":true,"f":false,"z":null,"a/b~c":"x","":"empty","l":["p",["q",{}],[]],"vectors":{"v":{"values":"AA=="}},"m":{"vectors":"kept","q\"":"\\\"\n"}}`;
-  expect([...leavesOf(text)].map(({ path, text: leaf }) => [path, leaf])).toEqual([
+  expect(allLeaves(text).map(({ path, text: leaf }) => [path, leaf])).toEqual([
     ['/id', 'i'],
     ['/n', '1.50'],
     ['/e', '-1e2'],
@@ -125,7 +137,7 @@ test('the leaves of a record have paths, texts and numbers as they are written',
 
 describe('terms', () => {
   test('are whole words and their first three and five characters', () => {
-    expect(termsOf([['ab', 'abc', 'abcde', 'abcdef', 'ab']]).terms).toEqual([
+    expect(finished(termsOf([['ab', 'abc', 'abcde', 'abcdef', 'ab']])).terms).toEqual([
       'tab',
       'tabc',
       'tabcde',
@@ -133,13 +145,13 @@ describe('terms', () => {
       '3abc',
       '5abcde',
     ]);
-    expect(termsOf([['𐐨𐐨𐐨𐐨']]).terms).toEqual(['t𐐨𐐨𐐨𐐨', '3𐐨𐐨𐐨']);
+    expect(finished(termsOf([['𐐨𐐨𐐨𐐨']])).terms).toEqual(['t𐐨𐐨𐐨𐐨', '3𐐨𐐨𐐨']);
   });
 
   test('of long words are cut at 40 characters', () => {
     expect(wordTerm('x'.repeat(41))).toBe(`t${'x'.repeat(40)}`);
     expect(wordTerm('𐐨'.repeat(41))).toBe(`t${'𐐨'.repeat(40)}`);
-    expect(termsOf([['x'.repeat(41), 'x'.repeat(42)]]).terms).toHaveLength(3);
+    expect(finished(termsOf([['x'.repeat(41), 'x'.repeat(42)]])).terms).toHaveLength(3);
   });
 
   test.each([
@@ -159,7 +171,8 @@ describe('terms', () => {
     expect(terms).toHaveLength(TERMS_MAX);
     expect(terms.slice(0, 4)).toEqual(['ti', 'tp', 'tlast', 'ttitle']);
     expect(termsLeftOut).toBeGreaterThan(500);
-    const all = termsOf([['i'], ['p'], ['last', 'title'], manyWords(4_500).split(' ')], Infinity, Infinity);
+    const leaves = [['i'], ['p'], ['last', 'title'], manyWords(4_500).split(' ')];
+    const all = finished(termsOf(leaves, Infinity, Infinity));
     const kept = all.terms.slice(0, TERMS_MAX - 2);
     expect(kept.every((term) => term.startsWith('t'))).toBe(true);
     expect(terms).toEqual([...kept, 'morewords', 'moreprefixes']);
@@ -183,13 +196,13 @@ describe('terms', () => {
 
   test('say whether whole words or only prefixes are left out', () => {
     const leaves = [['abc', 'abd', 'abe', 'abf']];
-    const of = (termsMax: number) => termsOf(leaves, Infinity, termsMax);
+    const of = (termsMax: number) => finished(termsOf(leaves, Infinity, termsMax));
     expect(of(8)).toMatchObject({ terms: { length: 8 }, leftOut: 0 });
     expect(of(8).terms.at(-1)).toBe('3abf');
     expect(of(7)).toEqual({ terms: ['tabc', 'tabd', 'tabe', 'tabf', '3abc', 'moreprefixes'], leftOut: 3 });
     expect(of(6)).toEqual({ terms: ['tabc', 'tabd', 'tabe', 'tabf', 'moreprefixes'], leftOut: 4 });
     expect(of(5)).toEqual({ terms: ['tabc', 'tabd', 'tabe', 'morewords', 'moreprefixes'], leftOut: 5 });
-    expect(termsOf(leaves, 0).terms).toEqual(['morewords', 'moreprefixes']);
+    expect(finished(termsOf(leaves, 0)).terms).toEqual(['morewords', 'moreprefixes']);
     expect([moreTerm(['tabc']), moreTerm([]), moreTerm(['tabc', '3abc'])]).toEqual([
       'morewords',
       'morewords',

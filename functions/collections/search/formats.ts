@@ -9,8 +9,12 @@ export interface EntryFormat {
   readonly version: number;
   /** The characters that its lexicons begin with. No other format has one of them. */
   readonly marks: string;
-  /** How searches find the record, the same on every provider. */
-  entryOf(record: SearchedRecord, policy: CollectionPolicy, incarnation: Incarnation): RecordSearch;
+  /** How searches find the record, the same on every provider. In steps: a record may be long. */
+  entryOf(
+    record: SearchedRecord,
+    policy: CollectionPolicy,
+    incarnation: Incarnation,
+  ): Generator<void, RecordSearch>;
   /** The term of all records that hold the word. */
   wordTerm(word: string): string;
   /** The term of all records that hold a word with this prefix, and perhaps of more; `null`: no term serves so short a prefix. */

@@ -10,15 +10,17 @@ export interface Leaf {
 
 /** Vectors are compared as vectors, not as texts. */
 const SKIPPED = '/vectors';
+/** After so many values without a text the reader pauses. */
+const STEP_VALUES = 1_024;
 
 /**
  * The leaves of a record from its stored text, in the order of the text, without its vectors; null has no text. The stored
  * text has no white space around its tokens and not what the service assigns, such as the revision and its times: by those, a
  * search for a year would find every record. The text is read as far as leaves are asked for, because a record may have a
  * hundred thousand of them. A path is cut to `pathMax` UTF-16 units, and below a cut path it is not made at all: each leaf of
- * a list would copy a member name of half a megabyte.
+ * a list would copy a member name of half a megabyte. `null` is a pause: many values without a text have been read.
  */
-export function leavesOf(storedText: string, pathMax = Infinity): Generator<Leaf, void> {
+export function leavesOf(storedText: string, pathMax = Infinity): Generator<Leaf | null, void> {
   return new LeafReader(storedText, pathMax).value('');
 }
 
@@ -27,37 +29,45 @@ class LeafReader {
   readonly #text: string;
   readonly #pathMax: number;
   #at = 0;
+  #silent = 0;
 
   constructor(text: string, pathMax: number) {
     this.#text = text;
     this.#pathMax = pathMax;
   }
 
-  *value(path: string): Generator<Leaf, void> {
+  *value(path: string): Generator<Leaf | null, void> {
+    this.#silent += 1;
+    if (this.#silent >= STEP_VALUES) yield this.#paused(null);
     const first = this.#text[this.#at];
     if (first === '{') yield* this.#object(path);
     else if (first === '[') yield* this.#array(path);
-    else if (first === '"') yield { path, text: this.#string() };
+    else if (first === '"') yield this.#paused({ path, text: this.#string() });
     else {
       const text = this.#word();
-      if (text !== null) yield { path, text };
+      if (text !== null) yield this.#paused({ path, text });
     }
   }
 
-  *#object(path: string): Generator<Leaf, void> {
+  #paused(leaf: Leaf | null): Leaf | null {
+    this.#silent = 0;
+    return leaf;
+  }
+
+  *#object(path: string): Generator<Leaf | null, void> {
     this.#at += 1;
     while (this.#text[this.#at] !== '}') {
       if (this.#text[this.#at] === ',') this.#at += 1;
       const member = this.#below(path, this.#string());
       this.#at += 1;
       const leaves = this.value(member);
-      if (member === SKIPPED) for (const _ of leaves);
-      else yield* leaves;
+      if (member !== SKIPPED) yield* leaves;
+      else for (const leaf of leaves) if (leaf === null) yield null;
     }
     this.#at += 1;
   }
 
-  *#array(path: string): Generator<Leaf, void> {
+  *#array(path: string): Generator<Leaf | null, void> {
     this.#at += 1;
     for (let index = 0; this.#text[this.#at] !== ']'; index += 1) {
       if (this.#text[this.#at] === ',') this.#at += 1;

@@ -40,7 +40,7 @@ export function lexiconOf(
 }
 
 /**
- * The lines of the leaves of a stored text, as its lexicon has them, in parts of about a step: a part has whole leaves. Of the
+ * The lines of the leaves of a stored text, as its lexicon has them, in parts of about a step: a part has whole leaves, or none. Of the
  * leaves before a part nothing is held, because the paths of all of them may be far longer than the record. A path is cut to
  * `pathMax` UTF-16 units.
  */
@@ -48,13 +48,18 @@ export function* lexiconParts(storedText: string, pathMax: number): Generator<st
   let lines: string[] = [];
   let characters = 0;
   for (const leaf of leavesOf(storedText, pathMax)) {
+    if (leaf === null) {
+      yield '';
+      continue;
+    }
     const cost = LEAF_CHARACTERS + leaf.path.length + leaf.text.length;
     if (characters > 0 && characters + cost > STEP_CHARACTERS) {
       yield joined(lines);
       lines = [];
       characters = 0;
     }
-    for (const normal of normalLeaves([leaf])) lines.push(...leafLines(normal, countWords(normal.text)));
+    const normal = normalLeaf(leaf);
+    if (normal !== null) lines.push(...leafLines(normal, countWords(normal.text)));
     characters += cost;
   }
   yield joined(lines);
@@ -68,14 +73,24 @@ function joined(lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** The leaves with their normal texts; a blank one says nothing. */
-export function normalLeaves(leaves: Iterable<Leaf>): readonly Leaf[] {
+/** The leaves with their normal texts, in steps; a blank one says nothing. */
+export function* normalLeaves(leaves: Iterable<Leaf | null>): Generator<void, readonly Leaf[]> {
   const normals: Leaf[] = [];
-  for (const { path, text } of leaves) {
-    const normal = normalText(text);
-    if (normal !== '') normals.push({ path, text: normal });
+  let characters = 0;
+  for (const leaf of leaves) {
+    const normal = leaf === null ? null : normalLeaf(leaf);
+    if (normal !== null) normals.push(normal);
+    characters += LEAF_CHARACTERS + (leaf?.text.length ?? STEP_CHARACTERS);
+    if (characters < STEP_CHARACTERS) continue;
+    characters = 0;
+    yield;
   }
   return normals;
+}
+
+function normalLeaf({ path, text }: Leaf): Leaf | null {
+  const normal = normalText(text);
+  return normal === '' ? null : { path, text: normal };
 }
 
 /** The lexicon of a record of which scoring must read the record itself. */

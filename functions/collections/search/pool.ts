@@ -1,3 +1,4 @@
+import { sortedInSteps } from '../../kernel/sorted-in-steps.ts';
 import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { LexicalQuery } from './lexical-query.ts';
 import type { Walk } from './plan.ts';
@@ -91,18 +92,17 @@ export class CandidatePool {
     const query = this.#query;
     const ids = [...this.#readings.keys()];
     const readings = [...this.#readings.values()];
-    const corpus = corpusOf(readings, query.terms.length);
-    yield;
-    const scores = scoresOf(readings, corpus, query);
-    yield;
+    const corpus = yield* corpusOf(readings, query.terms.length);
+    const scores = yield* scoresOf(readings, corpus, query);
     const scored = scores
       .map((parts, index) => ({ id: ids[index]!, score: parts.final, parts, reading: readings[index]! }))
       .filter((match) => isAnswered(match, query));
     yield;
-    const matches = highest(scored, query.top)
-      .sort((a, b) => b.score - a.score || compareUtf8(a.reading.orderKey, b.reading.orderKey))
-      .slice(0, query.top)
-      .map((match, index) => ({ ...match, rank: index + 1 }));
+    const sorted = yield* sortedInSteps(
+      highest(scored, query.top),
+      (a, b) => b.score - a.score || compareUtf8(a.reading.orderKey, b.reading.orderKey),
+    );
+    const matches = sorted.slice(0, query.top).map((match, index) => ({ ...match, rank: index + 1 }));
     return { query, source: this.#source, corpus, isLimited: this.#isLimited, matches };
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { finished } from '../../kernel/turns.ts';
 import { readPolicy } from '../rules/policy.ts';
 import { lexicalDiagnostics, vectorDiagnostics } from './diagnostics.ts';
 import { FoundText } from './found-text.ts';
@@ -16,7 +17,7 @@ function rank(records: readonly Leaves[], request: LexicalRequest, candidatesMax
   const pool = new CandidatePool(readLexicalQuery(request, candidatesMax), 'inverted_index');
   for (const [index, leaves] of records.entries()) {
     const texts = Object.entries(leaves).map(([path, text]) => ({ path, text }));
-    const reading = pool.read(lexiconOf(`p\u0001${index}`, normalLeaves(texts)));
+    const reading = pool.read(lexiconOf(`p\u0001${index}`, finished(normalLeaves(texts))));
     if (reading !== null && reading !== 'body') pool.add(String(index), reading);
   }
   return whole(pool.rank());
@@ -328,3 +329,20 @@ describe('diagnostics', () => {
     });
   });
 });
+
+test.each(['bm25', 'coverage'] as const)(
+  '5,000 candidates are ranked by %s in a step for each 512, at the least',
+  (scoring) => {
+    const query = readLexicalQuery({ query: 'fox dog', scoring, scanLimit: 5_000, top: 1_000 }, 5_000);
+    const pool = new CandidatePool(query, 'inverted_index');
+    for (let index = 0; index < 5_000; index += 1) {
+      const reading = pool.read(lexiconOf(`p\u0001${index}`, [{ path: '/content', text: `fox ${index}` }]));
+      if (reading !== null && reading !== 'body') pool.add(String(index), reading);
+    }
+    const steps = pool.rank();
+    // The corpus, the raw scores, the scores, and the order.
+    const least = (4 * 5_000) / 512;
+    for (let taken = 0; taken < least; taken += 1) expect(steps.next().done).toBe(false);
+    expect(whole(steps).matches).toHaveLength(1_000);
+  },
+);

@@ -1,6 +1,10 @@
+import { mappedInSteps } from '../../kernel/sorted-in-steps.ts';
 import type { Flags } from './counts.ts';
 import type { LexicalQuery } from './lexical-query.ts';
 import type { Reading } from './reader.ts';
+
+/** Of readings with the most terms a step takes less than a millisecond. */
+const STEP_READINGS = 128;
 
 /** What the candidates of a query are together. Scores compare candidates with each other, not with the collection. */
 export interface Corpus {
@@ -22,29 +26,39 @@ export interface Score {
   readonly metadataBoost: number;
 }
 
-export function corpusOf(readings: readonly Reading[], terms: number): Corpus {
+/** In steps, as scores are. */
+export function* corpusOf(readings: readonly Reading[], terms: number): Generator<void, Corpus> {
   const count = readings.length;
-  const length = readings.reduce((sum, reading) => sum + reading.length, 0);
-  const idf = Array.from({ length: terms }, (_, term) => {
-    const holding = readings.reduce((sum, { isMatched }) => sum + isMatched[term]!, 0);
-    return Math.log(1 + (count - holding + 0.5) / (holding + 0.5));
-  });
+  const holding = new Uint32Array(terms);
+  let length = 0;
+  for (const [place, reading] of readings.entries()) {
+    length += reading.length;
+    for (const [term, isMatched] of reading.isMatched.entries()) holding[term]! += isMatched;
+    if ((place + 1) % STEP_READINGS === 0) yield;
+  }
+  const idf = Array.from(holding, (held) => Math.log(1 + (count - held + 0.5) / (held + 0.5)));
   return { count, averageLength: count === 0 ? 0 : length / count, idf };
 }
 
 /** Scores in the order of the readings. Sums are made in the order of the terms, so that no provider changes a digit. */
-export function scoresOf(
+export function* scoresOf(
   readings: readonly Reading[],
   corpus: Corpus,
   query: LexicalQuery,
-): readonly Score[] {
+): Generator<void, readonly Score[]> {
   const isBm25 = query.scoring === 'bm25';
-  const raws = readings.map((reading) => (isBm25 ? bm25(reading, corpus, query) : coverage(reading)));
+  const raws = yield* mappedInSteps(
+    readings,
+    (reading) => (isBm25 ? bm25(reading, corpus, query) : coverage(reading)),
+    STEP_READINGS,
+  );
   const highest = isBm25 ? raws.reduce((most, raw) => Math.max(most, raw), 0) : 1;
-  return readings.map((reading, index) => {
-    const raw = raws[index]!;
-    return scoreOf(raw, highest === 0 ? 0 : raw / highest, reading, query);
-  });
+  const scored = readings.map((reading, index) => ({ reading, raw: raws[index]! }));
+  return yield* mappedInSteps(
+    scored,
+    ({ reading, raw }) => scoreOf(raw, highest === 0 ? 0 : raw / highest, reading, query),
+    STEP_READINGS,
+  );
 }
 
 /** What each term adds to the raw score of a candidate; none where terms are not scored one by one. */

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextFormat, nextFormats, nextTerms } from '../../../test/conformance/next-entries.ts';
 import { share } from '../../../test/support/effort.ts';
+import { finished } from '../../kernel/turns.ts';
 import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { readPolicy } from '../rules/policy.ts';
@@ -57,7 +58,7 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
   const stored = records.map((record, index) => {
     const input = readRecord(record.text, policy);
     const format = formats[index % formats.length]!;
-    const { entry } = format.entryOf(input, policy, incarnation);
+    const { entry } = finished(format.entryOf(input, policy, incarnation));
     const written = known.includes(format) ? format.lexicon(entry.lexicon) : entry.lexicon;
     const lexicon = index % 3 === 2 ? lexiconMark(orderKey(input.key)) : as(fault.lexicon, written);
     const few = fault.termsMax === undefined ? null : fewTermsOf(input.text, fault.termsMax);
@@ -135,8 +136,10 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
 }
 
 function fewTermsOf(text: string, termsMax: number): readonly string[] {
-  const leaves = [...leavesOf(text)].map((leaf) => wordsOf(normalText(leaf.text)));
-  return termsOf(leaves, undefined, termsMax).terms;
+  const leaves = [...leavesOf(text)].flatMap((leaf) =>
+    leaf === null ? [] : [wordsOf(normalText(leaf.text))],
+  );
+  return finished(termsOf(leaves, undefined, termsMax)).terms;
 }
 
 function disagreement(fault: Fault, parameters = runs) {

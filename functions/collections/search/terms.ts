@@ -14,6 +14,8 @@ const MORE = [MORE_WORDS, MORE_PREFIXES] as const;
 const WORD_CHARACTERS_MAX = 40;
 const SHORT_PREFIX = 3;
 const LONG_PREFIX = 5;
+/** A step of long work is so many words, or leaves: half a millisecond. */
+const STEP_ITEMS = 1_024;
 
 export interface RecordTerms {
   /** Where some are left out, the last one or two say so: `moreTerm`. */
@@ -40,19 +42,23 @@ export function moreTerm(terms: readonly string[]): string {
 
 /**
  * The terms by which indexes find a record, from the words of its leaves. Where there are too many, whole words stay before
- * prefixes and short leaves before long ones: ids, titles and labels say more of a record than the end of a long text.
+ * prefixes and short leaves before long ones: ids, titles and labels say more of a record than the end of a long text. In steps: a
+ * record may have some hundred thousand words.
  */
-export function termsOf(
+export function* termsOf(
   leaves: readonly (readonly string[])[],
   bytesMax = TERM_BYTES_MAX,
   termsMax = TERMS_MAX,
-): RecordTerms {
+): Generator<void, RecordTerms> {
   const terms: string[] = [];
   const wholes = new Set<string>();
   const shorts = new Set<string>();
   const longs = new Set<string>();
-  for (const leaf of [...leaves].sort((a, b) => a.length - b.length)) {
+  let items = 0;
+  for (const leaf of yield* shortFirst(leaves)) {
+    if (isStep((items += 1))) yield;
     for (const word of leaf) {
+      if (isStep((items += 1))) yield;
       const whole = cutToCharacters(word, WORD_CHARACTERS_MAX);
       // Words that are cut to the same text begin alike.
       if (!addNew(wholes, whole)) continue;
@@ -63,13 +69,37 @@ export function termsOf(
       if (short !== null) shorts.add(`${SHORT_PREFIX}${short}`);
     }
   }
-  const all = [...terms, ...shorts, ...longs];
+  const count = terms.length + shorts.size + longs.size;
   const most = Math.min(bytesMax, TERM_BYTES_MAX);
-  if (all.length <= termsMax && (mostBytes(all) <= most || termBytes(all) <= most))
-    return { terms: all, leftOut: 0 };
-  const kept = leading(all, most - termBytes(MORE), termsMax - MORE.length);
+  if (count <= termsMax) {
+    const all = [...terms, ...shorts, ...longs];
+    if (mostBytes(all) <= most || termBytes(all) <= most) return { terms: all, leftOut: 0 };
+  }
+  // A copy of all would be made for the first few of them.
+  const kept = leading(eachOf([terms, shorts, longs]), most - termBytes(MORE), termsMax - MORE.length);
   const more = kept.length < terms.length ? MORE : [MORE_PREFIXES];
-  return { terms: [...kept, ...more], leftOut: all.length - kept.length };
+  return { terms: [...kept, ...more], leftOut: count - kept.length };
+}
+
+/** By their numbers of words, equal ones in their order. */
+function* shortFirst(leaves: readonly (readonly string[])[]): Generator<void, Iterable<readonly string[]>> {
+  const byLength = new Map<number, (readonly string[])[]>();
+  for (const [index, leaf] of leaves.entries()) {
+    if (isStep(index + 1)) yield;
+    const others = byLength.get(leaf.length);
+    if (others === undefined) byLength.set(leaf.length, [leaf]);
+    else others.push(leaf);
+  }
+  const lengths = [...byLength.keys()].sort((a, b) => a - b);
+  return eachOf(lengths.map((length) => byLength.get(length) ?? []));
+}
+
+function* eachOf<Item>(lists: readonly Iterable<Item>[]): Generator<Item, void> {
+  for (const list of lists) yield* list;
+}
+
+function isStep(items: number): boolean {
+  return items % STEP_ITEMS === 0;
 }
 
 function addNew(texts: Set<string>, text: string): boolean {
@@ -78,7 +108,7 @@ function addNew(texts: Set<string>, text: string): boolean {
   return texts.size > before;
 }
 
-function leading(terms: readonly string[], bytesMax: number, termsMax: number): readonly string[] {
+function leading(terms: Iterable<string>, bytesMax: number, termsMax: number): readonly string[] {
   const kept: string[] = [];
   let bytes = 0;
   for (const term of terms) {

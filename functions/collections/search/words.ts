@@ -41,6 +41,25 @@ export function wordsOf(normal: string): readonly string[] {
   return normal.match(word) ?? [];
 }
 
+/** The same, in steps of so many characters: a text may have some hundred thousand words. */
+export function* wordsInSteps(normal: string, stepCharacters: number): Generator<void, readonly string[]> {
+  if (normal.length <= stepCharacters) return wordsOf(normal);
+  const words: string[] = [];
+  for (let at = 0; at < normal.length; ) {
+    // A word that reaches over the end of a step belongs to it, and so does a character of two units.
+    const place = Math.min(at + stepCharacters, normal.length);
+    const end = wordEnd(normal, isLowSurrogate(normal.charCodeAt(place)) ? place + 1 : place);
+    for (const each of wordsOf(normal.slice(at, end))) words.push(each);
+    at = end;
+    yield;
+  }
+  return words;
+}
+
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code < 0xe000;
+}
+
 /** The words of a normal text, one after the other: a text may have a great many. */
 export function* eachWord(normal: string): Generator<string, void> {
   for (const [found] of normal.matchAll(word)) yield found;

@@ -1,6 +1,6 @@
 import { boundTo } from '../../collections/bound-collections.ts';
 import { collectionMissing, readCollection } from '../../collections/read-policy.ts';
-import { readRecord } from '../../collections/rules/record-text.ts';
+import { readRecordInSteps } from '../../collections/rules/record-text.ts';
 import type { ByteBody } from '../../http/byte-body.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import { verifiedCaller } from '../../identity/verified-caller.ts';
@@ -16,6 +16,7 @@ import { ownerOf } from '../../jobs/job-family.ts';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { compactJson, membersOf } from '../../kernel/json-slices.ts';
+import { inTurns } from '../../kernel/turns.ts';
 import type { ByteLease } from '../../objects/bytes-in-flight.ts';
 import { type ReceivedBytes, receiveBytes } from '../../objects/receive-bytes.ts';
 import { type ArtifactManifest, readManifest } from '../../objects/rules/artifact-manifest.ts';
@@ -110,7 +111,8 @@ async function checkRecord(
 ): Promise<void> {
   const found = await readCollection(records, space, collection);
   if (found === null) throw collectionMissing(collection);
-  readRecord(recordText, found.policy, '/manifest/record');
+  const turns = records.world.turns.of(space);
+  await inTurns(readRecordInSteps(recordText, found.policy, '/manifest/record'), turns);
 }
 
 async function receiveArtifact(
