@@ -3,6 +3,7 @@ import { readCommitRequest } from '../functions/groups/canonical/commit/commit-r
 import { commitKey, documentKey, eventKey, fenceKey } from '../functions/groups/canonical/records.ts';
 import { canonicalJson, sha256 } from '../functions/kernel/canonical-json.ts';
 import { formatUtc } from '../functions/kernel/timestamp.ts';
+import { finished } from '../functions/kernel/turns.ts';
 
 /** Numbers, order and escapes where implementations of RFC 8785 have differed. */
 const VALUES: readonly unknown[] = [
@@ -60,7 +61,7 @@ const REQUEST = {
  * Data of an earlier release is read by every later one, so none of it may change.
  */
 export function wireVectors() {
-  const request = readCommitRequest('tenant-a', REQUEST);
+  const request = finished(readCommitRequest('tenant-a', REQUEST));
   const plan = planCommit(request, NOW);
   const decision = decideCommit(plan, { get: () => undefined });
   return {

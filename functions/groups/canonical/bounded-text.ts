@@ -1,9 +1,15 @@
-import { canonicalJson } from '../../kernel/canonical-json.ts';
+import { canonicalInSteps } from '../../kernel/canonical-in-steps.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import { finished } from '../../kernel/turns.ts';
 
 /** A JSON value as canonical text of at most `bytesMax` bytes; `limit_exceeded` naming `pointer` otherwise. */
 export function boundedText(value: unknown, bytesMax: number, pointer: string): string {
-  const text = canonicalJson(value);
+  return finished(boundedInSteps(value, bytesMax, pointer));
+}
+
+/** The same, in steps: a value may be large. */
+export function* boundedInSteps(value: unknown, bytesMax: number, pointer: string): Generator<void, string> {
+  const text = yield* canonicalInSteps(value);
   if (Buffer.byteLength(text) > bytesMax) {
     throw invalidMember(pointer, `must be at most ${bytesMax} bytes of canonical JSON`, 'limit_exceeded');
   }

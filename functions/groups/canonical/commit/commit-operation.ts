@@ -1,5 +1,6 @@
 import type { CanonicalTransactionResult } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
+import { inTurns } from '../../../kernel/turns.ts';
 import type { Found, RecordStore, Scope } from '../../../store/port.ts';
 import { StoreError } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
@@ -20,7 +21,8 @@ export function commitCanonicalTransaction(
   dependencies: CanonicalDependencies,
 ): Handler<'commitCanonicalTransaction'> {
   return async ({ params, body }, context) => {
-    const request = readCommitRequest(params.tenantId, body);
+    const turns = dependencies.world.turns.of(params.tenantId);
+    const request = await inTurns(readCommitRequest(params.tenantId, body), turns);
     // A verified caller is the actor even if the body names another. Without authentication the body names the actor.
     const actor = context.caller.kind === 'workload' ? context.caller.principal : request.actor;
     const plan = planCommit({ ...request, actor }, context.now);

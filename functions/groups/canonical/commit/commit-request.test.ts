@@ -3,12 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../contracts/generated/limits.ts';
 import type { CanonicalTransactionRequest } from '../../../../contracts/generated/models.ts';
 import { refusalOf } from '../../../../test/support/refusal.ts';
+import { finished } from '../../../kernel/turns.ts';
 import { readCommitRequest, requestHash, transactionId } from './commit-request.ts';
 
 /** What the JSON Schema cannot say of a transaction, each at its bound. */
 
 type Request = Omit<CanonicalTransactionRequest, 'tenantId' | 'idempotencyKey'>;
-const read = (request: Request) => readCommitRequest('t', { tenantId: 't', idempotencyKey: 'k', ...request });
+const read = (request: Request) =>
+  finished(readCommitRequest('t', { tenantId: 't', idempotencyKey: 'k', ...request }));
 
 const document = { tenantId: 't', documentType: 'claim', id: 'a', schemaVersion: 'v1', data: {} };
 const event = { topic: 'topic', key: 'key' };
@@ -81,13 +83,13 @@ describe('what is left out is filled in, what is given is trimmed', () => {
   test('in the request itself', () => {
     const rest = { actor: ' me ', correlationId: ' c ' };
     const request = { tenantId: 't', idempotencyKey: ' k ', ...outbox({}) };
-    expect(readCommitRequest('t', { ...request, ...rest })).toMatchObject({
+    expect(finished(readCommitRequest('t', { ...request, ...rest }))).toMatchObject({
       tenantId: 't',
       idempotencyKey: 'k',
       actor: 'me',
       correlationId: 'c',
     });
-    expect(readCommitRequest('t', request)).toMatchObject({ actor: null, correlationId: null });
+    expect(finished(readCommitRequest('t', request))).toMatchObject({ actor: null, correlationId: null });
   });
 });
 

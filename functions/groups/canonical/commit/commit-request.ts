@@ -22,12 +22,19 @@ export interface CommitRequest {
  * Checks the rules that the JSON Schema cannot express, and fills in defaults.
  *
  * Throws `validation_failed`, `limit_exceeded`, `tenant_mismatch`, `duplicate_in_request` or `commit_too_large`, each
- * naming the member.
+ * naming the member. In steps: documents and payloads of 3 MiB may hold more than a million values.
  */
-export function readCommitRequest(tenantId: string, request: CanonicalTransactionRequest): CommitRequest {
-  const mutations = (request.mutations ?? []).map((m, n) => readMutation(tenantId, m, `/mutations/${n}`));
+export function* readCommitRequest(
+  tenantId: string,
+  request: CanonicalTransactionRequest,
+): Generator<void, CommitRequest> {
+  const mutations: Mutation[] = [];
+  for (const [n, m] of (request.mutations ?? []).entries())
+    mutations.push(yield* readMutation(tenantId, m, `/mutations/${n}`));
   const fences = (request.fences ?? []).map((f, n) => readFenceMutation(f, `/fences/${n}`));
-  const outbox = (request.outbox ?? []).map((w, n) => readOutboxWrite(w, `/outbox/${n}`));
+  const outbox: OutboxWrite[] = [];
+  for (const [n, w] of (request.outbox ?? []).entries())
+    outbox.push(yield* readOutboxWrite(w, `/outbox/${n}`));
   if (mutations.length + fences.length + outbox.length === 0) {
     throw invalidMember('', 'a transaction holds at least one mutation, fence or outbox event');
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CanonicalTransactionRequest } from '../../../../contracts/generated/models.ts';
 import { refusalOf } from '../../../../test/support/refusal.ts';
+import { finished } from '../../../kernel/turns.ts';
 import type { Found, RecordData, RecordKey } from '../../../store/port.ts';
 import { commitKey, documentKey, eventKey, fenceKey } from '../records.ts';
 import { type CommitPlan, commitKeys, decideCommit, planCommit } from './commit.ts';
@@ -32,7 +33,10 @@ const sample: Partial<CanonicalTransactionRequest> = {
 };
 
 function planOf(request: Partial<CanonicalTransactionRequest> = sample): CommitPlan {
-  return planCommit(readCommitRequest('t', { tenantId: 't', idempotencyKey: 'k', ...request }), NOW);
+  return planCommit(
+    finished(readCommitRequest('t', { tenantId: 't', idempotencyKey: 'k', ...request })),
+    NOW,
+  );
 }
 
 function found(...records: RecordData[]): Found {
@@ -191,7 +195,7 @@ test('a commit after the clock was set back has one moment: the last one of its 
     mutations: [{ document: document('a') }],
     outbox: [{ topic: 't', key: 'k', payload: 1 }],
   };
-  const plan = planCommit(readCommitRequest('t', { tenantId: 't', ...request }), NOW - 3_600_000);
+  const plan = planCommit(finished(readCommitRequest('t', { tenantId: 't', ...request })), NOW - 3_600_000);
   const heads = written(plan, ...stored.filter(({ key }) => key.id === documentKey('claim', 'a').id)).map(
     ({ head }) => head,
   );

@@ -63,7 +63,7 @@ export function planCommit(request: CommitRequest, now: number): CommitPlan {
       deadLetteredAtUtc: null,
       lastError: null,
     };
-    return { event, body: eventBody(write.payload, write.headers) };
+    return { event, body: eventBody(write.payloadText, write.headers) };
   });
   refuseRepeats(events, '/outbox', 'event id', ({ event }) => [event.id]);
   return { request, transactionId: id, requestHash: requestHash(request), committedAtUtc, events };

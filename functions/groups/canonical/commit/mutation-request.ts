@@ -7,7 +7,7 @@ import type {
 import type { JsonObject } from '../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
 import { identifier } from '../../../kernel/identifiers.ts';
-import { boundedText } from '../bounded-text.ts';
+import { boundedInSteps } from '../bounded-text.ts';
 import { indexValues } from '../document/index-text.ts';
 
 export interface Precondition {
@@ -37,12 +37,17 @@ export interface Delete {
 
 export type Mutation = Upsert | Delete;
 
-export function readMutation(tenantId: string, mutation: CanonicalMutation, pointer: string): Mutation {
+/** In steps, as a commit is read. */
+export function* readMutation(
+  tenantId: string,
+  mutation: CanonicalMutation,
+  pointer: string,
+): Generator<void, Mutation> {
   const precondition = readPrecondition(mutation.precondition ?? {}, `${pointer}/precondition`);
   const document = mutation.document ?? null;
   if ((mutation.operation ?? 'upsert') === 'upsert') {
     if (document === null) throw invalidMember(`${pointer}/document`, 'an upsert carries its document');
-    const upsert = readDocument(tenantId, document, `${pointer}/document`);
+    const upsert = yield* readDocument(tenantId, document, `${pointer}/document`);
     sameName(mutation.documentType, upsert.documentType, `${pointer}/documentType`);
     sameName(mutation.id, upsert.id, `${pointer}/id`);
     return { operation: 'upsert', ...upsert, precondition };
@@ -65,7 +70,7 @@ function sameName(given: string | null | undefined, name: string, pointer: strin
   }
 }
 
-function readDocument(tenantId: string, document: CanonicalDocumentInput, pointer: string) {
+function* readDocument(tenantId: string, document: CanonicalDocumentInput, pointer: string) {
   // Compared without trimming: a document that names its tenant names it exactly.
   if (document.tenantId !== tenantId) {
     throw invalidMember(`${pointer}/tenantId`, 'must be the tenant of the transaction', 'tenant_mismatch');
@@ -78,7 +83,7 @@ function readDocument(tenantId: string, document: CanonicalDocumentInput, pointe
     id: identifier(document.id, `${pointer}/id`),
     schemaVersion: identifier(document.schemaVersion, `${pointer}/schemaVersion`),
     data: document.data,
-    dataText: boundedText(document.data, limits.documentDataBytesMax, `${pointer}/data`),
+    dataText: yield* boundedInSteps(document.data, limits.documentDataBytesMax, `${pointer}/data`),
     indexes: indexValues(document.indexes ?? {}, limits.indexesPerDocumentMax, `${pointer}/indexes`),
   };
 }

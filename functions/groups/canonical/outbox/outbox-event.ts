@@ -1,5 +1,5 @@
 import type { CanonicalOutboxEvent } from '../../../../contracts/generated/models.ts';
-import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
+import { CanonicalText, canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
 import { type Head, type RecordData, StoreError } from '../../../store/port.ts';
 import { EVENTS, eventKey } from '../records.ts';
@@ -81,9 +81,9 @@ export function readEvent(record: RecordData, id?: string): EventState {
   return head as unknown as EventState;
 }
 
-/** The immutable part of the event as the record's body. */
-export function eventBody(payload: Json, headers: Readonly<Record<string, string>>): string {
-  return canonicalJson({ headers, payload });
+/** The immutable part of the event as the record's body. The payload is canonical text. */
+export function eventBody(payloadText: string, headers: Readonly<Record<string, string>>): string {
+  return canonicalJson({ headers, payload: new CanonicalText(payloadText) });
 }
 
 /** The event as the wire shows it; the record was read with its body. */

@@ -4,7 +4,7 @@ import type { Json } from '../../../kernel/canonical-json.ts';
 import { invalidMember, pointerTo } from '../../../kernel/errors.ts';
 import { checkText, identifier, pathIdentifier } from '../../../kernel/identifiers.ts';
 import { formatUtc, parseUtc } from '../../../kernel/timestamp.ts';
-import { boundedText } from '../bounded-text.ts';
+import { boundedInSteps } from '../bounded-text.ts';
 
 export interface OutboxWrite {
   /** The caller's event id, or `null` to have one made of transaction id and position. */
@@ -20,14 +20,19 @@ export interface OutboxWrite {
   readonly maxDeliveryAttempts: number | null;
 }
 
-export function readOutboxWrite(write: CanonicalOutboxWrite, pointer: string): OutboxWrite {
+/** In steps, as a commit is read. */
+export function* readOutboxWrite(write: CanonicalOutboxWrite, pointer: string): Generator<void, OutboxWrite> {
   const id = write.id?.trim() ?? '';
   return {
     id: id === '' ? null : suppliedId(id, `${pointer}/id`),
     topic: identifier(write.topic, `${pointer}/topic`),
     key: identifier(write.key, `${pointer}/key`),
     payload: write.payload ?? null,
-    payloadText: boundedText(write.payload ?? null, limits.outboxPayloadBytesMax, `${pointer}/payload`),
+    payloadText: yield* boundedInSteps(
+      write.payload ?? null,
+      limits.outboxPayloadBytesMax,
+      `${pointer}/payload`,
+    ),
     headers: readHeaders(write.headers ?? {}, `${pointer}/headers`),
     notBeforeUtc: optionalMoment(write.notBeforeUtc, `${pointer}/notBeforeUtc`),
     maxDeliveryAttempts: write.maxDeliveryAttempts ?? null,

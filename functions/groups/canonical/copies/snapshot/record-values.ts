@@ -180,7 +180,7 @@ function documentRecord(document: CanonicalDocument): RecordData {
 }
 
 function bodyOf({ payload, headers }: CanonicalOutboxEvent): string {
-  return eventBody(payload, headers);
+  return eventBody(canonicalText(payload), headers);
 }
 
 function eventState(event: EventValue): EventState {
