@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import { parseJson } from '../kernel/json-text.ts';
+import { inTurns } from '../kernel/turns.ts';
 import { onlyVersion } from './entry-range.ts';
 import { announceLedger } from './leftovers.ts';
 import { type LoadLedger, ledgerKey, ledgerRecord, readLedger, readOutcomes } from './load-ledger.ts';
@@ -8,7 +9,7 @@ import type { RecordParts } from './parts.ts';
 import { collectionMissing, readCollection } from './read-policy.ts';
 import { type BatchResult, checkBatch } from './rules/batch.ts';
 import type { WritePrecondition } from './rules/record-write.ts';
-import { splitItems } from './rules/request-items.ts';
+import { splitInSteps } from './rules/request-items.ts';
 import { spaceScope } from './store-collections.ts';
 import type { ChunkItem } from './write-chunk.ts';
 
@@ -41,9 +42,12 @@ export interface BatchRequest {
   readonly continueOnError: boolean;
 }
 
-/** Reads the compact JSON text of a batch that its schema has accepted. Throws `validation_failed` naming the member. */
-export function readBatch(text: string): BatchRequest {
-  const { frame, items } = splitItems(text, ['records']) ?? { frame: text, items: [] };
+/**
+ * Reads the compact JSON text of a batch that its schema has accepted. Throws `validation_failed` naming the member. In steps: the
+ * text may have 32 MB.
+ */
+export function* readBatch(text: string): Generator<void, BatchRequest> {
+  const { frame, items } = (yield* splitInSteps(text, ['records'])) ?? { frame: text, items: [] };
   const { preconditions, continueOnError } = parseJson(frame) as BatchFrame;
   checkBatch(items, preconditions);
   const listed = items.map((item, index) => ({ text: item, precondition: preconditions?.[index] ?? null }));
@@ -61,7 +65,8 @@ export async function batchUpsert(parts: RecordParts, job: LoadJob): Promise<Bat
   const store = await parts.store();
   let ledger = await readLedger(store, space, runId);
   if (ledger === null || !isOver(ledger, requestedIn(ledger))) {
-    const { items, continueOnError } = readBatch(await job.text());
+    const turns = parts.world.turns.of(space);
+    const { items, continueOnError } = await inTurns(readBatch(await job.text()), turns);
     if (ledger === null) {
       if ((await readCollection(parts, space, collection)) === null) throw collectionMissing(collection);
       ledger = await beginLoad(parts, job, { requested: items.length });

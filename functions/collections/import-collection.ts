@@ -1,7 +1,7 @@
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-
+import { inTurns } from '../kernel/turns.ts';
 import { type LoadJob, newLedger, progressOf, watchOf } from './batch-upsert.ts';
 import { comparisonWith, hashImport, type ImportRequest, readImport } from './import-request.ts';
 import { announceLedger } from './leftovers.ts';
@@ -104,7 +104,7 @@ function factsIn({ facts }: LoadLedger): ImportFacts {
 
 async function load(parts: RecordParts, job: ImportJob, known: LoadLedger | null): Promise<LoadLedger> {
   const { runId, space, collection: name } = job;
-  const request = readImport(await job.text(), name);
+  const request = await inTurns(readImport(await job.text(), name), parts.world.turns.of(space));
   if (request.replaceExisting) job.judgeReplacement();
   const policy = { ...request.policy, name };
   const begun = known ?? (await begin(parts, job, request, policy));

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../contracts/generated/limits.ts';
+import { CountedTurns } from '../../test/support/counted-turns.ts';
 import { machine } from '../compose/machine.ts';
+import { requestText } from '../jobs/staged-payload.ts';
+import { finished } from '../kernel/turns.ts';
+import { readBatch } from './batch-upsert.ts';
 import { hashImport, readImport } from './import-request.ts';
+import type { StagedPayloads } from './staged-payloads.ts';
 
 const { recordQueryBodyBytesMax: bytesMax } = limits;
 
@@ -15,11 +20,11 @@ function withQuery(bytes: number): string {
 }
 
 test('an export with any query that an export may have is imported', () => {
-  expect(readImport(withQuery(bytesMax), 'notes').sourceCollection).toBe('notes');
+  expect(finished(readImport(withQuery(bytesMax), 'notes')).sourceCollection).toBe('notes');
 });
 
 test('a query larger than any export may have is refused', () => {
-  expect(() => readImport(withQuery(bytesMax + 1), 'notes')).toThrow(
+  expect(() => finished(readImport(withQuery(bytesMax + 1), 'notes'))).toThrow(
     expect.objectContaining({
       code: 'limit_exceeded',
       extensions: { errors: [expect.objectContaining({ pointer: '/snapshot/query' })] },
@@ -29,7 +34,7 @@ test('a query larger than any export may have is refused', () => {
 
 const compared = (given: object, snapshot: object = {}) => {
   const request = { snapshot: { policy: { name: 'notes' }, records: [], ...snapshot }, ...given };
-  return hashImport(readImport(JSON.stringify(request), 'notes'), machine.turns.of('test'));
+  return hashImport(finished(readImport(JSON.stringify(request), 'notes')), machine.turns.of('test'));
 };
 const zeros = `sha256:${'0'.repeat(64)}`;
 const ones = '1'.repeat(64);
@@ -65,4 +70,32 @@ test('an expected value hash that holds is enough', async () => {
     status: 'matched_by_value',
     matches: true,
   });
+});
+
+/** Records of an import or a batch of 4 MB; a step has no more characters than this, and brackets and strings than that. */
+const STEP_LENGTH = 131_072 + 4_096;
+const STEP_PLACES = 16_384;
+
+test('the text of an import, and that of a batch, is cut in steps', () => {
+  const record = JSON.stringify({ id: 'a', content: 'x'.repeat(4_000) });
+  const many = Array.from({ length: 1_000 }, () => record).join(',');
+  const batch = `{"records":[${many}]}`;
+  const request = `{"snapshot":{"policy":{"name":"notes"},"records":[${many}]}}`;
+  expect([...readBatch(batch)].length).toBeGreaterThan(batch.length / STEP_LENGTH - 1);
+  expect([...readImport(request, 'notes')].length).toBeGreaterThan(request.length / STEP_LENGTH - 1);
+});
+
+test('so is one record of many members', () => {
+  const members = Array.from({ length: 200_000 }, (_, n) => `"${n}":[]`).join(',');
+  const steps = [...readBatch(`{"records":[{${members}}]}`)].length;
+  // A name, and the two brackets of its value; passed over as a list, and as an item.
+  expect(steps).toBeGreaterThan((2 * 3 * 200_000) / STEP_PLACES - 2);
+});
+
+test('white space is removed in steps', async () => {
+  const counted = new CountedTurns();
+  const text = JSON.stringify(Array.from({ length: 100_000 }, String), null, 1);
+  const payloads = { payloadBytesMax: 10_000_000 } as StagedPayloads;
+  expect(await requestText(payloads, text, 'batch', counted.turns)).toBe(JSON.stringify(JSON.parse(text)));
+  expect(counted.asked).toBeGreaterThan(100_000 / 1_025);
 });

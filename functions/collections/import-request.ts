@@ -8,7 +8,7 @@ import {
   type PolicyRequest,
   readPolicy,
 } from './rules/policy.ts';
-import { splitItems } from './rules/request-items.ts';
+import { splitInSteps } from './rules/request-items.ts';
 import { compareSnapshotHashes, type HashComparison, SnapshotHash } from './rules/snapshot/snapshot-hash.ts';
 import { ValueHash } from './rules/snapshot/value-hash.ts';
 
@@ -60,10 +60,10 @@ interface SnapshotFrame {
 
 /**
  * Reads the compact JSON text of an import that its schema has accepted. Throws `validation_failed` or `limit_exceeded` naming the
- * member. The hash is compared apart: it reads every record.
+ * member. The hash is compared apart: it reads every record. In steps: the text may have 32 MB.
  */
-export function readImport(text: string, target: string): ImportRequest {
-  const split = splitItems(text, ['snapshot', 'records']);
+export function* readImport(text: string, target: string): Generator<void, ImportRequest> {
+  const split = yield* splitInSteps(text, ['snapshot', 'records']);
   const frame = parseJson(split?.frame ?? text) as ImportFrame;
   const { snapshot } = frame;
   if (snapshot === null || snapshot === undefined) throw invalidMember('/snapshot', 'must be present');

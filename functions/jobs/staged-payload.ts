@@ -2,7 +2,8 @@ import { INLINE_BYTES_MAX, type StagedPayloads } from '../collections/staged-pay
 import { canonicalJson, type Json, type JsonObject, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import type { Full } from '../kernel/full.ts';
-import { compactJson } from '../kernel/json-slices.ts';
+import { compactInSteps } from '../kernel/json-slices.ts';
+import { inTurns, sha256InTurns, type Turns } from '../kernel/turns.ts';
 import { isCancelled } from '../runs/cancellation.ts';
 import { isRunFailure } from '../runs/plugin.ts';
 import { PAYLOAD_TAG } from '../runs/run-job.ts';
@@ -25,18 +26,24 @@ export interface TextPayload extends StagedText {
 type KeptPayload = Pick<JobRequest, 'payload' | 'payloadHash' | 'stage'>;
 
 /** The text without white space between its members. `what` names the payload in the refusal of one that is too large for a job. */
-export function requestText(payloads: StagedPayloads, text: string, what: string): string {
-  return checkedText(payloads, compactJson(text), what);
+export async function requestText(
+  payloads: StagedPayloads,
+  text: string,
+  what: string,
+  turns: Turns,
+): Promise<string> {
+  return checkedText(payloads, await inTurns(compactInSteps(text), turns), what);
 }
 
 /** Keeps the text that `requestText` has made beside what is `known` of the request; a text that is too large for a run is staged. */
-export function textPayload(
+export async function textPayload(
   payloads: StagedPayloads,
   space: string,
   known: JsonObject & Pick<TextPayload, 'collection'>,
   text: string,
-): KeptPayload {
-  const payloadHash = sha256(`{"collection":${JSON.stringify(known.collection)},"request":${text}}`);
+): Promise<KeptPayload> {
+  const hashed = `{"collection":${JSON.stringify(known.collection)},"request":${text}}`;
+  const payloadHash = await hashOf(hashed);
   if (Buffer.byteLength(text) <= INLINE_BYTES_MAX)
     return { payload: { ...known, request: text }, payloadHash };
   return { payload: known, payloadHash, stage: () => stageText(payloads, space, known, text) };
@@ -64,6 +71,11 @@ function checkedText({ payloadBytesMax }: StagedPayloads, text: string, what: st
   throw invalidMember('', detail, 'limit_exceeded');
 }
 
+/** Of a text that may have 32 MB: others work in between. */
+function hashOf(text: string): Promise<string> {
+  return sha256InTurns(Buffer.from(text));
+}
+
 /** The reference that the payload of a run holds; without members where the payload is the request itself. */
 export function stagedIn(payload: Json): StagedText {
   return typeof payload === 'object' && payload !== null && 'staged' in payload ? payload : {};
@@ -86,7 +98,7 @@ async function stageText(
   const reference = await payloads.stage(space, text);
   if (typeof reference !== 'string') return reference;
   return {
-    payload: { ...known, staged: reference, textHash: sha256(text) },
+    payload: { ...known, staged: reference, textHash: await hashOf(text) },
     tags: { [PAYLOAD_TAG]: reference },
     discard: () => payloads.discard(space, reference),
   };
@@ -100,7 +112,7 @@ export async function textOf(payloads: StagedPayloads, payload: TextPayload): Pr
 /** Throws `not_found` for a text that upkeep has removed, and `content_hash_mismatch` for another text. */
 async function readStagedText(payloads: StagedPayloads, { staged, textHash }: StagedText): Promise<string> {
   const text = await payloads.read(staged ?? '');
-  if (textHash !== undefined && sha256(text) !== textHash)
+  if (textHash !== undefined && (await hashOf(text)) !== textHash)
     throw new ServiceError('content_hash_mismatch', 'The staged payload is not what the request held.');
   return text;
 }

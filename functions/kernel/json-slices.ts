@@ -11,6 +11,10 @@ export interface JsonMember {
 
 /** Of them a step takes less than a millisecond. */
 const STEP_MEMBERS = 1_024;
+/** Of the text of items a step passes over so many characters: about a millisecond. */
+const STEP_LENGTH = 131_072;
+/** Of the brackets and strings of one value, so many. */
+const STEP_PLACES = 16_384;
 
 const space = /[ \n\r\t]/;
 const spaces = /[ \n\r\t]/g;
@@ -24,6 +28,7 @@ export function compactJson(text: string): string {
 export function* compactInSteps(text: string): Generator<void, string> {
   if (!space.test(text)) return text;
   const kept: string[] = [];
+  let step = STEP_LENGTH;
   // A pattern for strings and spaces takes quadratic time on texts without a closing quote.
   for (let at = 0; at < text.length; ) {
     const quote = text.indexOf('"', at);
@@ -31,7 +36,9 @@ export function* compactInSteps(text: string): Generator<void, string> {
     if (quote < 0) break;
     at = endOfString(text, quote);
     kept.push(text.slice(quote, at));
-    if (kept.length % (2 * STEP_MEMBERS) === 0) yield;
+    if (kept.length % (2 * STEP_MEMBERS) !== 0 && at < step) continue;
+    step = at + STEP_LENGTH;
+    yield;
   }
   return kept.join('');
 }
@@ -44,28 +51,40 @@ export function membersOf(text: string): JsonMember[] {
 /** The same, in steps: an object may have a hundred thousand members. */
 export function* membersInSteps(text: string): Generator<void, JsonMember[]> {
   const members: JsonMember[] = [];
+  let step = STEP_LENGTH;
   for (let at = 1; text[at] !== '}'; ) {
     if (text[at] === ',') at += 1;
-    const nameEnd = endOfValue(text, at);
-    const end = endOfValue(text, nameEnd + 1);
+    const nameEnd = endOfString(text, at);
+    const end = yield* endOfValue(text, nameEnd + 1);
     members.push({
       name: JSON.parse(text.slice(at, nameEnd)) as string,
       value: text.slice(nameEnd + 1, end),
     });
-    if (members.length % STEP_MEMBERS === 0) yield;
     at = end;
+    if (members.length % STEP_MEMBERS !== 0 && at < step) continue;
+    step = at + STEP_LENGTH;
+    yield;
   }
   return members;
 }
 
 /** The items of an array. */
 export function itemsOf(text: string): string[] {
+  return finished(itemsInSteps(text));
+}
+
+/** The same, in steps: an array may have 32 MB. */
+export function* itemsInSteps(text: string): Generator<void, string[]> {
   const items: string[] = [];
+  let step = STEP_LENGTH;
   for (let at = 1; text[at] !== ']'; ) {
     if (text[at] === ',') at += 1;
-    const end = endOfValue(text, at);
+    const end = yield* endOfValue(text, at);
     items.push(text.slice(at, end));
     at = end;
+    if (at < step) continue;
+    step = at + STEP_LENGTH;
+    yield;
   }
   return items;
 }
@@ -93,24 +112,29 @@ const bracketOrQuote = /["[\]{}]/g;
 const separator = /[,\]}]/g;
 
 /** The position behind the value that begins at `start`. Throws a SyntaxError where the text ends in it. */
-function endOfValue(text: string, start: number): number {
+function* endOfValue(text: string, start: number): Generator<void, number> {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return endOfString(text, start);
-  const isContainer = first === 0x7b || first === 0x5b;
-  const places = isContainer ? bracketOrQuote : separator;
-  places.lastIndex = start;
-  for (let depth = 0; places.test(text); ) {
-    const behind = places.lastIndex;
-    if (!isContainer) return behind - 1;
-    const code = text.charCodeAt(behind - 1);
-    if (code === QUOTE) {
-      places.lastIndex = endOfString(text, behind - 1);
-      continue;
-    }
-    depth += code === 0x7b || code === 0x5b ? 1 : -1;
-    if (depth === 0) return behind;
-  }
+  if (first === 0x7b || first === 0x5b) return yield* endOfContainer(text, start);
+  separator.lastIndex = start;
+  if (separator.test(text)) return separator.lastIndex - 1;
   throw new SyntaxError('the JSON text ends within a value');
+}
+
+function* endOfContainer(text: string, start: number): Generator<void, number> {
+  let [at, depth, places] = [start, 0, 0];
+  for (;;) {
+    // Another work may use the pattern between two steps.
+    bracketOrQuote.lastIndex = at;
+    if (!bracketOrQuote.test(text)) throw new SyntaxError('the JSON text ends within a value');
+    at = bracketOrQuote.lastIndex;
+    const code = text.charCodeAt(at - 1);
+    if (code === QUOTE) at = endOfString(text, at - 1);
+    else depth += code === 0x7b || code === 0x5b ? 1 : -1;
+    if (depth === 0) return at;
+    places += 1;
+    if (places % STEP_PLACES === 0) yield;
+  }
 }
 
 function endOfString(text: string, start: number): number {

@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compactJson } from '../../kernel/json-slices.ts';
-import { splitItems } from './request-items.ts';
+import { finished } from '../../kernel/turns.ts';
+import { splitInSteps } from './request-items.ts';
+
+const splitItems = (text: string, path: readonly string[]) => finished(splitInSteps(text, path));
 
 test('items keep their text: order of members, spelling of numbers, escapes', () => {
   const items = ['{"b":1.50,"1":1e2,"a":"\\"] "}', '[]', '"\\\\"', '-0', 'null', '{"x":{"records":[1]}}'];

@@ -1,6 +1,7 @@
 import { readBatch } from '../../collections/batch-upsert.ts';
 import type { GroupHandlers, Handler } from '../../http/handler.ts';
 import { accepted } from '../../jobs/admit-job.ts';
+import { inTurns } from '../../kernel/turns.ts';
 import { admitRecordJob, authorizeRecordJob, recordText } from './library/admit-record-job.ts';
 import { importJobView } from './library/import-job-view.ts';
 import type { RecordJobs } from './library/job-facts.ts';
@@ -23,15 +24,16 @@ function startBatch(
 ): Handler<'upsertRecords'> & Handler<'startRecordBatchUpsertJob'> {
   return async ({ params: { collection }, query, idempotencyKey, text: read }, { caller, correlationId }) => {
     const start = { kind: 'batch_upsert', caller, query, startsAsRun } as const;
-    authorizeRecordJob(own, start);
-    const text = recordText(own, read());
-    const requested = readBatch(text).items.length;
+    const { space } = authorizeRecordJob(own, start);
+    const turns = own.records.world.turns.of(space);
+    const text = await recordText(own, read(), turns);
+    const { items } = await inTurns(readBatch(text), turns);
     const admitted = await admitRecordJob(own, {
       ...start,
       operationId,
       collection,
       text,
-      requested,
+      requested: items.length,
       idempotencyKey,
       correlationId,
     });

@@ -29,14 +29,14 @@ export async function admitGraphJob(
   const { kind, caller, query, collection } = request;
   const space = access.spaceOf(caller, 'write', query.tenantId);
   const { requested, facts, target } = await request.check();
-  const text = requestText(payloads, request.text, 'graph');
+  const text = await requestText(payloads, request.text, 'graph', records.world.turns.of(space));
   return admitJob(jobs, plugin, {
     ...ownerOf(access, request, space),
     operationId: request.operationId,
     handlerId: GRAPH_HANDLERS[kind],
     subject: collection,
     bind: () => boundTo(records, space, target === undefined ? [collection] : [collection, target]),
-    ...textPayload(payloads, space, { collection }, text),
+    ...(await textPayload(payloads, space, { collection }, text)),
     requested,
     idempotencyKey: request.idempotencyKey,
     correlationId: request.correlationId,

@@ -21,7 +21,7 @@ export type RagJobBody =
  * Admits a job that ingests documents. A request that is too large for a run is staged. Throws `permission_denied` before it judges
  * the request, `validation_failed` or `limit_exceeded` for what no collection could take, and what `admitJob` throws.
  */
-export function admitRagJob(
+export async function admitRagJob(
   { records, jobs, plugin, payloads, access }: JobFamily,
   request: RagJobRequest,
   body: RagJobBody,
@@ -33,14 +33,14 @@ export function admitRagJob(
     access.spaceOf(caller, 'delete', query.tenantId);
   if (body.kind === 'text') checkIngestRequest(body.document);
   else checkBatch(body.items);
-  const text = requestText(payloads, request.text, 'ingestion');
+  const text = await requestText(payloads, request.text, 'ingestion', records.world.turns.of(space));
   return admitJob(jobs, plugin, {
     ...ownerOf(access, request, space),
     operationId: request.operationId,
     handlerId: body.kind === 'text' ? TEXT_HANDLER : BATCH_HANDLER,
     subject: collection,
     bind: () => boundTo(records, space, [collection]),
-    ...textPayload(payloads, space, { collection }, text),
+    ...(await textPayload(payloads, space, { collection }, text)),
     requested: documents.length,
     idempotencyKey: request.idempotencyKey,
     correlationId: request.correlationId,

@@ -1,6 +1,6 @@
 import { collectionMissing, readCollection } from '../../../collections/read-policy.ts';
 import type { CollectionPolicy } from '../../../collections/rules/policy.ts';
-import { splitItems } from '../../../collections/rules/request-items.ts';
+import { splitInSteps } from '../../../collections/rules/request-items.ts';
 import { textVectors } from '../../../embeddings/text-vectors.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import type { JsonObject } from '../../../kernel/canonical-json.ts';
@@ -66,7 +66,9 @@ export class DocumentIngestion {
   }
 
   async batch(text: string) {
-    const { frame, items } = splitItems(text, ['items']) ?? { frame: text, items: [] };
+    const turns = this.#parts.records.world.turns.of(this.#context.job.space);
+    const split = await inTurns(splitInSteps(text, ['items']), turns);
+    const { frame, items } = split ?? { frame: text, items: [] };
     const { continueOnError } = parseJson(frame) as { readonly continueOnError?: boolean | null };
     const answers: BatchItemAnswer[] = [];
     this.#written = new RequestRecords();

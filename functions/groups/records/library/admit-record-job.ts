@@ -4,6 +4,7 @@ import { type AdmittedJob, admitJob, type JobRequest } from '../../../jobs/admit
 import { type JobCall, ownerOf } from '../../../jobs/job-family.ts';
 import { requestText, textPayload } from '../../../jobs/staged-payload.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
+import type { Turns } from '../../../kernel/turns.ts';
 import type { RunScope } from '../../../runs/run.ts';
 import { BATCH_HANDLER, IMPORT_HANDLER, type RecordJobs, SOURCE_TAG } from './job-facts.ts';
 
@@ -26,8 +27,8 @@ export interface RecordJobRequest extends RecordJobStart, JobCall {
 }
 
 /** Text of a request whose members have no white space between them; refuses one that is too large for a job. */
-export function recordText({ payloads }: RecordJobs, text: string): string {
-  return requestText(payloads, text, 'record import');
+export function recordText({ payloads }: RecordJobs, text: string, turns: Turns): Promise<string> {
+  return requestText(payloads, text, 'record import', turns);
 }
 
 /**
@@ -59,7 +60,7 @@ export async function admitRecordJob(own: RecordJobs, request: RecordJobRequest)
     space,
     subject: collection,
     bind: () => boundTo(records, space, [collection]),
-    ...textPayload(payloads, space, known, text),
+    ...(await textPayload(payloads, space, known, text)),
     requested: request.requested,
     idempotencyKey: scopedKey(request.idempotencyKey, scope, handlerId),
     correlationId: request.correlationId,
