@@ -1,10 +1,12 @@
 import type { ProblemCode } from '../../contracts/generated/errors.ts';
 import { limits } from '../../contracts/generated/limits.ts';
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
+import type { ByteBlocks } from '../kernel/byte-blocks.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { parsePacedJson } from '../kernel/paced-json.ts';
+import type { PacedJsonLimits } from '../kernel/paced-json.ts';
 import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from '../kernel/strict-json.ts';
+import type { Turns } from '../kernel/turns.ts';
 import type { World } from '../kernel/world.ts';
 import { type Judge, type Reserve, readBody, refuseBody } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
@@ -79,8 +81,8 @@ async function readJson(source: Source): Promise<Json | SentText> {
   const value =
     body.size < PACED_BYTES
       ? parseStrictJson(body.whole(), most)
-      : await parsePacedJson(
-          body.blocks(),
+      : await parsedInParts(
+          body,
           { ...most, itemMembersMax, itemContainersMax },
           world.turns.of(request.socketAddress),
         );
@@ -88,6 +90,12 @@ async function readJson(source: Source): Promise<Json | SentText> {
   // The handler holds the bytes, and their text once it asks for it.
   reserve(body.size * 2);
   return new SentText(value, () => textOf(body.whole()));
+}
+
+/** A large body loads the code for it. */
+async function parsedInParts(body: ByteBlocks, most: PacedJsonLimits, turns: Turns): Promise<Json> {
+  const { parsePacedJson } = await import('../kernel/paced-json.ts');
+  return parsePacedJson(body.blocks(), most, turns);
 }
 
 /** A smaller body is parsed before others would wait for it. */

@@ -34,6 +34,7 @@ export const deployedChunks: readonly string[] = [
   'object-jobs',
   'object-parts',
   'ordered-id',
+  'paced-json',
   'parameter-refusal',
   'process-locks',
   'product-policy',
