@@ -57,7 +57,7 @@ export function* membersInSteps(text: string): Generator<void, JsonMember[]> {
     const nameEnd = endOfString(text, at);
     const end = yield* endOfValue(text, nameEnd + 1);
     members.push({
-      name: JSON.parse(text.slice(at, nameEnd)) as string,
+      name: nameIn(text, at, nameEnd),
       value: text.slice(nameEnd + 1, end),
     });
     at = end;
@@ -66,6 +66,12 @@ export function* membersInSteps(text: string): Generator<void, JsonMember[]> {
     yield;
   }
   return members;
+}
+
+/** Few names have an escape, and the parser takes ten times as long. */
+function nameIn(text: string, start: number, end: number): string {
+  const name = text.slice(start + 1, end - 1);
+  return name.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : name;
 }
 
 /** The items of an array. */

@@ -2,6 +2,7 @@ import type { ReadCall } from '../collections/read-call.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import { settledEach } from '../kernel/settled-each.ts';
 import { elapsedMs } from '../kernel/timestamp.ts';
+import { inTurns } from '../kernel/turns.ts';
 import { newTraceId, writeTrace } from '../traces/write-trace.ts';
 import type { RetrievalParts } from './parts.ts';
 import { type QueryVectors, queryVectors } from './query-vectors.ts';
@@ -62,9 +63,10 @@ export async function retrieve(
   const signal = call.signal ?? new AbortController().signal;
   const vectors = await queryVectors(parts, space, retrieval, signal);
   const found = await searchAll(parts, space, { retrieval, vectors }, call);
-  const merged = mergeCollections(
-    found.map(({ records }) => records),
-    candidateLimits(retrieval).pool,
+  const lists = found.map(({ records }) => records);
+  const merged = await inTurns(
+    mergeCollections(lists, candidateLimits(retrieval).pool),
+    parts.records.world.turns.of(space),
   );
   const { query, rerank: options, limit } = retrieval;
   const { results, outcome } = await rerankResults(parts.rerankers, merged, {

@@ -1,6 +1,6 @@
 import type { AttemptBytes, ReadCall } from '../collections/read-call.ts';
 import type { RecordValue } from '../collections/rules/record-key.ts';
-import { compareRecordKeys } from '../collections/rules/record-key.ts';
+import { orderKey } from '../collections/rules/record-key.ts';
 import { namedRecord, recordValue, type StoredText } from '../collections/rules/record-text.ts';
 import { etagOf } from '../collections/rules/record-write.ts';
 import type { ResultIdentity } from '../collections/search/diagnostics.ts';
@@ -15,6 +15,8 @@ import {
 import { type SearchReader, textsOf } from '../collections/search-reader.ts';
 import type { SearchRequest } from '../collections/search-request.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
+import { inTurns } from '../kernel/turns.ts';
+import { compareUtf8 } from '../kernel/utf8-order.ts';
 import type { RetrievalParts } from './parts.ts';
 import type { QueryVectors } from './query-vectors.ts';
 import { type CandidateLimits, candidateLimits } from './rules/candidate-limits.ts';
@@ -72,7 +74,8 @@ export function searchCollection(
       metric: plan[index]!.slot.metric,
       hits: each.map(hitOf),
     }));
-    const fused = fuse({ vectors: hits, lexical: byWords?.map(hitOf) ?? null }, retrieval.hybrid);
+    const searched = { vectors: hits, lexical: byWords?.map(hitOf) ?? null };
+    const fused = await inTurns(fuse(searched, retrieval.hybrid), records.world.turns.of(space));
     const diagnosed = retrieval.includeTrace ? new Map((byWords ?? []).map((each) => [each.id, each])) : null;
     const found = await readBest(at.reader(searchAdvice({ mode: 'vector' })), name, fused, {
       retrieval,
@@ -153,12 +156,17 @@ function heldBytes({ json }: FoundRecord): number {
   return 3 * json.length;
 }
 
+interface KeyedRecord {
+  readonly record: FoundRecord;
+  readonly key: string;
+}
+
 /** The first records of many in the order of their keys. */
 class FirstPlaces {
   readonly #room: number;
   readonly #bytes: AttemptBytes;
-  #records: readonly FoundRecord[] = [];
-  #offered: FoundRecord[] = [];
+  #first: readonly KeyedRecord[] = [];
+  #offered: KeyedRecord[] = [];
 
   constructor(room: number, bytes: AttemptBytes) {
     this.#room = room;
@@ -168,16 +176,17 @@ class FirstPlaces {
   /** Sorts once for as many records as there are places: a sort for each record would take too long. */
   offer(record: FoundRecord): void {
     this.#bytes.add(heldBytes(record));
-    this.#offered.push(record);
+    // A comparison that makes both keys takes longer than the sort.
+    this.#offered.push({ record, key: orderKey(record) });
     if (this.#offered.length > this.#room) this.first();
   }
 
   first(): readonly FoundRecord[] {
-    const all = [...this.#records, ...this.#offered].sort(compareRecordKeys);
-    for (const record of all.slice(this.#room)) this.#bytes.drop(heldBytes(record));
-    this.#records = all.slice(0, this.#room);
+    const all = [...this.#first, ...this.#offered].sort((a, b) => compareUtf8(a.key, b.key));
+    for (const { record } of all.slice(this.#room)) this.#bytes.drop(heldBytes(record));
+    this.#first = all.slice(0, this.#room);
     this.#offered = [];
-    return this.#records;
+    return this.#first.map(({ record }) => record);
   }
 }
 

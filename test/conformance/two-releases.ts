@@ -12,6 +12,7 @@ import { entryMarksKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-
 import { deleteRecord } from '../../functions/collections/write-records.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { parseJson } from '../../functions/kernel/json-text.ts';
+import { finished } from '../../functions/kernel/turns.ts';
 import { retrieve } from '../../functions/retrieval/retrieve.ts';
 import { fuse } from '../../functions/retrieval/rules/fusion.ts';
 import { readHybrid } from '../../functions/retrieval/rules/hybrid.ts';
@@ -241,7 +242,9 @@ export class TwoReleases {
     const hit = ({ id, score }: { id: string; score: number }) => ({ id, score: printedNumber(score) });
     const vectors = (await this.#byVector(asked.text, HYBRID_CANDIDATES)).map(hit);
     const lexical = this.#byWords({ query: asked.text, top: HYBRID_CANDIDATES }).map(hit);
-    return fuse({ vectors: [{ weight: 1, metric: 'cosine', hits: vectors }], lexical }, readHybrid({}, ''))
+    return finished(
+      fuse({ vectors: [{ weight: 1, metric: 'cosine', hits: vectors }], lexical }, readHybrid({}, '')),
+    )
       .toSorted((a, b) => b.score - a.score || byKey(this.#rows.get(a.id)!, this.#rows.get(b.id)!))
       .slice(0, 20)
       .map(({ id, score }) => [id, score]);

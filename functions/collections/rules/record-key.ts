@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { checkBytes } from '../../kernel/identifiers.ts';
-import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import { cutToBytes } from './text-order.ts';
 
 const ID_BYTES_MAX = 1_023;
@@ -73,9 +72,4 @@ function orderPart(given: string): string {
   // No record has a part with U+0000. A query may ask for one, and PostgreSQL takes no such text.
   if (!cut && !text.includes('\0')) return text;
   return `${cutToBytes(text.replaceAll('\0', ''), CUT_BYTES)}~${hash('sha256', text, 'base64url')}`;
-}
-
-/** The order of a collection's listing, the same on every provider. */
-export function compareRecordKeys(a: RecordKey, b: RecordKey): number {
-  return compareUtf8(orderKey(a), orderKey(b));
 }

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { finished } from '../../kernel/turns.ts';
 import type { Metric } from '../../store/search.ts';
 import { cutAt, type Found, fuse, type Hit, isInKeyOrder, normalizedSimilarity } from './fusion.ts';
 import { type HybridOptions, readHybrid } from './hybrid.ts';
@@ -14,7 +15,7 @@ const cosine = (scores: Readonly<Record<string, number>>, weight = 1) => ({
   hits: hits(scores),
 });
 const scoresOf = (found: Found, options = weighted) =>
-  fuse(found, options).map(({ id, score }) => [id, score]);
+  finished(fuse(found, options)).map(({ id, score }) => [id, score]);
 
 describe('a similarity from 0 to 1', () => {
   test.each<[Metric, number, number]>([
@@ -39,7 +40,11 @@ describe('the results of one collection', () => {
       ['a', 0.5],
       ['b', -0.25],
     ]);
-    expect(fuse(found, weighted)[1]).toMatchObject({ vector: -0.25, vectorNormalized: 0.375, vectorRank: 2 });
+    expect(finished(fuse(found, weighted))[1]).toMatchObject({
+      vector: -0.25,
+      vectorNormalized: 0.375,
+      vectorRank: 2,
+    });
   });
 
   test('of several vectors have the weighted mean, in which a missing one counts as 0', () => {
@@ -48,7 +53,7 @@ describe('the results of one collection', () => {
       ['a', 0.75],
       ['b', (0.5 * 3 + 1) / 4],
     ]);
-    expect(fuse({ vectors, lexical: null }, weighted)[1]).toMatchObject({
+    expect(finished(fuse({ vectors, lexical: null }, weighted))[1]).toMatchObject({
       vector: null,
       fields: [0, 1],
       vectorRank: 1,
@@ -128,7 +133,7 @@ const founds = fc
   .filter(({ vectors, lexical }) => vectors.length > 0 || lexical !== null);
 
 describe('records of one score', () => {
-  const tied = (found: Found) => isInKeyOrder(fuse(found, rrf));
+  const tied = (found: Found) => isInKeyOrder(finished(fuse(found, rrf)));
   test.each<[string, Found, boolean]>([
     ['that one vector finds alike', { vectors: [cosine({ a: 0.5, b: 0.5 })], lexical: null }, true],
     ['that the words find alike', { vectors: [], lexical: hits({ a: 0.5, b: 0.5 }) }, true],
@@ -155,7 +160,7 @@ describe('any results', () => {
     fc.assert(
       fc.property(founds, fc.constantFrom(weighted, rrf), (found, options) => {
         const known = naive(found, options);
-        const fused = fuse(found, options);
+        const fused = finished(fuse(found, options));
         expect(new Set(fused.map(({ id }) => id))).toEqual(new Set(known.keys()));
         for (const { id, score } of fused) expect(score).toBeCloseTo(known.get(id)!, 10);
         for (const [at, { score }] of fused.entries())
@@ -171,7 +176,7 @@ describe('any results', () => {
         fc.integer({ min: 1, max: 7 }),
         fc.constantFrom(null, 0.4),
         (found, most, minScore) => {
-          const fused = fuse(found, rrf);
+          const fused = finished(fuse(found, rrf));
           const high = fused.filter(({ score }) => minScore === null || score >= minScore);
           const { sure, tied, room } = cutAt(fused, most, minScore);
           expect(sure.length + room).toBe(Math.min(most, high.length));
@@ -184,4 +189,12 @@ describe('any results', () => {
       ),
     );
   });
+});
+
+test('80,000 hits are fused in a step for each 1,024, at the least', () => {
+  const found = Array.from({ length: 5_000 }, (_, at) => ({ id: `${at}`, score: 1 - at / 5_000 }));
+  const vectors = Array.from({ length: 16 }, () => ({ weight: 1, metric: 'cosine' as const, hits: found }));
+  const steps = [...fuse({ vectors, lexical: null }, rrf)].length;
+  // Those of each search but the rest, the scores, and the runs of the sort.
+  expect(steps).toBeGreaterThan(16 * 4 + 4 + 9);
 });

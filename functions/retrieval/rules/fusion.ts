@@ -1,5 +1,9 @@
+import { sortedInSteps } from '../../kernel/sorted-in-steps.ts';
 import type { Metric } from '../../store/search.ts';
 import type { HybridOptions } from './hybrid.ts';
+
+/** Of hits a step takes less than a millisecond. */
+const STEP_HITS = 1_024;
 
 /** A record that one search of a collection found. */
 export interface Hit {
@@ -46,9 +50,12 @@ export function normalizedSimilarity(metric: Metric, score: number): number {
 
 /**
  * One list of the records of a collection, the best first. Records of equal score keep the order in which the searches
- * name them; only a single search names them in the order of their keys.
+ * name them; only a single search names them in the order of their keys. In steps: the searches may name 85,000 records.
  */
-export function fuse({ vectors, lexical }: Found, options: HybridOptions): readonly Fused[] {
+export function* fuse(
+  { vectors, lexical }: Found,
+  options: HybridOptions,
+): Generator<void, readonly Fused[]> {
   const sum = vectors.reduce((total, { weight }) => total + weight, 0);
   const byId = new Map<string, Draft>();
   const draftOf = (id: string) => {
@@ -65,6 +72,7 @@ export function fuse({ vectors, lexical }: Found, options: HybridOptions): reado
       const draft = draftOf(id);
       draft.fields[index] = score;
       draft.vectorRank = Math.min(draft.vectorRank ?? at + 1, at + 1);
+      if ((at + 1) % STEP_HITS === 0) yield;
     }
   }
   for (let at = 0; at < (lexical ?? []).length; at += 1) {
@@ -72,14 +80,16 @@ export function fuse({ vectors, lexical }: Found, options: HybridOptions): reado
     const draft = draftOf(id);
     draft.lexical = score;
     draft.lexicalRank = at + 1;
+    if ((at + 1) % STEP_HITS === 0) yield;
   }
   const fused = [...byId.values()];
-  for (const draft of fused) {
+  for (const [at, draft] of fused.entries()) {
+    if ((at + 1) % STEP_HITS === 0) yield;
     draft.vector = vectors.length === 1 ? (draft.fields[0] ?? null) : null;
     draft.vectorNormalized = normalizedOf(draft, vectors, sum);
     draft.score = finalScore(draft, { vectors, lexical }, options);
   }
-  return fused.sort((a, b) => b.score - a.score);
+  return yield* sortedInSteps(fused, (a, b) => b.score - a.score);
 }
 
 /** Becomes the result in its place: a retrieval fuses a thousand records, and copies of each would cost more than the sums. */

@@ -1,4 +1,5 @@
-import { compareRecordKeys, type RecordKey } from '../../collections/rules/record-key.ts';
+import { orderKey, type RecordKey } from '../../collections/rules/record-key.ts';
+import { mappedInSteps, sortedInSteps } from '../../kernel/sorted-in-steps.ts';
 import { compareUtf8 } from '../../kernel/utf8-order.ts';
 
 /** Which record of which collection. */
@@ -6,17 +7,22 @@ export interface Place extends RecordKey {
   readonly collection: string;
 }
 
-/** The results of all collections as one list: by the score downwards, then by collection, partition and id; the first `most`. */
-export function mergeCollections<Result extends Place & { readonly score: number }>(
+/**
+ * The results of all collections as one list: by the score downwards, then by collection, partition and id; the first `most`. In
+ * steps: there may be some ten thousand, all of one score.
+ */
+export function* mergeCollections<Result extends Place & { readonly score: number }>(
   lists: readonly (readonly Result[])[],
   most: number,
-): readonly Result[] {
-  return lists
-    .flat()
-    .sort((a, b) => b.score - a.score || comparePlaces(a, b))
-    .slice(0, most);
-}
-
-function comparePlaces(a: Place, b: Place): number {
-  return compareUtf8(a.collection, b.collection) || compareRecordKeys(a, b);
+): Generator<void, readonly Result[]> {
+  // A comparison that makes both keys takes longer than the sort.
+  const keyed = yield* mappedInSteps(lists.flat(), (result) => ({ result, key: orderKey(result) }));
+  const sorted = yield* sortedInSteps(
+    keyed,
+    (a, b) =>
+      b.result.score - a.result.score ||
+      compareUtf8(a.result.collection, b.result.collection) ||
+      compareUtf8(a.key, b.key),
+  );
+  return sorted.slice(0, most).map(({ result }) => result);
 }

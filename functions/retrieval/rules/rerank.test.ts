@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sha256 } from '../../kernel/canonical-json.ts';
+import { finished } from '../../kernel/turns.ts';
 import { rankByTokens as overlap } from '../../providers/rules/token-overlap.ts';
 import { mergeCollections } from './merge.ts';
 import { blend, candidateId, candidateText } from './rerank.ts';
@@ -158,8 +159,22 @@ describe('the results of several collections', () => {
           .flat()
           .sort((x, y) => y.score - x.score || (keyOf(x) < keyOf(y) ? -1 : 1))
           .slice(0, most);
-        expect(mergeCollections(named, most)).toEqual(known);
+        expect(finished(mergeCollections(named, most))).toEqual(known);
       }),
     );
   });
+});
+
+test('16,000 results of one score are merged in a step for each 512, at the least', () => {
+  const partitionKey = 'p'.repeat(600);
+  const lists = Array.from({ length: 16 }, (_, at) =>
+    Array.from({ length: 1_000 }, (__, id) => ({
+      collection: `c${at}`,
+      partitionKey,
+      id: `${id}`,
+      score: 1,
+    })),
+  );
+  // Their keys, the runs of the sort, and five times the runs together.
+  expect([...mergeCollections(lists, 1_000)].length).toBeGreaterThan((7 * 16_000) / 513 - 1);
 });
