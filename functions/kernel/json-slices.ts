@@ -27,7 +27,8 @@ export function compactJson(text: string): string {
 /** The same, in steps. */
 export function* compactInSteps(text: string): Generator<void, string> {
   if (!space.test(text)) return text;
-  const kept: string[] = [];
+  const parts: string[] = [];
+  let kept: string[] = [];
   let step = STEP_LENGTH;
   // A pattern for strings and spaces takes quadratic time on texts without a closing quote.
   for (let at = 0; at < text.length; ) {
@@ -36,11 +37,14 @@ export function* compactInSteps(text: string): Generator<void, string> {
     if (quote < 0) break;
     at = endOfString(text, quote);
     kept.push(text.slice(quote, at));
-    if (kept.length % (2 * STEP_MEMBERS) !== 0 && at < step) continue;
+    if (kept.length < 2 * STEP_MEMBERS && at < step) continue;
+    // Two million pieces are not put together at once.
+    parts.push(kept.join(''));
+    kept = [];
     step = at + STEP_LENGTH;
     yield;
   }
-  return kept.join('');
+  return parts.join('') + kept.join('');
 }
 
 /** The members of an object in the order of the text. */
