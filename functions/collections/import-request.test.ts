@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { limits } from '../../contracts/generated/limits.ts';
 import { CountedTurns } from '../../test/support/counted-turns.ts';
 import { machine } from '../compose/machine.ts';
-import { requestText } from '../jobs/staged-payload.ts';
+import { requestPayload, requestText } from '../jobs/staged-payload.ts';
 import { finished } from '../kernel/turns.ts';
 import { readBatch } from './batch-upsert.ts';
 import { hashImport, readImport } from './import-request.ts';
@@ -90,6 +90,14 @@ test('so is one record of many members', () => {
   const steps = [...readBatch(`{"records":[{${members}}]}`)].length;
   // A name, and the two brackets of its value; passed over as a list, and as an item.
   expect(steps).toBeGreaterThan((2 * 3 * 200_000) / STEP_PLACES - 2);
+});
+
+test('the text of a whole request is made in steps', async () => {
+  const counted = new CountedTurns();
+  const request = { texts: Array.from({ length: 100_000 }, String) };
+  const payloads = { payloadBytesMax: 10_000_000 } as StagedPayloads;
+  await requestPayload(payloads, 's', request, 'embedding', counted.turns);
+  expect(counted.asked).toBeGreaterThan(100_000 / 2_049);
 });
 
 test('white space is removed in steps', async () => {

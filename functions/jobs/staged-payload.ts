@@ -1,5 +1,6 @@
 import { INLINE_BYTES_MAX, type StagedPayloads } from '../collections/staged-payloads.ts';
-import { canonicalJson, type Json, type JsonObject, sha256 } from '../kernel/canonical-json.ts';
+import { canonicalInSteps } from '../kernel/canonical-in-steps.ts';
+import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import type { Full } from '../kernel/full.ts';
 import { compactInSteps } from '../kernel/json-slices.ts';
@@ -53,14 +54,15 @@ export async function textPayload(
  * What a job keeps of its whole request: the request itself, or where that is too large for a run the reference of its staged
  * text. `what` names the payload in the refusal of one that exceeds the setting.
  */
-export function requestPayload(
+export async function requestPayload(
   payloads: StagedPayloads,
   space: string,
   request: object,
   what: string,
-): KeptPayload {
-  const text = checkedText(payloads, canonicalJson(request), what);
-  const payloadHash = sha256(text);
+  turns: Turns,
+): Promise<KeptPayload> {
+  const text = checkedText(payloads, await inTurns(canonicalInSteps(request), turns), what);
+  const payloadHash = await hashOf(text);
   if (Buffer.byteLength(text) <= INLINE_BYTES_MAX) return { payload: request as Json, payloadHash };
   return { payload: {}, payloadHash, stage: () => stageText(payloads, space, {}, text) };
 }

@@ -23,7 +23,7 @@ export async function admitEmbeddingJob(
     ...ownerOf(access, call, space),
     operationId: 'startEmbeddingJob',
     handlerId: EMBEDDING_HANDLER,
-    ...requestPayload(payloads, space, body, 'embedding'),
+    ...(await requestPayload(payloads, space, body, 'embedding', jobs.runtime.world.turns.of(space))),
     requested: texts.length,
     idempotencyKey,
     correlationId,

@@ -81,7 +81,7 @@ async function admit(
     operationId: isComparison ? 'startRetrievalEvaluationComparisonJob' : 'startRetrievalEvaluationJob',
     handlerId: isComparison ? COMPARISON_HANDLER : EVALUATION_HANDLER,
     ...ownerOf(access, call, space),
-    ...requestPayload(payloads, space, body, 'evaluation'),
+    ...(await requestPayload(payloads, space, body, 'evaluation', records.world.turns.of(space))),
     bind: () =>
       boundTo(
         records,
