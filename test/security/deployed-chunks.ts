@@ -36,6 +36,7 @@ export const deployedChunks: readonly string[] = [
   'ordered-id',
   'paced-json',
   'parameter-refusal',
+  'patience',
   'process-locks',
   'product-policy',
   'provider-guard',
