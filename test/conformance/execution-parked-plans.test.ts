@@ -4,7 +4,7 @@ import { executionCollections } from '../../functions/runs/records.ts';
 import { DAY_MS, ParkedRuns } from '../support/parked-runs.ts';
 import { tested } from './stores/sqlite.ts';
 
-/** How SQLite answers what operations ask beside runs that wait. Spaces and groups of searches hold no runs. */
+/** How SQLite answers what operations ask beside runs that wait. Spaces and groups of searches hold no runs, and a list of a page is short. */
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -30,7 +30,7 @@ test('no statement of start, lease, list, due read and upkeep walks or sorts a w
   for (const operation of Object.values(parked.operations(client))) await operation();
   expect(plans.size).toBeGreaterThan(10);
   const slow = [...plans].filter(([, steps]) =>
-    steps.some((step) => /^SCAN (?!spaces|search_groups|CONSTANT)|TEMP B-TREE/.test(step)),
+    steps.some((step) => /^SCAN (?!spaces|search_groups|CONSTANT|json_each)|TEMP B-TREE/.test(step)),
   );
   expect(slow).toEqual([]);
   await store.close();

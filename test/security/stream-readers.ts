@@ -252,6 +252,7 @@ export const streamReaders: readonly StreamReader[] = [
 /** Files that gather a stream and are tested elsewhere. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
   'functions/kernel/byte-blocks.ts': 'the gathering itself: byte-blocks.test.ts',
+  'functions/http/body-reader.ts': 'takes what functions/http/body.ts has gathered',
   'functions/http/paced-chunks.ts': 'request bodies: tiny-pieces.test.ts',
   'functions/http/multipart.ts': 'request bodies: tiny-pieces.test.ts',
   'functions/http/counted-pieces.ts': 'request bodies: tiny-pieces.test.ts',

@@ -93,7 +93,10 @@ async function tagOf(path: string, { status }: Answered): Promise<string> {
   return (await call('GET', path)).etag ?? '';
 }
 
-describe.each(Object.entries(reads))('%s', (_, resource) => {
+const LONG_AGO = 'Thu, 01 Jan 1970 00:00:00 GMT';
+const FAR_OFF = 'Fri, 31 Dec 9999 00:00:00 GMT';
+
+describe.each(Object.entries(reads))('%s', (name, resource) => {
   let [current, earlier] = ['', ''];
   beforeEach(async () => {
     ({ current, earlier } = await versionsOf(resource));
@@ -115,15 +118,27 @@ describe.each(Object.entries(reads))('%s', (_, resource) => {
     [412, (now, before) => ({ 'If-Match': before, 'If-None-Match': now })],
     [304, (now) => ({ 'If-Match': now, 'If-None-Match': now })],
     [200, (now, before) => ({ 'If-Match': now, 'If-None-Match': before })],
-    // Answers have no Last-Modified.
-    [200, () => ({ 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' })],
-    [200, () => ({ 'If-Modified-Since': 'Fri, 31 Dec 9999 00:00:00 GMT' })],
+    // A tag decides alone.
+    [200, (now) => ({ 'If-Match': now, 'If-Unmodified-Since': LONG_AGO })],
+    [200, (_now, before) => ({ 'If-None-Match': before, 'If-Modified-Since': FAR_OFF })],
+    [200, () => ({ 'If-Unmodified-Since': FAR_OFF, 'If-Modified-Since': LONG_AGO })],
+    [200, () => ({ 'If-Unmodified-Since': 'yesterday', 'If-Modified-Since': 'tomorrow' })],
   ])('answers %i (case %#)', async (status, fields) => {
     const answer = await call('GET', resource.path, fields(current, earlier));
     expect(answer.status).toBe(status);
     if (status === 200) expect(answer.text).toContain('current');
     if (status === 304) expect(answer).toEqual({ status, text: '', etag: current });
     if (status === 412) expect(answer.text).toContain('precondition failed');
+  });
+
+  // The answers of other reads have no Last-Modified.
+  const hasDate = name === 'getObject';
+  test.each<[number, Fields]>([
+    [412, { 'If-Unmodified-Since': LONG_AGO }],
+    [304, { 'If-Modified-Since': FAR_OFF }],
+  ])('answers %i by a date, where it has one', async (status, fields) => {
+    const answer = await call('GET', resource.path, fields);
+    expect(answer.status).toBe(hasDate ? status : 200);
   });
 
   test('of nothing is 404, as without a condition', async () => {
