@@ -139,12 +139,13 @@ async function pump(
     if (step.done === true) return size === null || sent === size;
     sent += step.value.length;
     if (size !== null && sent > size) return false;
+    // A system with much room takes some megabytes at once, which would be one long turn. Nothing waits behind the last piece.
+    if (sentInTurn >= turnBytes) {
+      await nextTurn();
+      sentInTurn = 0;
+    }
     if (!(await write(step.value))) return false;
-    // A system with much room takes some megabytes at once, which would be one long turn.
     sentInTurn += step.value.length;
-    if (sentInTurn < turnBytes) continue;
-    await nextTurn();
-    sentInTurn = 0;
   }
 }
 
