@@ -181,3 +181,22 @@ def test_control_c_stops_it() -> None:
             assert worker._idle.wait(10)
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_an_interrupt_between_two_threads_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(Exception):
+        pass
+
+    begin = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        if thread.name.startswith("svc-worker-") and thread.name.endswith("-2"):
+            raise Interrupted
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with Stage(Protocol(lease=silence)) as stage:
+        worker, _ = worker_of(stage, {"h": still}, concurrency=3)
+        with pytest.raises(Interrupted):
+            worker.run()
+        assert worker.stopping

@@ -97,22 +97,37 @@ class Worker:
 
     def start(self) -> None:
         """Starts polling, in as many threads as its concurrency. Call it once."""
+        self._claim()
+        self._poll()
+
+    def _claim(self) -> None:
         with self._lock:
             if self._started or self.stopping:
                 raise SvcError("A worker starts once: make another.")
             self._started = True
             self._busy += self._settings.concurrency
             self._idle.clear()
-        for number in range(1, self._settings.concurrency + 1):
-            name = f"svc-worker-{self._settings.worker_id}-{number}"
-            # Daemon threads: a handler that ignores its cancellation must not keep the program alive.
-            threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def _poll(self) -> None:
+        left = self._settings.concurrency
+        try:
+            while left > 0:
+                name = f"svc-worker-{self._settings.worker_id}-{self._settings.concurrency - left + 1}"
+                # Daemon threads: a handler that ignores its cancellation must not keep the program alive.
+                thread = threading.Thread(target=self._work, name=name, daemon=True)
+                left -= 1
+                thread.start()
+        finally:
+            # A signal may come between two threads: those that never begin are not waited for.
+            for _ in range(left):
+                self._leave()
 
     def run(self) -> None:
         """Starts, and returns when the worker has stopped. Control-C stops it as `stop` does; a second one stops it
         without grace. A `SystemExit` or `KeyboardInterrupt` of a handler stops it too, and is raised here."""
-        self.start()
+        self._claim()
         try:
+            self._poll()
             self._ended.wait()
         finally:
             self.stop()
