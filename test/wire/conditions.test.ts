@@ -96,7 +96,7 @@ async function tagOf(path: string, { status }: Answered): Promise<string> {
 const LONG_AGO = 'Thu, 01 Jan 1970 00:00:00 GMT';
 const FAR_OFF = 'Fri, 31 Dec 9999 00:00:00 GMT';
 
-describe.each(Object.entries(reads))('%s', (name, resource) => {
+describe.each(Object.entries(reads))('%s', (operation, resource) => {
   let [current, earlier] = ['', ''];
   beforeEach(async () => {
     ({ current, earlier } = await versionsOf(resource));
@@ -132,7 +132,7 @@ describe.each(Object.entries(reads))('%s', (name, resource) => {
   });
 
   // The answers of other reads have no Last-Modified.
-  const hasDate = name === 'getObject';
+  const hasDate = operation === 'getObject';
   test.each<[number, Fields]>([
     [412, { 'If-Unmodified-Since': LONG_AGO }],
     [304, { 'If-Modified-Since': FAR_OFF }],
