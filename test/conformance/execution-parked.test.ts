@@ -14,8 +14,8 @@ import { openStore, type StoreName, type TestedStore } from './stores/tested-sto
 const SIZES: Readonly<Record<StoreName, readonly [few: number, many: number]>> = {
   memory: [1_000, 3_000],
   sqlite: [1_000, share(10_000, 100_000)],
-  postgresql: [200, 1_000],
-  mysql: [200, 1_000],
+  postgresql: [200, share(1_000, 100_000)],
+  mysql: [200, share(1_000, 100_000)],
   firestore: [200, 1_000],
 };
 const GROWTH_MAX = 1.2;
