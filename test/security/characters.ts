@@ -71,7 +71,11 @@ export async function tryAll(cast: Cast): Promise<readonly Trial[]> {
           trials.push(await tryOnce(cast, { entry, route, at, character, headers, request, victims }));
       // What was acknowledged, ended or leased is of no use to the next operation.
       const already = { belongings: own, group: entry.group };
-      if (entry.mutation !== 'read') own = await furnishParty(world.service, world.neighbour, already);
+      if (entry.mutation === 'read') continue;
+      own = await furnishParty(world.service, world.neighbour, already);
+      // The job among them is not what the next stranger did.
+      await new RecordSpace(world.service.call, world.neighbour.headers).settled(own.records.jobId);
+      await world.count.rested();
     }
   }
   return trials;
