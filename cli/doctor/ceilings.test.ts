@@ -72,7 +72,7 @@ test('full shares whose owners are not among the runs that are read are warned o
   await composed.close();
 });
 
-test('the ceiling of the deployment is warned of, whoever has the runs', async () => {
+test('the ceiling of the deployment is warned of, also where many tenants share the runs', async () => {
   await start(CEILING);
   for (let tenant = 0; tenant < 5; tenant += 1) await startRuns(`tenant-${tenant}`, 16);
   expect(await warnings()).toEqual([

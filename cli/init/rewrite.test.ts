@@ -54,7 +54,8 @@ test('a file that cannot be brought back is named', async () => {
   );
 });
 
-test.skipIf(process.getuid?.() !== 0)('a file of another owner keeps owner and group', async () => {
+const notRoot = process.getuid?.() === 0 ? '' : ' (skipped: only root may give a file to another owner)';
+test.skipIf(notRoot !== '')(`a file of another owner keeps owner and group${notRoot}`, async () => {
   files();
   chownSync(at('settings'), 1_234, 4_321);
   await writeTogether(changes());

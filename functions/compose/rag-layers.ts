@@ -14,7 +14,7 @@ const STAGED_PAYLOADS_MAX = 8;
 export const ragLayersOf = layer((parts): RagLayers => {
   const { importPayloadBytesMax } = parts.settings.records;
   const retrieval = retrievalPartsOf(parts);
-  // A document of the largest length fits in any script, whatever records the deployment imports at once.
+  // A document of the largest length fits in any script, also where the deployment imports fewer records at once.
   const payloadBytesMax = Math.max(importPayloadBytesMax, limits.ragPayloadBytesMax);
   const payloads = stagedPayloadsOf(parts, {
     payloadBytesMax,

@@ -4,6 +4,7 @@ import { ProviderFailure } from '../../functions/providers/failure.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 import { PASSING } from '../support/failing-provider.ts';
+import { FREE_HANDLERS } from '../support/free-handlers.ts';
 import { type PatientJob, patientJobs } from '../support/patient-jobs.ts';
 import { builtInHandlers, startService } from '../support/service.ts';
 import { PATIENCE_MS } from './execution-stage.ts';
@@ -12,17 +13,6 @@ import { PATIENCE_MS } from './execution-stage.ts';
 
 const SECOND_MS = 1_000;
 const STEP_MS = 5 * SECOND_MS;
-/** Jobs of the catalogue that call no provider. */
-const WITHOUT_PROVIDER = [
-  'svc.artifacts.record-ingest',
-  'svc.collections.create',
-  'svc.collections.delete',
-  'svc.graph.doctor',
-  'svc.graph.import',
-  'svc.graph.inspect',
-  'svc.records.batch-upsert',
-  'svc.records.collection-import',
-];
 
 // A turn count does not see that a handler loads its code.
 beforeAll(() =>
@@ -58,7 +48,7 @@ test('every job of the catalogue either calls no provider or is tested here', as
   const service = await startService();
   try {
     const all = [...(await builtInHandlers(service))].sort();
-    expect([...Object.keys(patientJobs), ...WITHOUT_PROVIDER].sort()).toEqual(all);
+    expect([...Object.keys(patientJobs), ...FREE_HANDLERS].sort()).toEqual(all);
   } finally {
     await service.close();
   }

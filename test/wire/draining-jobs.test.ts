@@ -14,6 +14,7 @@ import {
   startModelServer,
 } from '../../functions/providers/outgoing/model-server.fixture.ts';
 import { RecordSpace } from '../security/record-space.ts';
+import { FREE_HANDLERS } from '../support/free-handlers.ts';
 import { builtInHandlers, type RunningService, startService } from '../support/service.ts';
 
 /** A process that begins to drain while a provider answers a job, and the process that goes on with the job. */
@@ -181,17 +182,7 @@ describe.each(Object.entries(jobs))('a job that %s', (_, { handler, path, body, 
 
 test('no job of the service is left out', async () => {
   const paying = Object.values(jobs).map(({ handler }) => handler);
-  const free = [
-    'svc.artifacts.record-ingest',
-    'svc.collections.create',
-    'svc.collections.delete',
-    'svc.graph.doctor',
-    'svc.graph.import',
-    'svc.graph.inspect',
-    'svc.records.batch-upsert',
-    'svc.records.collection-import',
-  ];
   folder = mkdtempSync(join(tmpdir(), 'svc-draining-'));
   server = await startModelServer(answering);
-  expect(await builtInHandlers(await serve())).toEqual(new Set([...paying, ...free]));
+  expect(await builtInHandlers(await serve())).toEqual(new Set([...paying, ...FREE_HANDLERS]));
 });

@@ -59,7 +59,7 @@ const passing: ReadonlySet<RunOutcome['failureClass']> = new Set([
 /** The outcome as the failure that it was; `null` for one that a run does not wait for. `isWaiting`: the run has waited before. */
 export function failureWaitedFor(outcome: RunOutcome, isWaiting: boolean): ProviderFailure | null {
   const { failureClass, providerStatus, message, retryAfterMs = null, reached, status } = outcome;
-  // A limit of the service rejects a run, as its caller was told; one that was admitted and waits does not lose its place to it.
+  // A limit of the service rejects a new run; one that was admitted and waits does not lose its place to it.
   const isOfGuard = reached === 'guard' && status === 'Rejected';
   const isWaited = isOfGuard ? isWaiting && failureClass === 'rate_limit' : isOutcomeWaitedFor(outcome);
   if (!isWaited || failureClass === null || failureClass === 'tool' || failureClass === 'trust') return null;
