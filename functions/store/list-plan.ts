@@ -131,9 +131,9 @@ export interface Look {
  * What to try before entries are counted: the order's own index, for so many rows. A page that they fill, or that ends within
  * them, is the one that every other plan finds. `undefined` where there is no choice between drivers.
  */
-export function firstLook(question: ListQuestion): Look | undefined {
+export function firstLook(question: ListQuestion, rowsForEach = lookedForEach): Look | undefined {
   if (predicatesToCount(question).length === 0) return undefined;
-  const rows = Math.min(lookMax, lookedForEach * (question.selection.limit + 1));
+  const rows = Math.min(lookMax, rowsForEach * (question.selection.limit + 1));
   return { plan: planList(question, []), rows };
 }
 

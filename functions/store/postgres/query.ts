@@ -28,6 +28,8 @@ import { askedKeys, type KeyRow, liveSpace, nameOf, recordOf, recordRows, select
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
 const pageBytesMax = 32 * 1024 * 1024;
+/** One statement looks at all rows, also where the first ones show that few match: so it looks at fewer. */
+const lookedForEach = 2;
 
 export function readPage(
   reader: Reader,
@@ -59,7 +61,7 @@ async function readKeys(reader: Reader, scope: Scope, selection: KeysSelection):
 async function readList(reader: Reader, scope: Scope, selection: ListSelection): Promise<RecordPage> {
   const question = listQuestion(selection);
   if (question === undefined) return { records: [], next: null };
-  const look = firstLook(question);
+  const look = firstLook(question, lookedForEach);
   if (look !== undefined) {
     const [seen] = await reader.send(pageStatement(scope, look.plan, pageBytesMax, look.rows));
     const page = pageOf(seen, selection, look.rows);
