@@ -200,3 +200,5 @@ def test_an_interrupt_between_two_threads_stops_it(monkeypatch: pytest.MonkeyPat
         with pytest.raises(Interrupted):
             worker.run()
         assert worker.stopping
+        # Also the threads that never began have left.
+        assert worker._idle.is_set()

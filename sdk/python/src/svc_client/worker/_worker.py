@@ -109,18 +109,20 @@ class Worker:
             self._idle.clear()
 
     def _poll(self) -> None:
-        left = self._settings.concurrency
+        name = f"svc-worker-{self._settings.worker_id}-"
+        # Daemon threads: a handler that ignores its cancellation must not keep the program alive.
+        threads = [
+            threading.Thread(target=self._work, name=f"{name}{number}", daemon=True)
+            for number in range(1, self._settings.concurrency + 1)
+        ]
         try:
-            while left > 0:
-                name = f"svc-worker-{self._settings.worker_id}-{self._settings.concurrency - left + 1}"
-                # Daemon threads: a handler that ignores its cancellation must not keep the program alive.
-                thread = threading.Thread(target=self._work, name=name, daemon=True)
-                left -= 1
+            for thread in threads:
                 thread.start()
         finally:
-            # A signal may come between two threads: those that never begin are not waited for.
-            for _ in range(left):
-                self._leave()
+            # A signal may come between two threads, or the system refuse one: those without an id are not waited for.
+            for thread in threads:
+                if thread.ident is None:
+                    self._leave()
 
     def run(self) -> None:
         """Starts, and returns when the worker has stopped. Control-C stops it as `stop` does; a second one stops it
