@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._body import json_text
@@ -87,6 +88,14 @@ class Execution:
             self._log.say("info", text, run=held.run, error=error)
         else:
             self._log.say("info", "The run was given back.", run=held.run)
+
+    def give_back_all(self, left: Sequence[HeldLease]) -> None:
+        """Gives these runs back at the same time: a service that does not answer would delay the stop for each."""
+        returns = [threading.Thread(target=self.give_back, args=(each,), daemon=True) for each in left]
+        for each in returns:
+            each.start()
+        for each in returns:
+            each.join()
 
     def _ending_of(self, held: HeldLease) -> models.ExecutionRunResult | None:
         """The result of the run; None if the lease is already over."""

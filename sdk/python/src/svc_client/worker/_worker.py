@@ -14,6 +14,7 @@ from ._execution import Execution, Outcome
 from ._heartbeat import Heartbeat
 from ._log import Log, OnLog
 from ._options import HandlerCall, PluginHandler, check_grace, settle
+from ._places import Places
 from ._polling import Polling
 
 if TYPE_CHECKING:
@@ -81,10 +82,9 @@ class Worker:
         self._started = False
         self._giving_up = False
         self._order: BaseException | None = None
-        self._busy = 0
         self._held: set[HeldLease] = set()
-        self._idle = threading.Event()
-        self._idle.set()
+        self._places = Places(self._settings.concurrency)
+        self._idle = self._places.idle
         self._ended = threading.Event()
 
     def __repr__(self) -> str:
@@ -104,9 +104,9 @@ class Worker:
         with self._lock:
             if self._started or self.stopping:
                 raise SvcError("A worker starts once: make another.")
-            self._started = True
-            self._busy += self._settings.concurrency
-            self._idle.clear()
+            self._started = self._places.take(self._settings.concurrency)
+            if not self._started:
+                raise WorkerBusyError("The worker executes deliveries: make another that asks for runs.")
 
     def _poll(self) -> None:
         name = f"svc-worker-{self._settings.worker_id}-"
@@ -122,7 +122,7 @@ class Worker:
             # A signal may come between two threads, or the system refuse one: those without an id are not waited for.
             for thread in threads:
                 if thread.ident is None:
-                    self._leave()
+                    self._places.leave()
 
     def run(self) -> None:
         """Starts, and returns when the worker has stopped. Control-C stops it as `stop` does; a second one stops it
@@ -155,14 +155,7 @@ class Worker:
             left = [*self._held]
         for held in left:
             held.given_up.cancel()
-        # At the same time: a service that does not answer would delay the stop for each of them.
-        returns = [
-            threading.Thread(target=self._execution.give_back, args=(each,), daemon=True) for each in left
-        ]
-        for each in returns:
-            each.start()
-        for each in returns:
-            each.join()
+        self._execution.give_back_all(left)
         self._ended.set()
         return self._idle.is_set()
 
@@ -209,7 +202,7 @@ class Worker:
         except ORDERS as order:
             self._obey(order)
         finally:
-            self._leave()
+            self._places.leave()
 
     def _obey(self, order: BaseException) -> None:
         """Stops the worker in order: what a handler raised addresses the program."""
@@ -246,20 +239,12 @@ class Worker:
                 raise SvcError("A worker that asks for runs takes no deliveries: make one for each.")
             if self.stopping:
                 raise WorkerBusyError("The worker stops.")
-            if self._busy >= self._settings.concurrency:
-                raise WorkerBusyError(f"The worker is at its concurrency of {self._settings.concurrency}.")
-            self._busy += 1
-            self._idle.clear()
+            if not self._places.take():
+                raise WorkerBusyError(f"The worker is at its concurrency of {self._places.total}.")
         try:
             yield
         except ORDERS as order:
             self._obey(order)
             raise
         finally:
-            self._leave()
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._busy -= 1
-            if self._busy == 0:
-                self._idle.set()
+            self._places.leave()
