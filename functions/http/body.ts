@@ -34,6 +34,8 @@ export async function readBody(
   if (framing.length === 0) return blocks;
   if (framing.length !== null) reserve(framing.length);
   request.proceed();
+  // Too small to be judged. It holds as many bytes as were declared.
+  if (request.gathered) return request.gathered.whole(world, policy);
   let sizes = judge === undefined ? [] : judgedAtBytes;
   for await (const chunk of pacedChunks(request.body, limitBytes, world, policy)) {
     if (framing.length === null) reserve(chunk.length);

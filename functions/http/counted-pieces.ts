@@ -1,20 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import { PieceCount } from '../kernel/byte-blocks.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import type { SmallBody } from './small-body.ts';
 
 /**
  * Gives up a body that comes in more pieces than its bytes are worth: `refuse` gets the error, and no more of the connection is
- * read. Node joins pieces which no reader has taken yet, so they are counted where they come in.
+ * read. Node joins pieces which no reader has taken yet, so they are counted where they come in. Those of a small body go
+ * there, past the stream.
  */
-export function countPieces(request: IncomingMessage, refuse: (error: Error) => void): void {
+export function countPieces(
+  request: IncomingMessage,
+  small: SmallBody | null,
+  refuse: (error: Error) => void,
+): void {
   const pieces = new PieceCount();
   const push = request.push.bind(request);
   let isRefused = false;
   request.push = (piece: unknown, encoding) => {
-    if (!isRefused && piece instanceof Uint8Array && !pieces.passed(piece.length)) {
-      isRefused = true;
-      refuse(tooManyPieces());
+    if (!isRefused && piece instanceof Uint8Array) {
+      isRefused = !pieces.passed(piece.length);
+      if (isRefused) refuse(tooManyPieces());
+      else if (small !== null) {
+        small.add(piece);
+        return true;
+      }
     }
+    if (piece === null && !isRefused) small?.end();
     // `false` stops the reading of the connection. What was already read still comes, and is dropped.
     return isRefused && piece !== null ? false : push(piece, encoding);
   };

@@ -9,6 +9,7 @@ import { createEarlyRefusal } from './early-refusal.ts';
 import { Interruption } from './interruption.ts';
 import type { Chain, RawRequest } from './message.ts';
 import { discardPolicy, expectsContinue, send } from './send.ts';
+import { SMALL_BODY_BYTES, SmallBody } from './small-body.ts';
 
 /** Carries requests of a Node server through the chain, and keeps the requests under way. */
 export interface Exchange {
@@ -31,8 +32,7 @@ export interface Exchange {
 interface Active extends Turn {
   readonly request: IncomingMessage;
   readonly controller: AbortController;
-  readonly broken: Promise<never>;
-  readonly breakBody: (error: Error) => void;
+  readonly body: SmallBody | StreamedBody;
   /** The connection can carry no request behind this one. */
   last: boolean;
   /** The rest of the body is not even read to be discarded. */
@@ -66,17 +66,15 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
     const known = active.get(request);
     if (known) return known;
     const controller = new AbortController();
-    const { promise: broken, reject } = Promise.withResolvers<never>();
-    // The body may break while no handler reads it.
-    broken.catch(() => {});
     const last = endsConnection(request);
-    const entry: Active = { request, controller, broken, breakBody: reject, last, isGivenUp: false };
+    const body = isSmall(request) ? new SmallBody() : new StreamedBody(request);
+    const entry: Active = { request, controller, body, last, isGivenUp: false };
     active.set(request, entry);
-    request.on('error', reject);
-    countPieces(request, (error) => {
+    request.on('error', (error) => body.fail(error));
+    countPieces(request, body instanceof SmallBody ? body : null, (error) => {
       entry.last = true;
       entry.isGivenUp = true;
-      reject(error);
+      body.fail(error);
     });
     response.on('error', () => {});
     response.once('close', () => {
@@ -101,7 +99,7 @@ export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): 
       const entry = lineOf(socket).last as Active | undefined;
       if (!entry) return false;
       entry.last = true;
-      if (!entry.request.complete) entry.breakBody(error);
+      if (!entry.request.complete) entry.body.fail(error);
       return true;
     },
     closeConnections: () => draining.abort(),
@@ -129,10 +127,10 @@ async function run(
   response: ServerResponse,
   { chain, timers, discarded, draining }: Surroundings,
 ): Promise<void> {
-  const { request, controller, broken } = entry;
+  const { request, controller, body } = entry;
   const { signal } = controller;
   let proceeded = false;
-  const raw = rawRequest(request, { signal, draining }, broken, () => {
+  const raw = rawRequest(request, { signal, draining }, body, () => {
     if (!proceeded && expectsContinue(request)) response.writeContinue();
     proceeded = true;
   });
@@ -146,7 +144,7 @@ async function run(
 function rawRequest(
   request: IncomingMessage,
   signals: Pick<RawRequest, 'signal' | 'draining'>,
-  broken: Promise<never>,
+  body: SmallBody | StreamedBody,
   proceed: () => void,
 ): RawRequest {
   return {
@@ -155,20 +153,35 @@ function rawRequest(
     httpVersion: request.httpVersion,
     rawHeaders: request.rawHeaders,
     socketAddress: request.socket.remoteAddress ?? '',
-    body: bodyOf(request, broken),
+    body,
+    gathered: body instanceof SmallBody ? body : null,
     proceed,
     ...signals,
   };
 }
 
-function bodyOf(request: IncomingMessage, broken: Promise<never>): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      // Leaving the body unread must not close the connection: the answer still has to go out on it.
-      const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
-      const interruption = new Interruption();
-      broken.catch((error: unknown) => interruption.interrupt(error));
-      return { next: () => interruption.wait(chunks.next()) };
-    },
-  };
+/** Not behind the bridge, which hides the length: there a body is a stream. */
+function isSmall({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers;
+  return length !== undefined && coding === undefined && Number(length) <= SMALL_BODY_BYTES;
+}
+
+/** A body that is read from its connection piece by piece. It may break while no handler reads it. */
+class StreamedBody implements AsyncIterable<Uint8Array> {
+  readonly #request: IncomingMessage;
+  readonly #interruption = new Interruption();
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+  }
+
+  fail(error: unknown): void {
+    this.#interruption.interrupt(error);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    // Leaving the body unread must not close the connection: the answer still has to go out on it.
+    const chunks = this.#request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
+    return { next: () => this.#interruption.wait(chunks.next()) };
+  }
 }

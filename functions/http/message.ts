@@ -1,3 +1,6 @@
+import type { ByteBlocks } from '../kernel/byte-blocks.ts';
+import type { BodyPolicy, StreamWorld } from './paced-chunks.ts';
+
 /**
  * A request as it arrived, before anything was decoded, and the answer to it. The chain knows these two shapes only, so
  * the same chain runs on a socket, under functions-framework and in process.
@@ -14,12 +17,19 @@ export interface RawRequest {
   readonly socketAddress: string;
   /** The body as it arrives. Reading ends with an error when the client breaks off or breaks the framing. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** The same body where it is small and gathers without being read. */
+  readonly gathered?: GatheredBody | null;
   /** Asks a client that waits for `100 Continue` to send its body. */
   readonly proceed: () => void;
   /** Aborted when the client has gone or the server is stopping. */
   readonly signal: AbortSignal;
   /** Aborted when the server begins to stop: requests under way go on, requests that only wait should answer. */
   readonly draining?: AbortSignal;
+}
+
+export interface GatheredBody {
+  /** Waits until all bytes are here, no longer than the policy allows. */
+  whole(world: StreamWorld, policy: BodyPolicy): Promise<ByteBlocks>;
 }
 
 export interface RawResponse {

@@ -2,6 +2,7 @@ import { limits } from '../../contracts/generated/limits.ts';
 import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Clock, Timers } from '../kernel/world.ts';
+import { BodyTime, timedOut } from './body-time.ts';
 import { BrokenBodyError } from './message.ts';
 
 export interface BodyPolicy {
@@ -24,10 +25,7 @@ export interface StreamWorld {
 /** Smaller pieces are joined before a handler gets them. */
 const YIELDED_BYTES_MIN = 16 * 1024;
 
-/**
- * The chunks of a body, at most `limitBytes`. Only the waiting for the client counts against its time: at most
- * `timeoutMs` without progress, and each byte earns back the time that the slowest allowed pace takes for it.
- */
+/** The chunks of a body, at most `limitBytes`. Only the waiting for the client counts against its time. */
 export async function* pacedChunks(
   body: AsyncIterable<Uint8Array>,
   limitBytes: number,
@@ -36,19 +34,16 @@ export async function* pacedChunks(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   // By hand: leaving a `for await` early would close the connection before it carries the answer.
   const iterator = body[Symbol.asyncIterator]();
-  let budgetMs = policy.timeoutMs;
+  const time = new BodyTime(policy, world.clock);
   const blocks = new ByteBlocks();
   let received = 0;
   for (;;) {
-    const startedAt = world.clock.now();
-    const step = await within(world.timers, budgetMs, iterator.next());
+    time.resume();
+    const step = await within(world.timers, time.leftMs(), iterator.next());
     if (step.done === true) break;
     received += step.value.length;
     if (received > limitBytes) throw tooLarge(limitBytes);
-    const spentMs = Math.max(0, world.clock.now() - startedAt);
-    const earnedMs = (step.value.length * 1000) / policy.bytesPerSecondMin;
-    // Capped, so that a client cannot save up time with a fast start and then hold a connection.
-    budgetMs = Math.min(policy.timeoutMs, budgetMs - spentMs + earnedMs);
+    time.earn(step.value.length);
     blocks.add(step.value);
     if (blocks.size >= YIELDED_BYTES_MIN) yield blocks.take();
   }
@@ -57,9 +52,7 @@ export async function* pacedChunks(
 
 async function within<T>(timers: Timers, delayMs: number, action: Promise<T>): Promise<T> {
   const { promise: expired, reject } = Promise.withResolvers<never>();
-  const cancel = timers.after(Math.max(0, Math.floor(delayMs)), () =>
-    reject(new ServiceError('request_timeout', 'The request body did not arrive in time.')),
-  );
+  const cancel = timers.after(delayMs, () => reject(timedOut()));
   try {
     return await Promise.race([action, expired]);
   } catch (error) {

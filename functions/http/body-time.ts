@@ -1,0 +1,46 @@
+import { ServiceError } from '../kernel/errors.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { BodyPolicy } from './paced-chunks.ts';
+
+/**
+ * The time that a client has for its body, while the server waits for it: at most `timeoutMs` without progress, and each byte
+ * earns back the time that the slowest allowed pace takes for it.
+ */
+export class BodyTime {
+  readonly #policy: BodyPolicy;
+  readonly #clock: Clock;
+  #budgetMs: number;
+  #since: number;
+
+  constructor(policy: BodyPolicy, clock: Clock) {
+    this.#policy = policy;
+    this.#clock = clock;
+    this.#budgetMs = policy.timeoutMs;
+    this.#since = clock.now();
+  }
+
+  /** The server waits again, after work of its own, which does not count. */
+  resume(): void {
+    this.#since = this.#clock.now();
+  }
+
+  /** So many bytes have come in. */
+  earn(bytes: number): void {
+    const now = this.#clock.now();
+    const spentMs = Math.max(0, now - this.#since);
+    const earnedMs = (bytes * 1000) / this.#policy.bytesPerSecondMin;
+    // Capped, so that a client cannot save up time with a fast start and then hold a connection.
+    this.#budgetMs = Math.min(this.#policy.timeoutMs, this.#budgetMs - spentMs + earnedMs);
+    this.#since = now;
+  }
+
+  /** Whole milliseconds that the client still has. */
+  leftMs(): number {
+    const spentMs = Math.max(0, this.#clock.now() - this.#since);
+    return Math.max(0, Math.floor(this.#budgetMs - spentMs));
+  }
+}
+
+export function timedOut(): ServiceError {
+  return new ServiceError('request_timeout', 'The request body did not arrive in time.');
+}
