@@ -1,5 +1,6 @@
 import { cursorOf } from '../list-plan.ts';
 import type {
+  KeyRequest,
   KeysSelection,
   ListSelection,
   Part,
@@ -25,6 +26,26 @@ export function readPage(
   if (selection.by === 'keys') return readKeys(connection, scope, selection);
   if (selection.by === 'list') return readList(connection, scope, selection);
   return readParts(connection, scope, selection);
+}
+
+/** The only key of a selection whose record one statement reads; `undefined` for any other selection. */
+export function onlyKeyOf(selection: KeysSelection | ListSelection | PartsSelection): KeyRequest | undefined {
+  if (selection.by !== 'keys' || selection.keys.length !== 1) return undefined;
+  const [only] = selection.keys;
+  return only?.view === 'parts' ? undefined : only;
+}
+
+/** In one statement, which needs no transaction of its own. */
+export function readOne(
+  connection: Connection,
+  { kind, name }: Scope,
+  { key, view = 'head' }: KeyRequest,
+): RecordPage {
+  const space = '(SELECT space FROM scopes WHERE kind = ? AND name = ?)';
+  const sql = `SELECT ${columnsOf(view)} FROM records WHERE space = ${space} AND collection = ? AND id = ?`;
+  const row = connection.get<RecordRow>(sql, kind, name, key.collection, key.id);
+  // A view without parts reads nothing else.
+  return { records: row === undefined ? [] : [recordOf(connection, 0, row, view)], next: null };
 }
 
 function readKeys(connection: Connection, scope: Scope, selection: KeysSelection): RecordPage {

@@ -30,7 +30,7 @@ import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
 import { MomentPassed, readLocked, UnlockedMoment } from './moment.ts';
 import { openBusyMs, openReader, openWriter, type SqliteStoreOptions } from './open.ts';
 import { folderFault, makePrivateFolder } from './private-files.ts';
-import { readPage } from './query.ts';
+import { onlyKeyOf, readOne, readPage } from './query.ts';
 import { connectToRead } from './read-only.ts';
 import { Room } from './room.ts';
 import { scanRecords } from './scan.ts';
@@ -116,6 +116,8 @@ class SqliteStore implements RecordStore {
     scope: Scope,
     selection: KeysSelection | ListSelection | PartsSelection,
   ): Promise<RecordPage | PartPage> {
+    const only = onlyKeyOf(selection);
+    if (only !== undefined) return this.#tried((connection) => readOne(connection, scope, only));
     return this.#read((connection) => readPage(connection, scope, selection));
   }
 
@@ -203,11 +205,15 @@ class SqliteStore implements RecordStore {
    * On the writer's own connection: a transaction there never spans a turn of the event loop, so a read sees committed
    * data only, and finds the pages just written in the cache, which a second connection would have to read again.
    */
-  async #read<R>(read: (connection: Connection) => R): Promise<R> {
+  #read<R>(read: (connection: Connection) => R): Promise<R> {
+    return this.#tried((connection) => connection.snapshot(() => read(connection)));
+  }
+
+  async #tried<R>(read: (connection: Connection) => R): Promise<R> {
     for (let tries = 1; ; tries += 1) {
       if (this.#closing !== undefined) throw closedError();
       try {
-        return this.#writer.snapshot(() => read(this.#writer));
+        return read(this.#writer);
       } catch (error) {
         if (!isBusy(error) || tries === busyReadsMax) throw asStoreError(error);
       }
