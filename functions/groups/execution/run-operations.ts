@@ -72,11 +72,11 @@ export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'g
       return { value: run, done: isTerminal(run.status), owners: waitOwners(caller, run, aside) };
     };
     const waitMs = Math.ceil((query.waitSeconds ?? 0) * 1_000);
-    const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
+    const ended = () => (draining === undefined ? signal : AbortSignal.any([signal, draining]));
     const run =
       waitMs === 0
         ? (await look(null)).value
-        : await runtime.watch.until({ runId, waitMs, signal: ended }, look);
+        : await runtime.watch.until({ runId, waitMs, signal: ended() }, look);
     return { status: 200, body: await wireRun(runtime, run, { includeResult: query.includeResult ?? true }) };
   };
 }

@@ -59,7 +59,7 @@ export function leaseExternalExecutionRun(
     const waits =
       waitMs === 0 ? null : { waitMs, ...leaseOwners({ caller, workerId, tenants: tenants(), aside }) };
     // A stopping server answers its waiting callers at once.
-    const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
+    const ended = waits === null || draining === undefined ? signal : AbortSignal.any([signal, draining]);
     const run =
       wanted === null
         ? await leaseNext(runtime, { ...wish, wait: waits, isNotified: waits !== null, signal: ended })

@@ -99,4 +99,4 @@ function prepareWriter(writer: Connection, checkpointPages: number): void {
 }
 
 const readingPragmas =
-  'PRAGMA cache_size = -65536; PRAGMA mmap_size = 2147418112; PRAGMA temp_store = MEMORY;';
+  'PRAGMA cache_size = -16384; PRAGMA mmap_size = 2147418112; PRAGMA temp_store = MEMORY;';
