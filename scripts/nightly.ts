@@ -1,4 +1,4 @@
-/** `npm run test:nightly`: all tests with more effort and a drawn seed, the simulation, then mutation runs (`--help`). */
+/** `npm run test:nightly`: all tests with more effort and a drawn seed, the simulation, benchmarks, then mutation runs (`--help`). */
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -33,10 +33,10 @@ try {
 function list(): void {
   const { nightly: files } = testLanes(root);
   const simulated = worlds.map((world) => `test/simulation/run.ts --world ${world}, with seeds of the night`);
-  console.log([...files, ...simulated, 'scripts/quality.ts'].join('\n'));
+  console.log([...files, ...simulated, 'test/bench/main.ts --check', 'scripts/quality.ts'].join('\n'));
 }
 
-function nightly({ seed, minutes, mutants, paths }: NightlyOptions): number {
+function nightly({ seed, minutes, bench, mutants, paths }: NightlyOptions): number {
   const first = `The seed of this run is ${seed}: npm run test:nightly -- --seed ${seed}`;
   console.log(first);
   const env = { ...process.env, TEST_NIGHTLY: 'true', TEST_SEED: `${seed}` };
@@ -46,10 +46,11 @@ function nightly({ seed, minutes, mutants, paths }: NightlyOptions): number {
   const tests = node(vitest, env);
   const searches = simulate(seed, minutes);
   const totals = node(['scripts/test-totals.mjs', REPORT], env);
+  const ratios = bench ? node(['test/bench/main.ts', '--check'], process.env) : 0;
   // A room that is measured at this commit is not measured again.
   const quality = mutants ? node(['scripts/quality.ts'], process.env) : 0;
   console.log([first, ...testRepeats(seed), ...searches].join('\n'));
-  return [tests, totals, quality, searches.length].every((each) => each === 0) ? 0 : 1;
+  return [tests, totals, ratios, quality, searches.length].every((each) => each === 0) ? 0 : 1;
 }
 
 function node(args: readonly string[], env: NodeJS.ProcessEnv): number | null {

@@ -8,15 +8,24 @@ import { readOptions, repeatLine, turnsOf, worlds } from './plan.ts';
 describe('npm run test:nightly', () => {
   test('takes its seed, or draws it', () => {
     const drawn = () => 42;
-    expect(readOptions([], drawn)).toEqual({ seed: 42, minutes: 30, mutants: true, list: false, paths: [] });
+    expect(readOptions([], drawn)).toEqual({
+      seed: 42,
+      minutes: 30,
+      bench: true,
+      mutants: true,
+      list: false,
+      paths: [],
+    });
     expect(readOptions(['--seed', '7', '--minutes', '0.5', '--', 'a.test.ts'], drawn)).toEqual({
       seed: 7,
       minutes: 0.5,
+      bench: false,
       mutants: false,
       list: false,
       paths: ['a.test.ts'],
     });
-    expect(readOptions(['--no-mutants'], drawn)).toMatchObject({ mutants: false });
+    expect(readOptions(['--no-mutants'], drawn)).toMatchObject({ bench: true, mutants: false });
+    expect(readOptions(['--no-bench'], drawn)).toMatchObject({ bench: false, mutants: true });
     for (const argv of [['--seed', '0'], ['--seed', '1.5'], ['--minutes', '-1'], ['--fast']])
       expect(() => readOptions(argv, drawn), argv.join(' ')).toThrow(OptionFault);
   });

@@ -12,12 +12,13 @@ const TURN_SEEDS = 100;
 /** The worlds of `test/simulation/run.ts`. */
 export const worlds = ['canonical', 'execution', 'concurrency-keys', 'execution-cloud'] as const;
 
-export const help = `Runs all tests with the effort of a nightly run, further seeds of the simulation, then the mutation runs.
+export const help = `Runs all tests with the effort of a nightly run, further seeds of the simulation, the stored ratios of the benchmarks, then the mutation runs.
 
-  npm run test:nightly [-- --seed N] [--minutes M] [--no-mutants] [--list] [-- path ...]
+  npm run test:nightly [-- --seed N] [--minutes M] [--no-bench] [--no-mutants] [--list] [-- path ...]
 
   --seed N     shifts every seed, 1 to ${SEED_MAX} (default: drawn); the same number repeats a run
   --minutes M  the simulation begins no further ${TURN_SEEDS} seeds after so many minutes (default 30; 0 leaves it out)
+  --no-bench   leaves out the benchmarks (npm run bench -- --check), which need a machine without other load; so does a run of single files
   --no-mutants leaves out the mutation runs (npm run quality), which take hours; so does a run of single files
   --list       prints what runs here alone, and runs nothing
   -- path ...  only these test files, as Vitest takes them, and other options for Vitest
@@ -30,6 +31,7 @@ The seed is the first line and among the last, with one line for each failed tes
 export interface NightlyOptions {
   readonly seed: number;
   readonly minutes: number;
+  readonly bench: boolean;
   readonly mutants: boolean;
   readonly list: boolean;
   readonly paths: readonly string[];
@@ -45,7 +47,15 @@ export function readOptions(argv: readonly string[], drawSeed: () => number): Ni
   const minutes = Number(values.minutes);
   if (!(minutes >= 0)) throw new OptionFault('--minutes takes a number, at least 0.');
   const paths = end < 0 ? [] : argv.slice(end + 1);
-  return { seed, minutes, mutants: values.mutants && paths.length === 0, list: values.list, paths };
+  const whole = paths.length === 0;
+  return {
+    seed,
+    minutes,
+    bench: values.bench && whole,
+    mutants: values.mutants && whole,
+    list: values.list,
+    paths,
+  };
 }
 
 function parsed(args: readonly string[]) {
@@ -56,6 +66,7 @@ function parsed(args: readonly string[]) {
       options: {
         seed: { type: 'string' },
         minutes: { type: 'string', default: '30' },
+        bench: { type: 'boolean', default: true },
         mutants: { type: 'boolean', default: true },
         list: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },

@@ -4,11 +4,19 @@
  *     npm run bench -- [--only canonical-http,providers,growth,lists,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
  *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
- *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
+ *         [--check [--accept]] [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type BenchOptions, benchCanonicalHttp } from './canonical-http.ts';
+import {
+  acceptRatios,
+  BEYOND_MOST,
+  type CheckedRatio,
+  checkRatios,
+  describeRatio,
+  readStored,
+} from './check-ratios.ts';
 import { benchColdStart } from './cold-start.ts';
 import { benchCopies } from './copies.ts';
 import { benchCopiesHttp } from './copies-http.ts';
@@ -97,8 +105,8 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: Object.keys(benches).join(',') },
-    seconds: { type: 'string', default: '3' },
+    only: { type: 'string' },
+    seconds: { type: 'string' },
     rounds: { type: 'string' },
     providers: { type: 'string', default: 'sqlite,postgresql,mysql,firestore' },
     megabytes: { type: 'string', default: '100' },
@@ -107,21 +115,28 @@ const { values } = parseArgs({
     parts: { type: 'string', default: SEARCH_PARTS.join(',') },
     quick: { type: 'boolean', default: false },
     before: { type: 'string' },
+    check: { type: 'boolean', default: false },
+    accept: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 if (values.help) {
   console.log(
-    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3, request-floor 5] [--providers ${values.providers}] [--megabytes 100,500] [--vectors 100000] [--queries 200] [--parts ${values.parts}] [--quick] [--before <checkout>]`,
+    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3, request-floor 5] [--providers ${values.providers}] [--megabytes 100,500] [--vectors 100000] [--queries 200] [--parts ${values.parts}] [--quick] [--before <checkout>] [--check [--accept]]\n\n--check runs the benchmarks of test/bench/stored-ratios.json, five rounds of a second, and exits with 1 where a ratio is more than ${BEYOND_MOST} times as bad as the stored one; --accept stores what was measured instead.`,
   );
   process.exit(0);
 }
+const only = values.only ?? Object.keys(benches).join(',');
 const options = {
-  seconds: Number(values.seconds),
+  seconds: Number(values.seconds ?? (values.check ? '1' : '3')),
   rounds: Number(values.rounds ?? '3'),
   providers: values.providers.split(','),
   megabytes: values.megabytes.split(',').map(Number),
 };
+if (values.accept && !values.check) {
+  console.error('--accept goes with --check');
+  process.exit(2);
+}
 if (!options.megabytes.every((size) => size > 0)) {
   console.error('--megabytes must be positive numbers');
   process.exit(2);
@@ -139,14 +154,26 @@ if (!(options.seconds > 0) || !Number.isInteger(options.rounds) || options.round
   process.exit(2);
 }
 const machine = { node: process.version, cores: cpus().length, model: cpus()[0]?.model ?? 'unknown' };
-for (const name of values.only.split(',')) {
+const stored = values.check ? readStored() : [];
+const names = values.check && !values.only ? [...new Set(stored.map(({ bench }) => bench))] : only.split(',');
+const verdicts: CheckedRatio[] = [];
+for (const name of names) {
   const bench = benches[name];
   if (bench === undefined) {
     console.error(`there is no benchmark ${name}; there are: ${Object.keys(benches).join(', ')}`);
     process.exit(2);
   }
   const { seconds } = options;
-  const rounds = values.rounds === undefined && name === 'request-floor' ? FLOOR_ROUNDS : options.rounds;
+  const usual = values.check || name === 'request-floor' ? FLOOR_ROUNDS : 3;
+  const rounds = values.rounds === undefined ? usual : options.rounds;
   console.error(`${name}: ${rounds} rounds, ${seconds} s a measurement …`);
-  console.log(JSON.stringify({ ...(await bench({ ...options, rounds })), seconds, rounds, machine }));
+  const line = { ...(await bench({ ...options, rounds })), seconds, rounds, machine };
+  console.log(JSON.stringify(line));
+  const asked = stored.filter((each) => each.bench === name);
+  for (const verdict of checkRatios(asked, line)) {
+    console.error(describeRatio(verdict));
+    verdicts.push(verdict);
+  }
 }
+if (values.accept) acceptRatios(verdicts);
+else if (verdicts.some(({ holds }) => !holds)) process.exitCode = 1;
