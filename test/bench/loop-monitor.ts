@@ -23,6 +23,8 @@ const milliseconds = (us: number): number => Number((us / 1000).toPrecision(3));
 process.on('message', () => {
   process.send?.({
     p99Ms: milliseconds(took.percentile(99)),
+    p999Ms: milliseconds(took.percentile(99.9)),
+    workedP999Ms: milliseconds(worked.percentile(99.9)),
     workedP99Ms: milliseconds(worked.percentile(99)),
     workedMaxMs: milliseconds(worked.max),
   });

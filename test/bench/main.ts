@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,lists,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp] [--seconds 3] [--rounds 3]
+ *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp,mixed] [--seconds 3] [--rounds 3]
  *         [--check [--accept]] [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
  */
 import { cpus } from 'node:os';
@@ -33,6 +33,7 @@ import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
 import { benchLists } from './lists.ts';
 import { benchMcp } from './mcp.ts';
+import { benchMixed } from './mixed.ts';
 import { benchNearest } from './nearest.ts';
 import { neighbourJobs } from './neighbour-jobs.ts';
 import { neighbourAnswers, neighbourExports, neighbourWaits } from './neighbour-kinds.ts';
@@ -95,6 +96,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   graph: () => benchGraph(values.quick),
   rag: (options) => benchRag(options, values.quick),
   mcp: benchMcp,
+  mixed: benchMixed,
   retrieval: () =>
     benchRetrieval(
       values.quick ? QUICK.vectors : Number(values.vectors),

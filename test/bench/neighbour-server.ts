@@ -19,8 +19,11 @@ const SETTINGS = [
   'Server:RecordRateLimit:PermitLimit=1000000',
 ];
 
-interface Turns {
+/** How long turns of the event loop took, and how much of it the main thread worked. */
+export interface Turns {
   readonly p99Ms: number;
+  readonly p999Ms: number;
+  readonly workedP999Ms: number;
   readonly workedP99Ms: number;
   readonly workedMaxMs: number;
 }
@@ -49,7 +52,7 @@ export async function benchNeighbour(
   { seconds, rounds }: BenchOptions,
 ): Promise<object> {
   const folder = await mkdtemp(join(tmpdir(), `svc-bench-${kind.bench}-`));
-  const server = await start(folder, await kind.settings());
+  const server = await startMonitored(folder, await kind.settings());
   try {
     await preload(server.client);
     await kind.prepare(server.client);
@@ -95,7 +98,8 @@ export async function benchNeighbour(
   }
 }
 
-async function start(folder: string, settings: readonly string[]): Promise<NeighbourServer> {
+/** An embedded server that tells the turns of its event loop. */
+export async function startMonitored(folder: string, settings: readonly string[]): Promise<NeighbourServer> {
   const flags = [...SETTINGS, ...settings].map((setting) => `--${setting}`);
   const child = spawn(
     process.execPath,
@@ -134,7 +138,7 @@ async function read({ client, child }: NeighbourServer, seconds: number): Promis
   return { ...summarize(times, elapsed), turns: await turnsOf(child) };
 }
 
-async function turnsOf(child: ChildProcess): Promise<Turns> {
+export async function turnsOf(child: ChildProcess): Promise<Turns> {
   child.send('turns');
   const [turns] = (await once(child, 'message')) as [Turns];
   return turns;

@@ -9,8 +9,8 @@ export function documentId(index: number): string {
   return `document-${index}`;
 }
 
-export function randomDocument(): string {
-  return documentId(Math.floor(Math.random() * DOCUMENTS));
+export function randomDocument(documents = DOCUMENTS): string {
+  return documentId(Math.floor(Math.random() * documents));
 }
 
 export function upsert(id: string) {
