@@ -3,6 +3,7 @@ import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { groupedNames } from '../grouping.ts';
 import { type Collection, StoreError } from '../port.ts';
 import { Connection } from './connection.ts';
+import { BEHIND_MOST, hasThread } from './log-copies.ts';
 import { makePrivateFile, restrictDatabase } from './private-files.ts';
 import { connectToRead } from './read-only.ts';
 import { Room } from './room.ts';
@@ -37,7 +38,7 @@ export interface SqliteStoreOptions {
 export const openBusyMs = 100;
 const busySliceMs = 10;
 
-/** Larger logs flush rarer, but each copy stops the loop longer: about 2 ms for every 1,000 pages. */
+/** Larger logs flush rarer, but each copy by the writer stops the loop longer: about 2 ms for every 1,000 pages. */
 const checkpointPagesDefault = 4000;
 /** A log that grew larger, because a reader held it, is cut down to four times the size at which it is copied. */
 const logBytesPerPage = 4 * 4096;
@@ -71,8 +72,7 @@ export function openWriter(options: SqliteStoreOptions): Connection {
   const writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
   declareCollections(writer, options);
   try {
-    const pages = options.checkpointPages ?? checkpointPagesDefault;
-    prepareWriter(writer, new Room(options.path).logPages(pages));
+    prepareWriter(writer, logPages(options));
     migrate(writer);
     migrateSearches(writer);
     writer.exec(`PRAGMA busy_timeout = ${busySliceMs}`);
@@ -81,6 +81,11 @@ export function openWriter(options: SqliteStoreOptions): Connection {
     writer.close();
     throw error;
   }
+}
+
+/** Pages in the log at which they are copied into the database file. */
+export function logPages({ path, checkpointPages = checkpointPagesDefault }: SqliteStoreOptions): number {
+  return new Room(path).logPages(checkpointPages);
 }
 
 function prepareWriter(writer: Connection, checkpointPages: number): void {
@@ -92,7 +97,7 @@ function prepareWriter(writer: Connection, checkpointPages: number): void {
   // memory costs only address space, and spares a random read of a large file its system call.
   writer.exec(`
     PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = ${checkpointPages};
+    PRAGMA wal_autocheckpoint = ${hasThread(checkpointPages) ? checkpointPages * BEHIND_MOST : checkpointPages};
     PRAGMA journal_size_limit = ${checkpointPages * logBytesPerPage};
     ${readingPragmas}
   `);

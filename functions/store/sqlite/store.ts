@@ -27,8 +27,9 @@ import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
 import { readDue } from './due.ts';
 import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
+import { LogCopies } from './log-copies.ts';
 import { MomentPassed, readLocked, UnlockedMoment } from './moment.ts';
-import { openBusyMs, openReader, openWriter, type SqliteStoreOptions } from './open.ts';
+import { logPages, openBusyMs, openReader, openWriter, type SqliteStoreOptions } from './open.ts';
 import { folderFault, makePrivateFolder } from './private-files.ts';
 import { onlyKeyOf, readOne, readPage } from './query.ts';
 import { connectToRead } from './read-only.ts';
@@ -71,6 +72,7 @@ class SqliteStore implements RecordStore {
   readonly #options: SqliteStoreOptions;
   readonly #timers: Timers;
   readonly #writer: Connection;
+  readonly #copies: LogCopies;
   readonly #queue: WriteQueue;
   readonly #room: Room;
   readonly #nearest: NearestSearch;
@@ -83,7 +85,14 @@ class SqliteStore implements RecordStore {
     this.#timers = timers;
     this.#writer = writer;
     const { random, grouping = true } = options;
-    this.#queue = new WriteQueue({ connection: writer, timers, random, grouping });
+    this.#copies = new LogCopies(options.path, logPages(options));
+    this.#queue = new WriteQueue({
+      connection: writer,
+      timers,
+      random,
+      grouping,
+      copies: this.#copies,
+    });
     this.#room = new Room(options.path);
     this.#nearest = new NearestSearch({
       bytesMax: options.vectorBytesMax ?? vectorBytesDefault,
@@ -191,6 +200,7 @@ class SqliteStore implements RecordStore {
 
   async #close(): Promise<void> {
     await this.#queue.close();
+    await this.#copies.close();
     await this.#sweeping;
     for (const scan of this.#scans) scan.close();
     try {

@@ -2,6 +2,7 @@ import type { RandomSource, Timers } from '../../kernel/world.ts';
 import { StoreError } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { asStoreError, closedError, isBusy } from './errors.ts';
+import type { LogCopies } from './log-copies.ts';
 
 export interface WriteQueueOptions {
   readonly connection: Connection;
@@ -9,6 +10,8 @@ export interface WriteQueueOptions {
   readonly random: RandomSource;
   /** Whether waiting calls share one database transaction, each under a savepoint of its own. */
   readonly grouping: boolean;
+  /** Told of each commit. */
+  readonly copies?: Pick<LogCopies, 'committed'>;
 }
 
 /** Calls in one database transaction at most, and characters written after which no further call joins. */
@@ -160,6 +163,7 @@ export class WriteQueue {
       return;
     }
     for (const call of calls) call.answer();
+    this.#options.copies?.committed(connection);
   }
 
   #beginFailed(error: unknown): number {
