@@ -13,7 +13,7 @@ import { BenchServer } from './server.ts';
 
 const CLIENTS = [1, 50] as const;
 const WARMUP_SECONDS = 0.5;
-const HANDLER = 'external';
+export const HANDLER = 'external';
 
 interface Figure extends Measurement {
   /** Processor time of the process that holds the runs, for each run; `null` where the machine does not report it. */
@@ -97,7 +97,7 @@ interface Lease {
 }
 
 /** What one run costs its worker: three requests. With several under way each completes the run that it is given. */
-async function lifecycle(client: JsonClient): Promise<void> {
+export async function lifecycle(client: JsonClient): Promise<void> {
   await client.post('/execution/runs', { handlerId: HANDLER, payload: { n: 1 } });
   const body = { workerId: 'worker', handlerIds: [HANDLER], waitSeconds: 5 };
   const lease = await client.post('/execution/workers/leases', body);

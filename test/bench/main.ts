@@ -1,7 +1,7 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,providers,growth,lists,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
+ *     npm run bench -- [--only canonical-http,providers,growth,lists,copies,copies-http,cold-start,sdk,strict-json,timing,execution,execution-peers,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
  *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp,mixed] [--seconds 3] [--rounds 3]
  *         [--check [--accept]] [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
@@ -24,6 +24,7 @@ import { benchExecution } from './execution.ts';
 import { benchExecutionCloud } from './execution-cloud.ts';
 import { benchExecutionGrowth } from './execution-growth.ts';
 import { benchExecutionIdle } from './execution-idle.ts';
+import { benchExecutionPeers } from './execution-peers.ts';
 import { benchExecutionRecovery } from './execution-recovery.ts';
 import { benchExecutionStart } from './execution-start.ts';
 import { benchExecutionWaits } from './execution-waits.ts';
@@ -67,6 +68,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'strict-json': benchStrictJson,
   timing: benchTiming,
   execution: benchExecution,
+  'execution-peers': benchExecutionPeers,
   'execution-waits': benchExecutionWaits,
   'execution-start': benchExecutionStart,
   'execution-recovery': benchExecutionRecovery,
