@@ -167,6 +167,7 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
       settled: (end) => state.ends.push(end),
       ...books.holdsOf(entry.id),
       aside: books.aside,
+      crowded: books.crowded,
       ...(request.draining === undefined ? {} : { draining: request.draining }),
     },
   });

@@ -29,6 +29,8 @@ export interface CallContext {
   readonly hold?: (bytes: number) => void;
   /** The call only waits from now on: its place at work is free for another request. */
   readonly aside?: () => void;
+  /** Whether a usual request of the source would be refused now: a call leaves undone what its caller may ask for later. */
+  readonly crowded?: () => boolean;
   /** The same for bytes that a handler gathers in turns with other calls, and not in one go. */
   readonly grow?: (bytes: number) => void;
 }

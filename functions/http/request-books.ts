@@ -59,6 +59,9 @@ export class RequestBooks {
   /** The request only waits from now on: its place is free for another. */
   readonly aside = (): void => this.#slot?.aside();
 
+  /** Whether a usual request of the source would be refused now. */
+  readonly crowded = (): boolean => this.#shared.line.isFull('usual', this.#addressOf());
+
   /** Gives the place at work to another request. */
   leave(): void {
     this.#slot?.leave();

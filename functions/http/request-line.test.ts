@@ -223,6 +223,7 @@ describe('refusals', () => {
     const { line } = await standing(60);
     expect(line.refusalFor('usual', 'a')).toEqual(overloaded);
     expect(line.refusalFor('usual', 'b')).toBeNull();
+    expect(['a', 'b'].map((source) => line.isFull('usual', source))).toEqual([true, false]);
   });
 
   test('a line that stands keeps no request for longer than its class allows', async () => {

@@ -122,6 +122,11 @@ export class RequestLine {
     return this.#lines[loadClass].mayRefuse;
   }
 
+  /** Whether a request of the source would be refused now. */
+  isFull(loadClass: LoadClass, source: string): boolean {
+    return this.#isTooLong(loadClass, source, this.#world.clock.now());
+  }
+
   /** The refusal of a request that would wait too long; `null` for any other. */
   refusalFor(loadClass: LoadClass, source: string): ServiceError | null {
     const now = this.#world.clock.now();
