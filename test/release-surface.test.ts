@@ -121,11 +121,17 @@ describe('the list of what callers can name', () => {
 describe('what callers lose nothing by', () => {
   const was = [
     'Client.query  def query(self, tenant: str, *, limit: int | None=None) -> str',
+    'Client.run  def run(self) -> models.Run',
     'Code  = "a"',
     'Options  class(TypedDict)',
     'Options.timeout  timeout: NotRequired[float]',
     'SvcClient.query  query(tenant: string, options?: CallOptions): Call<string>',
+    'Run  type Run',
+    'Run.id  readonly id: string',
     'SvcClient  class SvcClient',
+    'SvcClient.run  run(): Call<Models.Run>',
+    'models.Run  class(TypedDict)',
+    'models.Run.id  id: str',
   ].join('\n');
 
   it.each([
@@ -135,6 +141,16 @@ describe('what callers lose nothing by', () => {
     ['an option that takes more', '[float]', '[float | None]'],
     ['a named parameter that may be left out', '*, limit', "*, kind: str='all', limit"],
     ['a last parameter that may be left out', 'CallOptions)', 'CallOptions, kind?: string)'],
+    [
+      'a model with more members',
+      'Call<Models.Run>',
+      'Call<Models.Done>\nDone.id  readonly id: string\nDone.next  readonly next?: string',
+    ],
+    [
+      'a model with more members in Python',
+      '-> models.Run',
+      '-> models.Done\nmodels.Done.id  id: str\nmodels.Done.next  next: NotRequired[str]',
+    ],
   ])('%s', (_, from, to) => expect(surfaceFaults(was, was.replace(from, to))).toEqual([]));
 
   it.each([
@@ -143,6 +159,10 @@ describe('what callers lose nothing by', () => {
     ['a last parameter that is asked for', 'CallOptions)', 'CallOptions, kind: string)'],
     ['a named parameter that is asked for', '*, limit', '*, kind: str, limit'],
     ['another answer', 'Call<string>', 'Call<number>'],
+    ['a model that lacks a member', 'Call<Models.Run>', 'Call<Models.Done>\nDone.other  readonly id: string'],
+    ['a model with another member', '-> models.Run', '-> models.Done\nmodels.Done.id  id: int'],
+    ['a list of models', 'Call<Models.Run>', 'Call<Models.Done[]>\nDone.id  readonly id: string'],
+    ['a model that may be absent', '-> models.Run', '-> models.Done | None\nmodels.Done.id  id: str'],
     ['an option that takes less', '[float]', '[int]'],
     ['an option that is asked for', 'Options.t', 'Options.retries  retries: int\nOptions.t'],
   ])('but not %s', (_, from, to) => expect(surfaceFaults(was, was.replace(from, to))).toHaveLength(1));

@@ -9,7 +9,7 @@ export function surfaceFaults(released: string, now: string): string[] {
   const lost = [...before].flatMap(([name, texts]) => {
     const found = after.get(name) ?? [];
     return texts
-      .filter((text) => !found.some((each) => each === text || isWider(name, text, each)))
+      .filter((text) => !found.some((each) => each === text || isWider(name, text, each, { before, after })))
       .map((text) =>
         found.length === 0 ? `${name} is gone` : `${name} was ${text}, and is ${found.join(', ')}`,
       );
@@ -21,7 +21,14 @@ export function surfaceFaults(released: string, now: string): string[] {
   return [...lost, ...asked];
 }
 
-function entriesOf(surface: string): ReadonlyMap<string, readonly string[]> {
+type Entries = ReadonlyMap<string, readonly string[]>;
+
+interface Surfaces {
+  readonly before: Entries;
+  readonly after: Entries;
+}
+
+function entriesOf(surface: string): Entries {
   const entries = new Map<string, string[]>();
   for (const line of surface.split('\n').filter((each) => each !== '')) {
     const end = line.indexOf('  ');
@@ -45,10 +52,11 @@ function mayBeLeftOut(text: string): boolean {
 }
 
 /** Whether all that could be given can be given, where the rest is the same. */
-function isWider(name: string, before: string, after: string): boolean {
+function isWider(name: string, before: string, after: string, surfaces: Surfaces): boolean {
   if (isWritten(name) && takesMore(before, after)) return true;
   const [old, young] = [signatureOf(before), signatureOf(after)];
-  if (old === null || young === null || old.head !== young.head || old.gives !== young.gives) return false;
+  if (old === null || young === null || old.head !== young.head) return false;
+  if (old.gives !== young.gives && !givesMore(old.gives, young.gives, surfaces)) return false;
   // Whoever counts what he gives stops before what was added, whoever names it does not see it.
   const same = young.parameters.slice(0, old.parameters.length);
   const byName = old.parameters.some((each) => each === '*');
@@ -57,6 +65,25 @@ function isWider(name: string, before: string, after: string): boolean {
       beforeNames(young.parameters).join() === beforeNames(old.parameters).join()
     : same.join() === old.parameters.join();
   return isKept && young.parameters.filter((each) => !old.parameters.includes(each)).every(mayBeLeftOut);
+}
+
+/** Whether another model is given that has each member of the one before: models are compared by their members. */
+function givesMore(before: string, after: string, surfaces: Surfaces): boolean {
+  const [old, young] = [MODEL.exec(before)?.[0], MODEL.exec(after)?.[0]];
+  if (old === undefined || young === undefined || before.replace(MODEL, young) !== after) return false;
+  const members = membersOf(old, surfaces.before);
+  const kept = new Map(membersOf(young, surfaces.after));
+  return members.length > 0 && members.every(([name, text]) => kept.get(name) === text);
+}
+
+const MODEL = /\b[Mm]odels\.\w+/;
+
+/** The list for TypeScript has models without the name of their module. */
+function membersOf(model: string, entries: Entries): [name: string, text: string][] {
+  const prefix = `${model.replace('Models.', '')}.`;
+  return [...entries].flatMap(([name, texts]): [string, string][] =>
+    name.startsWith(prefix) ? [[name.slice(prefix.length), texts.join('\n')]] : [],
+  );
 }
 
 function beforeNames(parameters: readonly string[]): readonly string[] {
