@@ -14,6 +14,16 @@ function fault(validator: Validator, value: unknown): string | undefined {
 
 const lease = { leaseKey: 'k', leaseToken: 't', workerId: 'w' };
 
+it('a completion answers a run, with the next lease beside its members', () => {
+  const [run, completion] = ['ExecutionRun', 'ExecutionExternalWorkerCompletion'].map(
+    (name) => models.get(name)?.schema,
+  );
+  const { next, ...members } = completion?.properties ?? {};
+  expect(next).toMatchObject({ $ref: '#/$defs/ExecutionExternalWorkerLease' });
+  expect(members).toEqual(run?.properties);
+  expect(completion?.required).toEqual(run?.required);
+});
+
 describe('a start', () => {
   const start = (members: object) =>
     fault(requestValidators.startExecutionRun, { handlerId: 'h', ...members });

@@ -269,6 +269,14 @@ const asDone: Readonly<Record<string, Behaviour>> = {
       return [status, waits.includes(7_000)];
     },
   },
+  'ExecutionRunRequest.waitSeconds': {
+    other: 7,
+    async of(tenant, added) {
+      waits = [];
+      const { status } = await tenant.execution('POST', '/runs', { handlerId: 'invoice.render', ...added });
+      return [status, waits.includes(7_000)];
+    },
+  },
   'GET /readiness status': {
     other: true,
     async of(_, added) {

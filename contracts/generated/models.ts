@@ -1591,6 +1591,12 @@ export type ExecutionRunRequest = {
   readonly retryPolicy?: ExecutionRetryPolicyInput | null;
   /** Strings for finding the run. Names that begin with `svc.` belong to the service. (at most 32 entries) */
   readonly tags?: { readonly [name: string]: string } | null;
+  /**
+   * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares the
+   * waiting calls and their bounds with `getExecutionRun`: beyond them, and for a caller who may not read the
+   * run, the answer comes at once. (0 to 20, 0 when absent)
+   */
+  readonly waitSeconds?: number | null;
 };
 
 /** The current state of a run. */
@@ -2120,6 +2126,11 @@ export type ExecutionExternalWorkerWaitRequest = {
    * allows more, and never more than 1 MiB. Ignored for an event.
    */
   readonly payload?: JsonValue;
+  /**
+   * Also asks for the next run where the wait ends the lease, as a lease call without a wait does. The wait
+   * itself is decided first, and succeeds whether or not a run is leased.
+   */
+  readonly leaseNext?: ExecutionExternalWorkerNextLeaseRequest | null;
 };
 
 /**
@@ -2133,6 +2144,22 @@ export type ExecutionExternalWorkerWaitResponse = {
   readonly suspended: boolean;
   /** How the wait ended; null while it continues. */
   readonly outcome: ExecutionWaitResult | null;
+  /** The lease of the next run; absent where none was asked for or none was leased. */
+  readonly next?: ExecutionExternalWorkerLease;
+};
+
+/**
+ * A request for the next run by the worker of the call that it comes with. It never waits: without a run, ask
+ * by a lease call.
+ */
+export type ExecutionExternalWorkerNextLeaseRequest = {
+  /** The handlers that the worker has, each once. (1 to 32 items) */
+  readonly handlerIds: readonly string[];
+  /**
+   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
+   * absent)
+   */
+  readonly ttlSeconds?: number | null;
 };
 
 /**
@@ -2148,6 +2175,85 @@ export type ExecutionExternalWorkerCompletionRequest = {
   readonly workerId: IdentifierInput;
   /** How it ended. */
   readonly result: ExecutionRunResult;
+  /**
+   * Also asks for the next run, as a lease call without a wait does. The call itself is decided first, and
+   * succeeds whether or not a run is leased.
+   */
+  readonly leaseNext?: ExecutionExternalWorkerNextLeaseRequest | null;
+};
+
+/** The completed run, and the lease of the next one where the worker asked for it. */
+export type ExecutionExternalWorkerCompletion = {
+  /** The receipt of the start; computed by every read. */
+  readonly admission: AdmissionReceipt;
+  /** Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters) */
+  readonly id: string;
+  /** The handler. */
+  readonly handlerId: Identifier;
+  /** The plugin of the handler. (at most 160 characters) */
+  readonly pluginId: string | null;
+  /** The status of the run. */
+  readonly status: ExecutionRunStatus;
+  /** Number of claims: first start, retries, resumed waits, lost leases. (at least 0) */
+  readonly attempt: number;
+  /** Maximum number of `failed` and `timed_out` results. (1 to 25) */
+  readonly maxAttempts: number;
+  /** When a failed run is tried again. */
+  readonly retryPolicy: ExecutionRetryPolicy;
+  /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
+  readonly correlationId: string;
+  /** The product, tenant and service identity of the run. */
+  readonly scope: ExecutionScope | null;
+  /**
+   * SHA-256 of the payload as canonical JSON (RFC 8785); of `null` without a payload. (at most 71 characters)
+   */
+  readonly payloadHash: string;
+  /** Input of the handler: any JSON. */
+  readonly payload: JsonValue;
+  /** When it was admitted. */
+  readonly createdAtUtc: Timestamp;
+  /**
+   * When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
+   * 3339)
+   */
+  readonly scheduledAtUtc: string | null;
+  /** Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339) */
+  readonly startedAtUtc: string | null;
+  /** Time of its last change; a heartbeat is not a change. */
+  readonly updatedAtUtc: Timestamp;
+  /** When it became terminal. (at most 40 characters, RFC 3339) */
+  readonly completedAtUtc: string | null;
+  /**
+   * From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
+   * least 0)
+   */
+  readonly durationMs: number | null;
+  /** Whether a caller requested its cancellation; its handler should then stop. */
+  readonly cancellationRequested: boolean;
+  /** Units of work asked for, as last reported. (0 to 9007199254740991) */
+  readonly requested: number | null;
+  /** Units of work begun, as last reported. (0 to 9007199254740991) */
+  readonly attempted: number | null;
+  /** Units of work done, as last reported. (0 to 9007199254740991) */
+  readonly succeeded: number | null;
+  /** Units of work that failed, as last reported. (0 to 9007199254740991) */
+  readonly failed: number | null;
+  /** Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1) */
+  readonly progress: number | null;
+  /** Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters) */
+  readonly currentStep: string | null;
+  /** Kind of the last failure; null after success. (at most 160 characters) */
+  readonly failureClass: string | null;
+  /** Description of the last failure; null after success. (at most 4096 characters) */
+  readonly error: string | null;
+  /** The last result that the handler reported: any JSON. Null in lists unless `includeResult` is true. */
+  readonly result: JsonValue;
+  /** Additional data that the handler reports with the result. */
+  readonly statusDetails: JsonObject | null;
+  /** Strings for finding the run. (at most 32 entries) */
+  readonly tags: { readonly [name: string]: string };
+  /** The lease of the next run; absent where none was asked for or none was leased. */
+  readonly next?: ExecutionExternalWorkerLease;
 };
 
 /** A worker gives its run back without a result. */

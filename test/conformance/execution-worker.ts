@@ -4,6 +4,7 @@ import type { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { begun, HANDLER, leased, proofOf, refusedWith, Stage } from './execution-stage.ts';
 import { describeEnds } from './execution-worker-ends.ts';
+import { describeNext } from './execution-worker-next.ts';
 import { describePolls } from './execution-worker-polls.ts';
 import { describeRetries } from './execution-worker-retries.ts';
 import { describeSharedKeys } from './execution-worker-shared.ts';
@@ -32,6 +33,7 @@ export function describeWorkers(conformance: ExecutionConformance): void {
     describeRetries(conformance);
     describeEnds(conformance);
     describePolls(conformance);
+    describeNext(conformance);
     describeSharedKeys(conformance);
   });
 }

@@ -19,6 +19,7 @@ import { describeRunLeases } from './execution-run-leases.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
 import { describeSlowStore } from './execution-slow-store.ts';
+import { describeStartWaits } from './execution-start-waits.ts';
 import { describeTenantDeletion } from './execution-tenant-deletion.ts';
 import { describeTexts } from './execution-texts.ts';
 import { describeUnread } from './execution-unread.ts';
@@ -58,6 +59,7 @@ export function describeExecution(tested: TestedStore, { rivals }: { readonly ri
     // Admission and what is read:
     describeRuntime(conformance);
     describeRuns(conformance);
+    describeStartWaits(conformance);
     describeRefusedStarts(conformance);
     describeResults(conformance);
     describeCeiling(conformance);

@@ -168,9 +168,10 @@ export class ExecutionClient {
     return { caller: this.#caller, correlationId: 'test', now, signal };
   }
 
-  async start(body: Body<'startExecutionRun'>) {
+  async start(body: Body<'startExecutionRun'>, given: Partial<CallContext> = {}) {
     const { operations } = this.instance;
-    return (await operations.startExecutionRun({ params: {}, query: {}, body }, this.#context())).body;
+    const context = { ...this.#context(), ...given };
+    return (await operations.startExecutionRun({ params: {}, query: {}, body }, context)).body;
   }
 
   async get(runId: string, query: OperationTypes['getExecutionRun']['query'] = {}) {
@@ -309,10 +310,10 @@ export class ExecutionClient {
       .body;
   }
 
-  async complete(body: Body<'completeExternalExecutionLease'>) {
+  async complete(body: Body<'completeExternalExecutionLease'>, given: Partial<CallContext> = {}) {
     const { operations } = this.instance;
     const input = { params: {}, query: {}, body };
-    return (await operations.completeExternalExecutionLease(input, this.#context())).body;
+    return (await operations.completeExternalExecutionLease(input, { ...this.#context(), ...given })).body;
   }
 
   async release(body: Body<'releaseExternalExecutionLease'>) {

@@ -150,7 +150,8 @@ export interface ExecutionOperationTypes {
    * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
    * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
    * answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the same id gets the
-   * same answer, also where the wait ended the lease.
+   * same answer, also where the wait ended the lease. With `leaseNext` a wait that ends the lease also leases
+   * the next run, as a completion does.
    */
   readonly waitExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
@@ -162,14 +163,18 @@ export interface ExecutionOperationTypes {
   /**
    * End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the same
    * token answers the current run and ignores the body. A run with a requested cancellation becomes
-   * `cancelled`, unless its deadline passed.
+   * `cancelled`, unless its deadline passed. With `leaseNext` it also leases the next run of the worker's
+   * handlers once the completion is durable, under the rules of a lease call that does not wait. Without one,
+   * while the server stops or is overloaded, or where the lease fails, the answer has no `next`, and the
+   * worker asks by a lease call. A repeated call leases anew: a lease whose answer was lost expires after its
+   * `ttlSeconds`.
    */
   readonly completeExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: Readonly<Record<string, never>>;
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.ExecutionExternalWorkerCompletionRequest;
-    readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalWorkerCompletion };
   };
   /**
    * Give a run back. Ends the lease and queues the run again, so that another worker need not wait for the
@@ -200,7 +205,8 @@ export interface ExecutionOperationTypes {
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
    * and payload answers the first run unchanged; another handler, plugin or payload under that key is
-   * refused. The problem of a rejected start carries its receipt as the member `admission`.
+   * refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a rejected start
+   * carries its receipt as the member `admission`.
    */
   readonly startExecutionRun: {
     readonly params: Readonly<Record<string, never>>;
@@ -933,6 +939,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestSchema: 'ExecutionExternalWorkerWaitRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1310720,
+    floats: ['/leaseNext/ttlSeconds'],
     responses: [
       {
         status: 200,
@@ -994,7 +1001,15 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestSchema: 'ExecutionExternalWorkerCompletionRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1310720,
-    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRun', headers: [] }],
+    floats: ['/leaseNext/ttlSeconds'],
+    responses: [
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'ExecutionExternalWorkerCompletion',
+        headers: [],
+      },
+    ],
     problems: [
       'malformed_request',
       'validation_failed',
@@ -1188,6 +1203,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       '/retryPolicy/initialDelaySeconds',
       '/retryPolicy/maxDelaySeconds',
       '/retryPolicy/backoffMultiplier',
+      '/waitSeconds',
     ],
     responses: [
       {

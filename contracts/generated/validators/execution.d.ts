@@ -35,7 +35,7 @@ export declare const responseValidators: {
   readonly 'putExternalExecutionLeaseCheckpoint:200': Validator<Models.ExecutionCheckpoint>;
   readonly 'getExternalExecutionLeaseCheckpoint:200': Validator<Models.ExecutionCheckpoint>;
   readonly 'waitExternalExecutionLease:200': Validator<Models.ExecutionExternalWorkerWaitResponse>;
-  readonly 'completeExternalExecutionLease:200': Validator<Models.ExecutionRun>;
+  readonly 'completeExternalExecutionLease:200': Validator<Models.ExecutionExternalWorkerCompletion>;
   readonly 'releaseExternalExecutionLease:200': Validator<Models.ExecutionRun>;
   readonly 'listExecutionRuns:200': Validator<Models.ExecutionRunList>;
   readonly 'startExecutionRun:202': Validator<Models.ExecutionRun>;

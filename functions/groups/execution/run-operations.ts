@@ -1,5 +1,5 @@
 import { limits } from '../../../contracts/generated/limits.ts';
-import type { Handler } from '../../http/handler.ts';
+import type { CallContext, Handler } from '../../http/handler.ts';
 import { type Caller, placeOwnerOf } from '../../identity/caller.ts';
 import { serviceIdentityOf } from '../../identity/execution-access.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
@@ -11,6 +11,7 @@ import { missingRun } from '../../runs/held.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
 import { findCheckpoint, requireRun } from '../../runs/read-runs.ts';
 import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
+import type { Runtime } from '../../runs/runtime.ts';
 import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkName } from '../../runs/text-checks.ts';
@@ -22,7 +23,8 @@ import { wireArtifact, wireCheckpoint } from './wire.ts';
 
 export function startExecutionRun(dependencies: ExecutionDependencies): Handler<'startExecutionRun'> {
   const { runtime, access } = dependencies;
-  return async ({ body }, { caller, now }) => {
+  return async ({ body }, context) => {
+    const { caller, now } = context;
     const supplied = body.scope?.serviceIdentity;
     const request = readStartRequest(body, {
       now,
@@ -31,16 +33,51 @@ export function startExecutionRun(dependencies: ExecutionDependencies): Handler<
       operationId: 'startExecutionRun',
     });
     if (access !== null) access.authorizeStart(verified(caller), request.scope, request.handlerId);
-    const { run, replayed } = await startHere(runtime, dependencies.reserve, request, now, {
+    const { run: started, replayed } = await startHere(runtime, dependencies.reserve, request, now, {
       startable: () => startableBy(dependencies, caller, request.scope),
       seen: (used) => seenAs(dependencies, caller, used),
     });
+    const run = await ended(dependencies, started, body.waitSeconds ?? 0, context);
     const headers = {
       Location: statusUri(run.id),
       ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
     };
     return { status: 202, body: await wireRun(runtime, run, { replayed }), headers };
   };
+}
+
+/** The started run, at its end or as it stands when the time is over. Only a caller who may read the run waits for it. */
+async function ended(
+  { runtime, access }: ExecutionDependencies,
+  started: Run,
+  waitSeconds: number,
+  context: CallContext,
+): Promise<Run> {
+  const { caller } = context;
+  const mayRead = access === null || access.maySee(verified(caller), started);
+  if (waitSeconds === 0 || !mayRead || isTerminal(started.status)) return started;
+  // The run is started: a read of it that fails must not look like a refused start.
+  return untilEnded(runtime, started.id, waitSeconds, context).catch(() => started);
+}
+
+/** Reads the run, and waits for its end while the time lasts. `guard` judges each state of it. */
+async function untilEnded(
+  runtime: Runtime,
+  runId: string,
+  waitSeconds: number,
+  { caller, signal, draining, aside }: CallContext,
+  guard: RunGuard = () => undefined,
+): Promise<Run> {
+  const look = async (known: Run | null) => {
+    const run = known ?? (await requireRun(runtime, runId));
+    guard(run);
+    return { value: run, done: isTerminal(run.status), owners: waitOwners(caller, run, aside) };
+  };
+  const waitMs = Math.ceil(waitSeconds * 1_000);
+  if (waitMs === 0) return (await look(null)).value;
+  // A stopping server answers its waiting callers at once.
+  const over = draining === undefined ? signal : AbortSignal.any([signal, draining]);
+  return runtime.watch.until({ runId, waitMs, signal: over }, look);
 }
 
 /** The run as the answer to a change of it shows it: whole only to a caller who may also read it. */
@@ -64,19 +101,9 @@ function startableBy(
 
 export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'getExecutionRun'> {
   const { runtime } = dependencies;
-  return async ({ params: { runId }, query }, { caller, signal, draining, aside }) => {
-    const guard = guardOf(dependencies, caller, 'read_run');
-    const look = async (known: Run | null) => {
-      const run = known ?? (await requireRun(runtime, runId));
-      guard(run);
-      return { value: run, done: isTerminal(run.status), owners: waitOwners(caller, run, aside) };
-    };
-    const waitMs = Math.ceil((query.waitSeconds ?? 0) * 1_000);
-    const ended = () => (draining === undefined ? signal : AbortSignal.any([signal, draining]));
-    const run =
-      waitMs === 0
-        ? (await look(null)).value
-        : await runtime.watch.until({ runId, waitMs, signal: ended() }, look);
+  return async ({ params: { runId }, query }, context) => {
+    const guard = guardOf(dependencies, context.caller, 'read_run');
+    const run = await untilEnded(runtime, runId, query.waitSeconds ?? 0, context, guard);
     return { status: 200, body: await wireRun(runtime, run, { includeResult: query.includeResult ?? true }) };
   };
 }

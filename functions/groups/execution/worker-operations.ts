@@ -1,4 +1,3 @@
-import { limits } from '../../../contracts/generated/limits.ts';
 import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import { placeOwnerOf } from '../../identity/caller.ts';
@@ -17,7 +16,6 @@ import {
 } from '../../runs/checks.ts';
 import { leaseNamed } from '../../runs/lease-named.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
-import type { LeaseWish } from '../../runs/lease-run.ts';
 import { putArtifact } from '../../runs/put-artifact.ts';
 import type { WriteName } from '../../runs/rules/answered.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
@@ -26,12 +24,11 @@ import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { heldBy, judgeByLease } from './lease-proof.ts';
+import { leaseAfter, leaseWish, ttlOf, wantedHandlers } from './lease-wish.ts';
 import { leaseOwners } from './library/wait-owners.ts';
 import { wireRun } from './library/wire-run.ts';
 import { verified } from './run-operations.ts';
 import { wireArtifact, wireCheckpoint, wireLease } from './wire.ts';
-
-const TOKEN_BYTES = 32;
 
 /** Leases one run for a worker: the requested one, or the one that has been ready longest. */
 export function leaseExternalExecutionRun(
@@ -40,19 +37,8 @@ export function leaseExternalExecutionRun(
   const { runtime, access } = dependencies;
   return async ({ body }, { caller, signal, draining, aside }) => {
     const workerId = identifier(body.workerId, '/workerId');
-    const handlerIds = body.handlerIds.map((id, index) => identifier(id, `/handlerIds/${index}`));
-    if (new Set(handlerIds).size < handlerIds.length)
-      throw invalidMember('/handlerIds', 'must not name one twice');
-    access?.authorizeLease(verified(caller), workerId, handlerIds);
-    const token = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
-    const wish: LeaseWish = {
-      kind: 'external',
-      workerId,
-      handlerIds: new Set(handlerIds),
-      ttlMs: ttlOf(body.ttlSeconds),
-      token,
-      mayLease: (run) => access === null || access.mayLease(verified(caller), workerId, run),
-    };
+    const handlerIds = wantedHandlers(body.handlerIds);
+    const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs: ttlOf(body.ttlSeconds) });
     const wanted = body.runId?.trim() || null;
     const waitMs = Math.ceil((body.waitSeconds ?? 0) * 1_000);
     const tenants = () => access?.servedTenants(verified(caller), workerId, wish.handlerIds) ?? null;
@@ -65,7 +51,7 @@ export function leaseExternalExecutionRun(
         ? await leaseNext(runtime, { ...wish, wait: waits, isNotified: waits !== null, signal: ended })
         : await leaseNamed(runtime, wanted, wish, waits && { ...waits, signal: ended });
     if (run === null) return { status: 204, body: null };
-    return { status: 200, body: await wireLease(runtime, run, token, workerId) };
+    return { status: 200, body: await wireLease(runtime, run, wish.token, workerId) };
   };
 }
 
@@ -156,7 +142,8 @@ export function waitExternalExecutionLease(
   dependencies: ExecutionDependencies,
 ): Handler<'waitExternalExecutionLease'> {
   const { runtime } = dependencies;
-  return async ({ body }, { caller, now }) => {
+  return async ({ body }, context) => {
+    const { caller, now } = context;
     const payload = body.payload ?? null;
     const bytes = checkJson(payload, payloadLimit(runtime.options.payloadBytesMax), '/payload');
     const { kind } = body;
@@ -164,16 +151,16 @@ export function waitExternalExecutionLease(
     const dueAt = dueAtOf(body, now);
     const write = nameOf(body.waitId, () => ({ kind, name, dueAt, payload }), '/waitId');
     const request = { kind, name, dueAt, payload, bytes, write };
+    const after = leaseAfter(dependencies, body.leaseNext);
     const held = heldBy(dependencies, caller, body);
     const { run, outcome } = await wait(runtime, held, request, now);
-    return {
-      status: 200,
-      body: {
-        run: await wireRun(runtime, run),
-        suspended: outcome === null,
-        outcome: outcome === null ? null : await waitResult(runtime, run.id, outcome),
-      },
-    };
+    const waited = await wireRun(runtime, run);
+    if (outcome !== null) {
+      const ended = await waitResult(runtime, run.id, outcome);
+      return { status: 200, body: { run: waited, suspended: false, outcome: ended } };
+    }
+    const next = await after(held.workerId, context);
+    return { status: 200, body: { run: waited, suspended: true, outcome: null, ...next } };
   };
 }
 
@@ -208,11 +195,14 @@ export function completeExternalExecutionLease(
   dependencies: ExecutionDependencies,
 ): Handler<'completeExternalExecutionLease'> {
   const { runtime } = dependencies;
-  return async ({ body }, { caller, now }) => {
+  return async ({ body }, context) => {
+    const { caller, now } = context;
     const completion = completionOf(body.result, runtime.options.resultBytesMax);
+    const after = leaseAfter(dependencies, body.leaseNext);
     const held = heldBy(dependencies, caller, body);
     const run = await complete(runtime, held, completion, now);
-    return { status: 200, body: await wireRun(runtime, run) };
+    const completed = await wireRun(runtime, run);
+    return { status: 200, body: { ...completed, ...(await after(held.workerId, context)) } };
   };
 }
 
@@ -249,8 +239,4 @@ function completionOf(given: ExecutionRunResult, resultBytesMax: number) {
     ...(result === undefined ? {} : { result }),
     ...(statusDetails === undefined ? {} : { statusDetails }),
   };
-}
-
-function ttlOf(ttlSeconds: number | null | undefined): number {
-  return Math.ceil((ttlSeconds ?? limits.executionLeaseSecondsDefault) * 1_000);
 }

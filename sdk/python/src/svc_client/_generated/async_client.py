@@ -1309,7 +1309,8 @@ class AsyncOperations:
         """Make a run wait for an event or a time. Answers at once if the event was raised or the time has
         come. Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated
         call then answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the
-        same id gets the same answer, also where the wait ended the lease.
+        same id gets the same answer, also where the wait ended the lease. With `leaseNext` a wait that
+        ends the lease also leases the next run, as a completion does.
 
         `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
 
@@ -1345,10 +1346,14 @@ class AsyncOperations:
         request: models.ExecutionExternalWorkerCompletionRequest,
         *,
         options: AsyncCallOptions | None = None,
-    ) -> models.ExecutionRun:
+    ) -> models.ExecutionExternalWorkerCompletion:
         """End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the
         same token answers the current run and ignores the body. A run with a requested cancellation
-        becomes `cancelled`, unless its deadline passed.
+        becomes `cancelled`, unless its deadline passed. With `leaseNext` it also leases the next run of
+        the worker's handlers once the completion is durable, under the rules of a lease call that does not
+        wait. Without one, while the server stops or is overloaded, or where the lease fails, the answer
+        has no `next`, and the worker asks by a lease call. A repeated call leases anew: a lease whose
+        answer was lost expires after its `ttlSeconds`.
 
         `POST /execution/workers/leases/complete`; needs the access operation `worker` of
         `execution-worker`.
@@ -1362,7 +1367,8 @@ class AsyncOperations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ExecutionRun`. The run: terminal, or waiting for its retry.
+            200: `ExecutionExternalWorkerCompletion`. The run: terminal, or waiting for its retry; and the
+                next lease, if any.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -1523,7 +1529,8 @@ class AsyncOperations:
     ) -> models.ExecutionRun:
         """Start a run. Admits a run of a registered handler. The same idempotency key with the same handler,
         plugin and payload answers the first run unchanged; another handler, plugin or payload under that
-        key is refused. The problem of a rejected start carries its receipt as the member `admission`.
+        key is refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a
+        rejected start carries its receipt as the member `admission`.
 
         `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
 
@@ -1540,7 +1547,7 @@ class AsyncOperations:
 
         Returns:
             202: `ExecutionRun`. The run is admitted, by this start or an earlier one with the same key.
-                In the second case it may already be terminal.
+                In the second case, or after a wait, it may already be terminal.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),

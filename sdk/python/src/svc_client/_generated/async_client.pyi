@@ -260,7 +260,7 @@ class AsyncOperations:
         request: models.ExecutionExternalWorkerCompletionRequest,
         *,
         options: AsyncCallOptions | None = None,
-    ) -> models.ExecutionRun: ...
+    ) -> models.ExecutionExternalWorkerCompletion: ...
 
     async def release_external_execution_lease(
         self,
@@ -1354,7 +1354,7 @@ class AsyncOperationsWithRawResponse:
         request: models.ExecutionExternalWorkerCompletionRequest,
         *,
         options: AsyncCallOptions | None = None,
-    ) -> APIResponse[models.ExecutionRun]: ...
+    ) -> APIResponse[models.ExecutionExternalWorkerCompletion]: ...
 
     async def release_external_execution_lease(
         self,

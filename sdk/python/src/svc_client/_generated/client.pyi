@@ -251,7 +251,7 @@ class Operations:
         request: models.ExecutionExternalWorkerCompletionRequest,
         *,
         options: CallOptions | None = None,
-    ) -> models.ExecutionRun: ...
+    ) -> models.ExecutionExternalWorkerCompletion: ...
 
     def release_external_execution_lease(
         self,
@@ -1300,7 +1300,7 @@ class OperationsWithRawResponse:
         request: models.ExecutionExternalWorkerCompletionRequest,
         *,
         options: CallOptions | None = None,
-    ) -> APIResponse[models.ExecutionRun]: ...
+    ) -> APIResponse[models.ExecutionExternalWorkerCompletion]: ...
 
     def release_external_execution_lease(
         self,

@@ -87,11 +87,13 @@ __all__ = [
     "ExecutionExternalWorkerArtifactRequest",
     "ExecutionExternalWorkerCheckpointReadRequest",
     "ExecutionExternalWorkerCheckpointRequest",
+    "ExecutionExternalWorkerCompletion",
     "ExecutionExternalWorkerCompletionRequest",
     "ExecutionExternalWorkerEventRequest",
     "ExecutionExternalWorkerHeartbeatRequest",
     "ExecutionExternalWorkerLease",
     "ExecutionExternalWorkerLeaseRequest",
+    "ExecutionExternalWorkerNextLeaseRequest",
     "ExecutionExternalWorkerReleaseRequest",
     "ExecutionExternalWorkerReportRequest",
     "ExecutionExternalWorkerWaitRequest",
@@ -1832,6 +1834,11 @@ class ExecutionRunRequest(TypedDict):
     tags: NotRequired[Mapping[str, str] | None]
     """Strings for finding the run. Names that begin with `svc.` belong to the service. (at most 32 entries)
     """
+    waitSeconds: NotRequired[float | None]
+    """How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares
+    the waiting calls and their bounds with `getExecutionRun`: beyond them, and for a caller who may not
+    read the run, the answer comes at once. (0 to 20, 0 when absent)
+    """
 
 
 class ExecutionRun(TypedDict):
@@ -2332,6 +2339,10 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     """Data that the timer returns: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
     allows more, and never more than 1 MiB. Ignored for an event.
     """
+    leaseNext: NotRequired[ExecutionExternalWorkerNextLeaseRequest | None]
+    """Also asks for the next run where the wait ends the lease, as a lease call without a wait does. The wait
+    itself is decided first, and succeeds whether or not a run is leased.
+    """
 
 
 class ExecutionExternalWorkerWaitResponse(TypedDict):
@@ -2345,6 +2356,21 @@ class ExecutionExternalWorkerWaitResponse(TypedDict):
     """Whether the wait continues: the worker must stop without completing the run."""
     outcome: ExecutionWaitResult | None
     """How the wait ended; null while it continues."""
+    next: NotRequired[ExecutionExternalWorkerLease]
+    """The lease of the next run; absent where none was asked for or none was leased."""
+
+
+class ExecutionExternalWorkerNextLeaseRequest(TypedDict):
+    """A request for the next run by the worker of the call that it comes with. It never waits: without a run,
+    ask by a lease call.
+    """
+
+    handlerIds: Sequence[str]
+    """The handlers that the worker has, each once. (1 to 32 items)"""
+    ttlSeconds: NotRequired[float | None]
+    """How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
+    absent)
+    """
 
 
 class ExecutionExternalWorkerCompletionRequest(TypedDict):
@@ -2360,6 +2386,83 @@ class ExecutionExternalWorkerCompletionRequest(TypedDict):
     """The worker that holds the lease."""
     result: ExecutionRunResult
     """How it ended."""
+    leaseNext: NotRequired[ExecutionExternalWorkerNextLeaseRequest | None]
+    """Also asks for the next run, as a lease call without a wait does. The call itself is decided first, and
+    succeeds whether or not a run is leased.
+    """
+
+
+class ExecutionExternalWorkerCompletion(TypedDict):
+    """The completed run, and the lease of the next one where the worker asked for it."""
+
+    admission: AdmissionReceipt
+    """The receipt of the start; computed by every read."""
+    id: str
+    """Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters)"""
+    handlerId: Identifier
+    """The handler."""
+    pluginId: str | None
+    """The plugin of the handler. (at most 160 characters)"""
+    status: ExecutionRunStatus
+    """The status of the run."""
+    attempt: int
+    """Number of claims: first start, retries, resumed waits, lost leases. (at least 0)"""
+    maxAttempts: int
+    """Maximum number of `failed` and `timed_out` results. (1 to 25)"""
+    retryPolicy: ExecutionRetryPolicy
+    """When a failed run is tried again."""
+    correlationId: str
+    """The caller's name for a chain of work; else the id of the run. (at most 160 characters)"""
+    scope: ExecutionScope | None
+    """The product, tenant and service identity of the run."""
+    payloadHash: str
+    """SHA-256 of the payload as canonical JSON (RFC 8785); of `null` without a payload. (at most 71
+    characters)
+    """
+    payload: JsonValue
+    """Input of the handler: any JSON."""
+    createdAtUtc: Timestamp
+    """When it was admitted."""
+    scheduledAtUtc: str | None
+    """When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
+    3339)
+    """
+    startedAtUtc: str | None
+    """Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339)"""
+    updatedAtUtc: Timestamp
+    """Time of its last change; a heartbeat is not a change."""
+    completedAtUtc: str | None
+    """When it became terminal. (at most 40 characters, RFC 3339)"""
+    durationMs: float | None
+    """From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
+    least 0)
+    """
+    cancellationRequested: bool
+    """Whether a caller requested its cancellation; its handler should then stop."""
+    requested: int | None
+    """Units of work asked for, as last reported. (0 to 9007199254740991)"""
+    attempted: int | None
+    """Units of work begun, as last reported. (0 to 9007199254740991)"""
+    succeeded: int | None
+    """Units of work done, as last reported. (0 to 9007199254740991)"""
+    failed: int | None
+    """Units of work that failed, as last reported. (0 to 9007199254740991)"""
+    progress: float | None
+    """Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1)"""
+    currentStep: str | None
+    """Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters)"""
+    failureClass: str | None
+    """Kind of the last failure; null after success. (at most 160 characters)"""
+    error: str | None
+    """Description of the last failure; null after success. (at most 4096 characters)"""
+    result: JsonValue
+    """The last result that the handler reported: any JSON. Null in lists unless `includeResult` is true."""
+    statusDetails: JsonObject | None
+    """Additional data that the handler reports with the result."""
+    tags: dict[str, str]
+    """Strings for finding the run. (at most 32 entries)"""
+    next: NotRequired[ExecutionExternalWorkerLease]
+    """The lease of the next run; absent where none was asked for or none was leased."""
 
 
 class ExecutionExternalWorkerReleaseRequest(TypedDict):

@@ -408,7 +408,8 @@ export class ExecutionOperations extends ClientCore {
    * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
    * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
    * answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the same id gets the
-   * same answer, also where the wait ended the lease.
+   * same answer, also where the wait ended the lease. With `leaseNext` a wait that ends the lease also leases
+   * the next run, as a completion does.
    *
    * `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
    *
@@ -436,7 +437,11 @@ export class ExecutionOperations extends ClientCore {
   /**
    * End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the same
    * token answers the current run and ignores the body. A run with a requested cancellation becomes
-   * `cancelled`, unless its deadline passed.
+   * `cancelled`, unless its deadline passed. With `leaseNext` it also leases the next run of the worker's
+   * handlers once the completion is durable, under the rules of a lease call that does not wait. Without one,
+   * while the server stops or is overloaded, or where the lease fails, the answer has no `next`, and the
+   * worker asks by a lease call. A repeated call leases anew: a lease whose answer was lost expires after its
+   * `ttlSeconds`.
    *
    * `POST /execution/workers/leases/complete`; needs the access operation `worker` of `execution-worker`.
    *
@@ -444,7 +449,8 @@ export class ExecutionOperations extends ClientCore {
    *
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
-   * @returns 200: `ExecutionRun`. The run: terminal, or waiting for its retry.
+   * @returns 200: `ExecutionExternalWorkerCompletion`. The run: terminal, or waiting for its retry; and the
+   * next lease, if any.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
@@ -456,7 +462,7 @@ export class ExecutionOperations extends ClientCore {
   completeExternalExecutionLease(
     request: Models.ExecutionExternalWorkerCompletionRequest,
     options: CallOptions = {},
-  ): Call<Models.ExecutionRun> {
+  ): Call<Models.ExecutionExternalWorkerCompletion> {
     return call(this, operations.completeExternalExecutionLease, { request }, options);
   }
 
@@ -518,7 +524,8 @@ export class ExecutionOperations extends ClientCore {
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
    * and payload answers the first run unchanged; another handler, plugin or payload under that key is
-   * refused. The problem of a rejected start carries its receipt as the member `admission`.
+   * refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a rejected start
+   * carries its receipt as the member `admission`.
    *
    * `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
    *
@@ -528,7 +535,7 @@ export class ExecutionOperations extends ClientCore {
    * member `idempotencyKey` of the request (in the contract: supported).
    *
    * @returns 202: `ExecutionRun`. The run is admitted, by this start or an earlier one with the same key. In
-   * the second case it may already be terminal.
+   * the second case, or after a wait, it may already be terminal.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),

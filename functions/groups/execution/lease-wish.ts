@@ -1,0 +1,79 @@
+import { limits } from '../../../contracts/generated/limits.ts';
+import type {
+  ExecutionExternalWorkerLease,
+  ExecutionExternalWorkerNextLeaseRequest,
+} from '../../../contracts/generated/models.ts';
+import type { CallContext } from '../../http/handler.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { invalidMember, ServiceError } from '../../kernel/errors.ts';
+import { identifier } from '../../kernel/identifiers.ts';
+import { describeFailure } from '../../kernel/log.ts';
+import { leaseNext } from '../../runs/lease-next.ts';
+import type { LeaseWish } from '../../runs/lease-run.ts';
+import type { ExecutionDependencies } from './dependencies.ts';
+import { verified } from './run-operations.ts';
+import { wireLease } from './wire.ts';
+
+const TOKEN_BYTES = 32;
+
+export function ttlOf(ttlSeconds: number | null | undefined): number {
+  return Math.ceil((ttlSeconds ?? limits.executionLeaseSecondsDefault) * 1_000);
+}
+
+/** The handlers of a request for a run, each once. `pointer` is the place of the request in the body. */
+export function wantedHandlers(handlerIds: readonly string[], pointer = ''): readonly string[] {
+  const wanted = handlerIds.map((id, index) => identifier(id, `${pointer}/handlerIds/${index}`));
+  if (new Set(wanted).size < wanted.length)
+    throw invalidMember(`${pointer}/handlerIds`, 'must not name one twice');
+  return wanted;
+}
+
+/** The request of a worker for a run. Refuses a caller that may not lease for the worker and these handlers. */
+export function leaseWish(
+  { runtime, access }: ExecutionDependencies,
+  caller: Caller,
+  { workerId, handlerIds, ttlMs }: Pick<LeaseWish, 'workerId' | 'ttlMs'> & { handlerIds: readonly string[] },
+): LeaseWish {
+  access?.authorizeLease(verified(caller), workerId, handlerIds);
+  const token = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
+  const mayLease: LeaseWish['mayLease'] = (run) =>
+    access === null || access.mayLease(verified(caller), workerId, run);
+  return { kind: 'external', workerId, handlerIds: new Set(handlerIds), ttlMs, token, mayLease };
+}
+
+type Asked = ExecutionExternalWorkerNextLeaseRequest | null | undefined;
+
+/** Leases the next run of the worker whose call has ended its lease; the answer to that call gets the members returned. */
+export type LeaseAfter = (
+  workerId: string,
+  context: CallContext,
+) => Promise<{ readonly next?: ExecutionExternalWorkerLease }>;
+
+/**
+ * Checks the request that a call carries for the next run, before the call is decided. Afterwards nothing makes the call fail:
+ * its result is durable, and a worker without a next run asks by a lease call, which says why it gets none.
+ */
+export function leaseAfter(dependencies: ExecutionDependencies, asked: Asked): LeaseAfter {
+  if (asked === null || asked === undefined) return () => Promise.resolve({});
+  const handlerIds = wantedHandlers(asked.handlerIds, '/leaseNext');
+  const ttlMs = ttlOf(asked.ttlSeconds);
+  const { runtime } = dependencies;
+  return async (workerId, { caller, signal, draining, crowded }) => {
+    // A lease call would be refused, and nobody would receive the lease or work on it for long.
+    if (signal.aborted || draining?.aborted === true || crowded?.() === true) return {};
+    try {
+      const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs });
+      // Without a known run it does not search the store: the lease call that follows does.
+      const run = await leaseNext(runtime, { ...wish, wait: null, isNotified: true, signal });
+      return run === null ? {} : { next: await wireLease(runtime, run, wish.token, workerId) };
+    } catch (error) {
+      if (!(error instanceof ServiceError))
+        runtime.log({
+          severity: 'WARNING',
+          message: 'No next run was leased',
+          failure: describeFailure(error),
+        });
+      return {};
+    }
+  };
+}
