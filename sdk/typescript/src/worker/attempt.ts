@@ -22,6 +22,8 @@ interface CallShape {
 export class Attempt {
   readonly lease: ExecutionExternalWorkerLease;
   readonly proof: Proof;
+  /** The run that came with the answer to the completion. */
+  next: Attempt | null = null;
   readonly #settings: WorkerSettings;
   /** The signal of the handler. */
   readonly #handler = new AbortController();

@@ -1,8 +1,8 @@
-import { APIStatusError } from '../errors.ts';
 import type { ExecutionRun, ExecutionRunResult } from '../generated/models.ts';
 import { type Attempt, isLost } from './attempt.ts';
 import { contextOf } from './context.ts';
 import { WorkNotDoneError } from './errors.ts';
+import { isRefusedContent, type NextRuns } from './next-runs.ts';
 import type { WorkerSettings } from './options.ts';
 import { cancelled, failed, failureFrom, isRunFailure, succeeded } from './outcome.ts';
 import type { Renewals } from './renewals.ts';
@@ -10,12 +10,17 @@ import type { Renewals } from './renewals.ts';
 /** How an attempt ended: the service has its result, or its run is parked on a wait. */
 export type Carried = 'executed' | 'suspended';
 
+export interface Carrying {
+  readonly settings: WorkerSettings;
+  readonly renewals: Renewals;
+  readonly nextRuns: NextRuns;
+  /** Whether the completion asks for the next run, which `attempt.next` then is. */
+  readonly takesNext: boolean;
+}
+
 /** Executes the run of a lease. Throws if the service has no result: it leases the run again later. */
-export async function carryOut(
-  attempt: Attempt,
-  settings: WorkerSettings,
-  renewals: Renewals,
-): Promise<Carried> {
+export async function carryOut(attempt: Attempt, carrying: Carrying): Promise<Carried> {
+  const { settings, renewals } = carrying;
   const kept = await renewals.keep(attempt.proof, attempt.leftMs, attempt.listener);
   attempt.keptBy(kept);
   try {
@@ -28,7 +33,7 @@ export async function carryOut(
     // A handler that blocked the event loop delays the news of a lost lease.
     await attempt.confirm();
     if (attempt.over !== null) return await abandoned(attempt);
-    return await complete(attempt, settings, attempt.isCancelled ? asCancelled(result) : result);
+    return await complete(attempt, carrying, attempt.isCancelled ? asCancelled(result) : result);
   } finally {
     kept.drop();
   }
@@ -80,17 +85,22 @@ async function abandoned(attempt: Attempt): Promise<Carried> {
  */
 async function complete(
   attempt: Attempt,
-  { client }: WorkerSettings,
+  { nextRuns, takesNext }: Carrying,
   result: ExecutionRunResult,
 ): Promise<Carried> {
   attempt.beginCompletion();
-  const send = (its: ExecutionRunResult) =>
-    attempt.call((options) =>
-      client.completeExternalExecutionLease({ ...attempt.proof, result: its }, options),
-    );
+  const send = (its: ExecutionRunResult) => {
+    let wish = takesNext ? nextRuns.wish() : null;
+    return attempt.call(async (options) => {
+      // A repeat asks for no run: each answer that is lost would block one until its lease ends.
+      const leaseNext = wish;
+      wish = null;
+      attempt.next = await nextRuns.complete({ ...attempt.proof, result: its }, leaseNext, options);
+    });
+  };
   try {
     await send(result).catch((error: unknown) => {
-      if (result.result === undefined || !isOfContent(error)) throw error;
+      if (result.result === undefined || !isRefusedContent(error)) throw error;
       attempt.log('error', 'the service refused the result', error);
       return send(failed('validation', 'The result was refused'));
     });
@@ -101,10 +111,4 @@ async function complete(
   }
   attempt.log('debug', 'the run was completed');
   return 'executed';
-}
-
-const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
-
-function isOfContent(error: unknown): boolean {
-  return error instanceof APIStatusError && error.problem !== null && contentStatuses.has(error.status);
 }

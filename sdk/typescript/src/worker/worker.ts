@@ -5,6 +5,7 @@ import { fullJitter } from './backoff.ts';
 import { type Carried, carryOut } from './carry-out.ts';
 import { WorkerUnavailableError } from './errors.ts';
 import { LoopRenewals } from './loop-renewals.ts';
+import { NextRuns } from './next-runs.ts';
 import { settleWorker, type WorkerOptions, type WorkerSettings } from './options.ts';
 import type { Renewals } from './renewals.ts';
 import { askedBy } from './repeat.ts';
@@ -35,6 +36,7 @@ class RunWorker implements SvcWorker {
   readonly #settings: WorkerSettings;
   readonly #renewals: Renewals;
   readonly #slots: Slots;
+  readonly #nextRuns: NextRuns;
   readonly #attempts = new Set<Attempt>();
   readonly #stopping = new AbortController();
   /** Ends the requests for runs. */
@@ -48,6 +50,7 @@ class RunWorker implements SvcWorker {
     const isThread = settings.heartbeatFrom === 'thread';
     this.#renewals = isThread ? new ThreadRenewals(settings) : new LoopRenewals(settings);
     this.#slots = new Slots(settings.concurrency);
+    this.#nextRuns = new NextRuns(settings, this.#stopping.signal);
     const { signal } = settings;
     if (signal?.aborted === true) void this.stop();
     else signal?.addEventListener('abort', () => void this.stop(), { signal: this.#stopping.signal });
@@ -68,7 +71,7 @@ class RunWorker implements SvcWorker {
         const attempt = await this.#leaseOrIdle();
         failures = 0;
         if (attempt === null) this.#slots.give();
-        else void this.#inSlot(attempt).catch(() => undefined);
+        else void this.#successively(attempt).catch(() => undefined);
       } catch (error) {
         this.#slots.give();
         failures += 1;
@@ -92,7 +95,7 @@ class RunWorker implements SvcWorker {
       throw error;
     }
     if (attempt === null) this.#slots.give();
-    return attempt === null ? 'nothing' : this.#inSlot(attempt);
+    return attempt === null ? 'nothing' : this.#execute(attempt, false).finally(() => this.#slots.give());
   }
 
   stop({ graceSeconds = GRACE_SECONDS }: StopOptions = {}): Promise<void> {
@@ -165,17 +168,38 @@ class RunWorker implements SvcWorker {
     await pause(world, fullJitter(question), signal);
   }
 
-  /** Executes the attempt in its slot. */
-  async #inSlot(attempt: Attempt): Promise<Carried> {
+  /** Executes the attempt and the runs that come with its completion and with theirs, in one slot. */
+  async #successively(first: Attempt): Promise<void> {
+    try {
+      for (let attempt: Attempt | null = first; attempt !== null; ) {
+        await this.#execute(attempt, true);
+        const next: Attempt | null = attempt.next;
+        // Otherwise the first attempt would hold all that follow it.
+        attempt.next = null;
+        if (this.#stopping.signal.aborted) return await this.#giveBack(next);
+        attempt = next;
+      }
+    } finally {
+      this.#slots.give();
+    }
+  }
+
+  /** The run came when the worker already stopped. */
+  async #giveBack(attempt: Attempt | null): Promise<void> {
+    attempt?.end('stopping');
+    await attempt?.giveBack();
+  }
+
+  async #execute(attempt: Attempt, takesNext: boolean): Promise<Carried> {
     this.#attempts.add(attempt);
     try {
-      return await carryOut(attempt, this.#settings, this.#renewals);
+      const [settings, renewals, nextRuns] = [this.#settings, this.#renewals, this.#nextRuns];
+      return await carryOut(attempt, { settings, renewals, nextRuns, takesNext });
     } catch (error) {
       attempt.log('warning', 'the run was not carried out; it is left to its next lease', error);
       throw error;
     } finally {
       this.#attempts.delete(attempt);
-      this.#slots.give();
     }
   }
 }
