@@ -78,7 +78,7 @@ describe('the package', () => {
           ),
         )
         .concat(
-          'attempt backoff carry-out context delivery errors index legible log loop-renewals lossless-json options outcome renewal-thread renewals renewer repeat signals slots svc-worker thread-messages thread-renewals worker'
+          'attempt backoff carry-out context delivery errors index legible log loop-renewals lossless-json next-runs options outcome renewal-thread renewals renewer repeat signals slots svc-worker thread-messages thread-renewals worker'
             .split(' ')
             .map((name) => `worker/${name}`),
         );

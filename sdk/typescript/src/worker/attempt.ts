@@ -114,6 +114,12 @@ export class Attempt {
     return this.#givenBack;
   }
 
+  /** Gives back a run that came when the worker already stopped. */
+  giveBackUnbegun(): Promise<void> {
+    this.end('stopping');
+    return this.giveBack();
+  }
+
   async #release(): Promise<void> {
     if (this.#over?.kind !== 'stopping') return;
     const { client, connection } = this.#settings;

@@ -14,13 +14,14 @@ export interface Carrying {
   readonly settings: WorkerSettings;
   readonly renewals: Renewals;
   readonly nextRuns: NextRuns;
-  /** Whether the completion asks for the next run, which `attempt.next` then is. */
-  readonly takesNext: boolean;
 }
 
-/** Executes the run of a lease. Throws if the service has no result: it leases the run again later. */
-export async function carryOut(attempt: Attempt, carrying: Carrying): Promise<Carried> {
-  const { settings, renewals } = carrying;
+/** Executes the run of a lease. If it `takesNext`, the completion asks for `attempt.next`. Throws if the service has no result: it leases the run again later. */
+export async function carryOut(
+  attempt: Attempt,
+  { settings, renewals, nextRuns }: Carrying,
+  takesNext: boolean,
+): Promise<Carried> {
   const kept = await renewals.keep(attempt.proof, attempt.leftMs, attempt.listener);
   attempt.keptBy(kept);
   try {
@@ -33,7 +34,10 @@ export async function carryOut(attempt: Attempt, carrying: Carrying): Promise<Ca
     // A handler that blocked the event loop delays the news of a lost lease.
     await attempt.confirm();
     if (attempt.over !== null) return await abandoned(attempt);
-    return await complete(attempt, carrying, attempt.isCancelled ? asCancelled(result) : result);
+    return await complete(attempt, attempt.isCancelled ? asCancelled(result) : result, {
+      nextRuns,
+      takesNext,
+    });
   } finally {
     kept.drop();
   }
@@ -85,8 +89,8 @@ async function abandoned(attempt: Attempt): Promise<Carried> {
  */
 async function complete(
   attempt: Attempt,
-  { nextRuns, takesNext }: Carrying,
   result: ExecutionRunResult,
+  { nextRuns, takesNext }: Pick<Carrying, 'nextRuns'> & { readonly takesNext: boolean },
 ): Promise<Carried> {
   attempt.beginCompletion();
   const send = (its: ExecutionRunResult) => {

@@ -2,7 +2,7 @@ import { SvcError } from '../errors.ts';
 import { pause } from '../world.ts';
 import { Attempt } from './attempt.ts';
 import { fullJitter } from './backoff.ts';
-import { type Carried, carryOut } from './carry-out.ts';
+import { type Carried, type Carrying, carryOut } from './carry-out.ts';
 import { WorkerUnavailableError } from './errors.ts';
 import { LoopRenewals } from './loop-renewals.ts';
 import { NextRuns } from './next-runs.ts';
@@ -36,7 +36,7 @@ class RunWorker implements SvcWorker {
   readonly #settings: WorkerSettings;
   readonly #renewals: Renewals;
   readonly #slots: Slots;
-  readonly #nextRuns: NextRuns;
+  readonly #carrying: Carrying;
   readonly #attempts = new Set<Attempt>();
   readonly #stopping = new AbortController();
   /** Ends the requests for runs. */
@@ -50,7 +50,8 @@ class RunWorker implements SvcWorker {
     const isThread = settings.heartbeatFrom === 'thread';
     this.#renewals = isThread ? new ThreadRenewals(settings) : new LoopRenewals(settings);
     this.#slots = new Slots(settings.concurrency);
-    this.#nextRuns = new NextRuns(settings, this.#stopping.signal);
+    const nextRuns = new NextRuns(settings, this.#stopping.signal);
+    this.#carrying = { settings, renewals: this.#renewals, nextRuns };
     const { signal } = settings;
     if (signal?.aborted === true) void this.stop();
     else signal?.addEventListener('abort', () => void this.stop(), { signal: this.#stopping.signal });
@@ -176,7 +177,7 @@ class RunWorker implements SvcWorker {
         const next: Attempt | null = attempt.next;
         // Otherwise the first attempt would hold all that follow it.
         attempt.next = null;
-        if (this.#stopping.signal.aborted) return await this.#giveBack(next);
+        if (this.#stopping.signal.aborted) return await next?.giveBackUnbegun();
         attempt = next;
       }
     } finally {
@@ -184,17 +185,10 @@ class RunWorker implements SvcWorker {
     }
   }
 
-  /** The run came when the worker already stopped. */
-  async #giveBack(attempt: Attempt | null): Promise<void> {
-    attempt?.end('stopping');
-    await attempt?.giveBack();
-  }
-
   async #execute(attempt: Attempt, takesNext: boolean): Promise<Carried> {
     this.#attempts.add(attempt);
     try {
-      const [settings, renewals, nextRuns] = [this.#settings, this.#renewals, this.#nextRuns];
-      return await carryOut(attempt, { settings, renewals, nextRuns, takesNext });
+      return await carryOut(attempt, this.#carrying, takesNext);
     } catch (error) {
       attempt.log('warning', 'the run was not carried out; it is left to its next lease', error);
       throw error;

@@ -21,7 +21,7 @@ from ._endings import (
     succeeded,
 )
 from ._options import PluginHandler
-from ._repeat import bare, says_lost, until_known
+from ._repeat import bare, is_of_content, says_lost, until_known
 
 if TYPE_CHECKING:
     from .._cancellation import Cancellation
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._heartbeat import Heartbeat
     from ._lease import HeldLease
     from ._log import Log
+    from ._next_runs import NextRuns
     from ._options import HandlerCall
 
 # A stop waits this long for the answer to a release.
@@ -52,6 +53,7 @@ class Execution:
         world: World,
         log: Log,
         stopping: Cancellation,
+        next_runs: NextRuns,
     ) -> None:
         """`stopping`: whether the worker stops."""
         self._client = client
@@ -60,6 +62,7 @@ class Execution:
         self._world = world
         self._log = log
         self._stopping = stopping
+        self._next_runs = next_runs
 
     def carry_out(self, held: HeldLease) -> Outcome:
         """Raises what the handler raised if that addresses the program, after the attempt has ended."""
@@ -88,6 +91,12 @@ class Execution:
             self._log.say("info", text, run=held.run, error=error)
         else:
             self._log.say("info", "The run was given back.", run=held.run)
+
+    def give_back_unbegun(self, held: HeldLease) -> None:
+        """Gives back a run that came when the worker already stopped."""
+        held.abandon("stopping")
+        self.give_back(held)
+        held.end()
 
     def give_back_all(self, left: Sequence[HeldLease]) -> None:
         """Gives these runs back at the same time: a service that does not answer would delay the stop for each."""
@@ -184,27 +193,32 @@ class Execution:
         try:
             return self._sent(held, ending)
         except APIStatusError as error:
-            if not _carries_content(ending) or not _is_of_content(error):
+            if not _carries_content(ending) or not is_of_content(error):
                 raise
             self._log.say("error", "The service refused the result.", run=held.run, error=error)
         return self._sent(held, failed("validation", "The result was refused."))
 
     def _sent(self, held: HeldLease, ending: models.ExecutionRunResult) -> models.ExecutionRun:
         """Retries the completion until its outcome is known: with the same token it is idempotent."""
-        request: models.ExecutionExternalWorkerCompletionRequest = {**held.proof(), "result": ending}
+        proof = held.proof()
+        request: models.ExecutionExternalWorkerCompletionRequest = {
+            "leaseKey": proof["leaseKey"],
+            "leaseToken": proof["leaseToken"],
+            "workerId": proof["workerId"],
+            "result": ending,
+        }
+
+        wish = self._next_runs.wish(held)
 
         def send(timeout: float) -> models.ExecutionRun:
-            return self._client.complete_external_execution_lease(
-                request, options={"timeout": timeout, "max_retries": 0, "cancellation": held.given_up}
-            )
+            nonlocal wish
+            # A repeat asks for no run: each answer that is lost would block one until its lease ends.
+            lease_next, wish = wish, None
+            options: CallOptions = {"timeout": timeout, "max_retries": 0, "cancellation": held.given_up}
+            return self._next_runs.complete(held, request, lease_next, options)
 
         return until_known(held, self._world, send)
 
 
 def _carries_content(ending: models.ExecutionRunResult) -> bool:
     return "result" in ending or "statusDetails" in ending
-
-
-def _is_of_content(error: APIStatusError) -> bool:
-    """Whether the service itself answered, not a proxy in front of it."""
-    return error.problem is not None and error.status in (400, 413, 422)

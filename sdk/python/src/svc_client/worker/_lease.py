@@ -44,6 +44,10 @@ class HeldLease:
         self.cancellation = RunCancellation()
         self.order: BaseException | None = None
         """What the handler raised, if it addresses the program."""
+        self.takes_next = False
+        """Whether the completion asks for the next run."""
+        self.next: HeldLease | None = None
+        """The run that came with the answer to the completion."""
         self.given_up = Cancellation()
         """Set when nothing more may be sent under the lease. Ends the calls in progress."""
         self._proof: Proof = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from .._cancellation import Cancellation
@@ -45,6 +46,18 @@ class Polling:
         self._turn = threading.Lock()
         self._failures = 0
         self._idle_pause = PAUSE_SECONDS_MIN
+
+    def runs(self, give_back: Callable[[HeldLease], None]) -> Generator[HeldLease, None, None]:
+        """The runs of one thread until the worker stops: those that come with completions, or else those of requests.
+        A run that comes when the worker already stopped is given back."""
+        held: HeldLease | None = None
+        while not self._stopping.cancelled:
+            held = held or self.next()
+            if held is not None:
+                yield held
+                held = held.next
+        if held is not None:
+            give_back(held)
 
     def next(self) -> HeldLease | None:
         """The next run; None without one, and None after a failure and its pause."""

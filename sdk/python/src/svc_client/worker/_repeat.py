@@ -53,6 +53,11 @@ def says_lost(error: BaseException) -> bool:
     return isinstance(error, APIStatusError) and error.status == 409 and error.code in _LEASE_CODES
 
 
+def is_of_content(error: APIStatusError) -> bool:
+    """Whether the service itself refused what the request holds, not a proxy in front of it."""
+    return error.problem is not None and error.status in (400, 413, 422)
+
+
 def pause_after(failures: int, error: BaseException, chance: float, cap: float = _CAP_SECONDS) -> float:
     """A random part of a doubling time, so that workers do not retry together; at least the time that the service asks
     for, which is at most a minute."""

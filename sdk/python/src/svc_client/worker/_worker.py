@@ -13,6 +13,7 @@ from ._endings import ORDERS, DeliveryError, WorkerBusyError, identifier
 from ._execution import Execution, Outcome
 from ._heartbeat import Heartbeat
 from ._log import Log, OnLog
+from ._next_runs import NextRuns
 from ._options import HandlerCall, PluginHandler, check_grace, settle
 from ._places import Places
 from ._polling import Polling
@@ -74,8 +75,9 @@ class Worker:
             self._log,
         )
         self._stopping = Cancellation()
+        next_runs = NextRuns(client, self._settings, self._stopping, self._world, self._log)
         self._execution = Execution(
-            client, heartbeat, self._settings.handlers, self._world, self._log, self._stopping
+            client, heartbeat, self._settings.handlers, self._world, self._log, self._stopping, next_runs
         )
         self._polling = Polling(client, self._settings, self._stopping, self._world, self._log)
         self._lock = threading.Lock()
@@ -187,10 +189,8 @@ class Worker:
     def _work(self) -> None:
         """The loop of one polling thread."""
         try:
-            while not self.stopping:
-                held = self._polling.next()
-                if held is None:
-                    continue
+            for held in self._polling.runs(self._execution.give_back_unbegun):
+                held.takes_next = True
                 try:
                     self._carry_out(held)
                 except ORDERS:
