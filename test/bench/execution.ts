@@ -25,14 +25,14 @@ type Figures = Record<string, Figure[]>;
 /** Something that carries runs from their start to their durable result, one a call. */
 interface Subject {
   readonly name: string;
-  readonly run: () => Promise<void>;
+  readonly run: (client: number) => Promise<void>;
   /** Processor time of its process so far. */
   readonly cpuMs: () => number | null;
 }
 
 /**
  * Runs from their start to their durable result: by a handler in process, and by a worker over HTTP and JSON (start, lease,
- * complete), each beside a bare job table in the same round. Figures are medians over the rounds.
+ * complete; or start, complete with the next lease), each beside a bare job table in the same round. Figures are medians over the rounds.
  */
 export async function benchExecution({ seconds, rounds }: BenchOptions): Promise<object> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-jobs-'));
@@ -42,7 +42,10 @@ export async function benchExecution({ seconds, rounds }: BenchOptions): Promise
   const server = await BenchServer.start([
     UNCHECKED,
     `ExecutionRuntime:ExternalHandlers:0:HandlerId=${HANDLER}`,
+    // Of combined calls each client has a run that it holds beside the one that it starts.
+    'ExecutionRuntime:MaxActiveRuns=1000',
   ]);
+  const combined = combinedLifecycle(server.client);
   const bareServer = await startBareServer(join(folder, 'server.sqlite'));
   const own = () => {
     const { user, system } = process.cpuUsage();
@@ -58,6 +61,7 @@ export async function benchExecution({ seconds, rounds }: BenchOptions): Promise
       cpuMs: () => processorMs(bareServer.pid),
     },
     { name: 'http', run: () => lifecycle(server.client), cpuMs: () => processorMs(server.pid) },
+    { name: 'httpCombined', run: combined, cpuMs: () => processorMs(server.pid) },
   ];
   const figures: Figures = {};
   try {
@@ -82,8 +86,8 @@ async function figureOf({ run, cpuMs }: Subject, clients: number, seconds: numbe
   await measure({ clients, seconds: WARMUP_SECONDS, warmupSeconds: 0, call: run });
   let runs = 0;
   const before = cpuMs();
-  const call = async () => {
-    await run();
+  const call = async (client: number) => {
+    await run(client);
     runs += 1;
   };
   const measured = await measure({ clients, seconds, warmupSeconds: 0, call });
@@ -98,14 +102,48 @@ interface Lease {
 
 /** What one run costs its worker: three requests. With several under way each completes the run that it is given. */
 export async function lifecycle(client: JsonClient): Promise<void> {
+  await startRun(client);
+  const { path, body } = completion(await leaseRun(client));
+  await client.post(path, body);
+}
+
+/** Two requests a run: each client completes the run that it holds, and gets its next one with the answer. */
+export function combinedLifecycle(client: JsonClient): (worker: number) => Promise<void> {
+  const held = new Map<number, Lease>();
+  return async (worker) => {
+    await startRun(client);
+    const lease = held.get(worker);
+    const leaseNext = { handlerIds: [HANDLER], ttlSeconds: TTL_SECONDS };
+    let next: Lease | undefined;
+    if (lease !== undefined) {
+      const { path, body } = completion(lease);
+      ({ next } = await client.postJson<{ readonly next?: Lease }>(path, { ...body, leaseNext }));
+    }
+    // The first of a client, or another client has taken the run that it started.
+    held.set(worker, next ?? (await leaseRun(client)));
+  };
+}
+
+/** Leases are held from round to round. */
+const TTL_SECONDS = 3_600;
+
+async function startRun(client: JsonClient): Promise<void> {
   await client.post('/execution/runs', { handlerId: HANDLER, payload: { n: 1 } });
-  const body = { workerId: 'worker', handlerIds: [HANDLER], waitSeconds: 5 };
-  const lease = await client.post('/execution/workers/leases', body);
+}
+
+async function leaseRun(client: JsonClient): Promise<Lease> {
+  const wish = { workerId: 'worker', handlerIds: [HANDLER], ttlSeconds: TTL_SECONDS, waitSeconds: 5 };
+  const lease = await client.post('/execution/workers/leases', wish);
   if (lease === '') throw new Error('there is no run to lease');
-  const { leaseKey, leaseToken } = JSON.parse(lease) as Lease;
+  return JSON.parse(lease) as Lease;
+}
+
+function completion({ leaseKey, leaseToken }: Lease) {
   const result = { status: 'succeeded', result: { n: 1 } };
-  const proof = { leaseKey, leaseToken, workerId: 'worker' };
-  await client.post('/execution/workers/leases/complete', { ...proof, result });
+  return {
+    path: '/execution/workers/leases/complete',
+    body: { leaseKey, leaseToken, workerId: 'worker', result },
+  };
 }
 
 async function bareLifecycle(client: JsonClient): Promise<void> {
@@ -134,6 +172,7 @@ const beside: Readonly<Record<string, string>> = {
   inProcess: 'bareGrouped',
   bareHttp: 'bareHttp',
   http: 'bareHttp',
+  httpCombined: 'bareHttp',
 };
 
 /** Ratios are taken within a round and then the median of them, so that what else the machine does falls on both. */
@@ -163,6 +202,7 @@ function report(figures: Figures): object {
       inProcess: 'start and wait for the result of a handler in the same process, through the operations',
       bareHttp: 'start, lease, complete over node:http and JSON on the grouped job table in another process',
       http: 'start, lease, complete over HTTP on the embedded server in another process',
+      httpCombined: 'the same, where each completion asks for the next run: start, complete',
       cpuMs: 'processor time a run of the process that holds the runs; of HTTP the client is not in it',
     },
     server: { process: 'functions/embedded.ts on SQLite', settings: UNCHECKED },
