@@ -59,7 +59,7 @@ export function leaseAfter(dependencies: ExecutionDependencies, asked: Asked): L
   const ttlMs = ttlOf(asked.ttlSeconds);
   const { runtime } = dependencies;
   return async (workerId, { caller, signal, draining, crowded }) => {
-    // A lease call would be refused, and nobody would receive the lease or work on it for long.
+    // Give no run to a caller that has gone, from a server that stops, or where a lease call would be refused.
     if (signal.aborted || draining?.aborted === true || crowded?.() === true) return {};
     try {
       const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs });
