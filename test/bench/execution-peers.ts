@@ -3,8 +3,9 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startPostgres } from '../support/postgres-setup.ts';
 import { type BenchOptions, UNCHECKED } from './canonical-http.ts';
-import { HANDLER, lifecycle } from './execution.ts';
+import { combinedLifecycle, HANDLER, lifecycle } from './execution.ts';
 import { installPeer } from './install-peer.ts';
+import type { JsonClient } from './json-client.ts';
 import { type Measurement, measure, medianNumber, medianOf, round } from './load.ts';
 import { BenchServer } from './server.ts';
 
@@ -19,7 +20,7 @@ const CONNECTIONS = 16;
 
 /** Something that takes a job from its start to its durable end, one a call. */
 interface Subject {
-  readonly run: () => Promise<void>;
+  readonly run: (client: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -61,6 +62,7 @@ export async function benchExecutionPeers({ seconds, rounds }: BenchOptions): Pr
   const failed: Record<string, string> = {};
   const makers: Readonly<Record<string, () => Promise<Subject>>> = {
     serviceOnSqlite: () => service([]),
+    combinedOnSqlite: () => service([], combinedLifecycle),
     serviceOnPostgresql: () =>
       service(['CanonicalStore:Provider=postgresql', `CanonicalStore:ConnectionString=${url}`]),
     pgBoss: () => bossOf(folder, url),
@@ -88,9 +90,11 @@ export async function benchExecutionPeers({ seconds, rounds }: BenchOptions): Pr
     measures: {
       service:
         'start, lease and complete over HTTP and JSON on an embedded server in another process; runs per second',
+      combined:
+        'the same by two requests a run: a completion leases the next run, as the workers of both clients do',
       pgBoss: `${PEERS.pgBoss.name} ${PEERS.pgBoss.version}: send, fetch and complete, called by the program itself`,
       graphileWorker: `${PEERS.graphileWorker.name} ${PEERS.graphileWorker.version}: addJob until the event that the job succeeded`,
-      ofPeer: 'runs per second of the service on SQLite through those of each, medians over the rounds',
+      ofPeer: 'runs per second of `combined` through those of each, medians over the rounds',
     },
     results: Object.fromEntries(
       Object.entries(figures).map(([name, each]) => [
@@ -104,20 +108,23 @@ export async function benchExecutionPeers({ seconds, rounds }: BenchOptions): Pr
 
 function ofPeer(figures: Readonly<Record<string, readonly Measurement[]>>, name: string): number {
   const clients = name.split('@')[1] ?? '';
-  const own = figures[`serviceOnSqlite@${clients}`] ?? [];
+  const own = figures[`combinedOnSqlite@${clients}`] ?? [];
   const ratios = (figures[name] ?? []).map(
     ({ perSecond }, n) => (own[n]?.perSecond ?? Number.NaN) / perSecond,
   );
   return round(medianNumber(ratios));
 }
 
-async function service(settings: readonly string[]): Promise<Subject> {
+async function service(
+  settings: readonly string[],
+  lifecycleOf: (client: JsonClient) => Subject['run'] = (client) => () => lifecycle(client),
+): Promise<Subject> {
   const server = await BenchServer.start([
     UNCHECKED,
     ...settings,
     `ExecutionRuntime:ExternalHandlers:0:HandlerId=${HANDLER}`,
   ]);
-  return { run: () => lifecycle(server.client), close: () => server.stop() };
+  return { run: lifecycleOf(server.client), close: () => server.stop() };
 }
 
 async function bossOf(folder: string, connectionString: string): Promise<Subject> {
