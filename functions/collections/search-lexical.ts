@@ -8,17 +8,16 @@ import { CandidateOrder, foundMax } from './search/candidate-order.ts';
 import { lexicalDiagnostics } from './search/diagnostics.ts';
 import type { LexicalQuery } from './search/lexical-query.ts';
 import { planLexical, type Walk } from './search/plan.ts';
-import { CandidatePool } from './search/pool.ts';
+import { CandidatePool, type Ranking } from './search/pool.ts';
 import type { RankedRecord } from './search-answer.ts';
-import { isBudgetEnd, isUnknown, pageUnknown } from './search-limit.ts';
+import { rankByCounts } from './search-counted.ts';
+import { isBudgetEnd, isUnknown, pageUnknown, readsOfCount } from './search-limit.ts';
 import type { SearchReader } from './search-reader.ts';
 import { RECORDS } from './store-collections.ts';
 import { storedText } from './stored-record.ts';
 
 /** Terms that are counted together: Firestore counts them at once, and others get their turn behind them. */
 const COUNTED_TERMS = 16;
-/** Firestore bills a count as one read for each so many records. */
-const COUNTED_RECORDS_PER_READ = 1_000;
 
 /**
  * The records that match the words of the search and meet the conditions of the query, the best first. `pageMost`: records
@@ -31,13 +30,31 @@ export async function rankByWords(
   lexical: LexicalQuery,
   pageMost: number,
 ): Promise<readonly RankedRecord[]> {
+  const most = Math.min(query.page.limit ?? pageMost, pageMost, lexical.top);
+  const counted = await rankByCounts(reader, query, lexical, most);
+  if (counted === null) return answerOf(await rankCandidates(reader, query, lexical, most));
+  if (isUnknown(counted, query.page)) throw pageUnknown(lexical);
+  return answerOf(counted);
+}
+
+/** The same from the lexicons of all candidates. */
+async function rankCandidates(
+  reader: SearchReader,
+  query: RecordQuery,
+  lexical: LexicalQuery,
+  most: number,
+): Promise<Ranking> {
   const walk = await walkOf(reader, lexical);
   const pool = new CandidatePool(lexical, walk.source);
   const order = new CandidateOrder<WaitingCandidate>(foundMax(lexical.scanLimit));
   const candidates = { reader, query, lexical, pool, order };
-  const refusal = await fillPool(candidates, walk, pageMost);
+  const refusal = await fillPool(candidates, walk, most);
   const ranking = await inTurns(pool.rank(), reader.turns);
   if (isUnknown(ranking, query.page)) throw refusal ?? pageUnknown(lexical);
+  return ranking;
+}
+
+function answerOf(ranking: Ranking): readonly RankedRecord[] {
   return ranking.matches.map((match) => ({
     id: match.id,
     score: match.score,
@@ -57,9 +74,8 @@ async function walkOf(
     budget.room();
     const terms = plan.counted.slice(counts.length, counts.length + COUNTED_TERMS);
     const found = await find({ ...where, terms });
-    const reads = found.counts.map((count) => Math.max(1, Math.ceil(count / COUNTED_RECORDS_PER_READ)));
     budget.spend(
-      reads.reduce((sum, each) => sum + each, 0),
+      found.counts.reduce((sum, each) => sum + readsOfCount(each), 0),
       0,
     );
     counts.push(...found.counts);
@@ -71,9 +87,8 @@ async function walkOf(
  * Leaves room for the records of the page. Returns what ended the search for one more candidate than the query scores: a
  * full pool answers without it.
  */
-async function fillPool(candidates: Candidates, walk: Walk, pageMost: number): Promise<ServiceError | null> {
-  const { reader, query, lexical, pool, order } = candidates;
-  const most = Math.min(query.page.limit ?? pageMost, pageMost, lexical.top);
+async function fillPool(candidates: Candidates, walk: Walk, most: number): Promise<ServiceError | null> {
+  const { reader, pool, order } = candidates;
   reader.budget.keep(() => Math.min(most, Math.max(1, pool.size + order.size)));
   try {
     if (walk.source === 'scan') await scan(candidates);

@@ -11,6 +11,14 @@ export function isUnknown({ query, isLimited, matches }: Ranking, { offset }: Pa
   return isLimited && matches.length <= offset && matches.length < query.top;
 }
 
+/** Firestore bills a count as one read for each so many records. */
+const COUNTED_RECORDS_PER_READ = 1_000;
+
+/** What a count of so many records costs. */
+export function readsOfCount(count: number): number {
+  return Math.max(1, Math.ceil(count / COUNTED_RECORDS_PER_READ));
+}
+
 /** Whether the call ended because it may read no more. */
 export function isBudgetEnd(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === 'search_budget_exceeded';

@@ -6,6 +6,7 @@ import type {
   NearestRequest,
   SearchEntry,
   TermRequest,
+  WordCountsReader,
 } from './search.ts';
 
 /**
@@ -132,6 +133,9 @@ export interface Moment {
 
   /** Finds records of one group by their search entries. */
   readonly find: Find;
+
+  /** Absent: the provider scores no words, and finds entries with their lexicons alone. */
+  readonly wordCounts?: WordCountsReader;
 
   /** Counts listed records of one group by their indexes, page by page, and shows none of them. */
   readonly count: Count;

@@ -15,6 +15,48 @@ export interface SearchEntry {
   /** Comes back with each find by term, so that scoring needs no body. */
   readonly lexicon: string;
   readonly vectors: readonly SearchVector[];
+  /** Lets a provider score the record without its lexicon. Absent: it cannot. A provider may leave them aside. */
+  readonly wordCounts?: EntryWordCounts;
+}
+
+/** How often the terms of an entry stand in the fields that searches look into by default. */
+export interface EntryWordCounts {
+  /** Words of these fields. */
+  readonly length: number;
+  /** Whole numbers from 0 on, whose meaning the caller knows. A term without one has `USUAL_WORD_CODE`. */
+  readonly codes: ReadonlyMap<string, number>;
+}
+
+/** Most terms have it, so that no provider stores it. */
+export const USUAL_WORD_CODE = 2;
+
+/** Scores words without reading lexicons. A provider has it where its index holds what the entries say in `wordCounts`. */
+export interface WordCountsReader {
+  /** `null`: more records than asked for, or one without word counts, hold a term. */
+  counts(request: WordCountsRequest): Promise<WordCounts | null>;
+  /** Those of these places whose entries come behind the first `count` by their order keys, in any order. */
+  behind(places: readonly number[], count: number): Promise<readonly number[]>;
+  /** The entries at these places of an answer of `counts`, in any order. */
+  entries(places: readonly number[]): Promise<readonly FoundEntry[]>;
+}
+
+export interface WordCountsRequest {
+  /** The name of the collection. */
+  readonly collection: string;
+  readonly group: string;
+  readonly terms: readonly string[];
+  /** Records that hold each of the terms, at the most. */
+  readonly max: number;
+}
+
+/** The records that hold one of the terms, each once. */
+export interface WordCounts {
+  /** Numbers of the provider, upwards. */
+  readonly places: Float64Array;
+  /** Of the records in the order of the places. */
+  readonly lengths: Uint32Array;
+  /** For each term the codes in the order of the places; -1: the record does not hold it. */
+  readonly codes: readonly Int32Array[];
 }
 
 export interface SearchVector {

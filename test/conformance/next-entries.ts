@@ -32,7 +32,10 @@ export const nextFormat: EntryFormat = {
   version: thisFormat.version + 1,
   marks: '<>',
   *entryOf(...given) {
-    const { entry, termsLeftOut } = yield* thisFormat.entryOf(...given);
+    const {
+      entry: { wordCounts: _, ...entry },
+      termsLeftOut,
+    } = yield* thisFormat.entryOf(...given);
     const vectors = entry.vectors.map((vector) => ({ ...vector, slot: `${vector.slot}zz` }));
     const lexicon = `${entry.lexicon.startsWith('=') ? '<' : '>'}${reversed(entry.lexicon.slice(1))}`;
     return { entry: { ...entry, terms: nextTerms(entry.terms), lexicon, vectors }, termsLeftOut };

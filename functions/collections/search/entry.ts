@@ -6,6 +6,7 @@ import { type Leaf, leavesOf } from './leaves.ts';
 import { LEXICON_BYTES_MAX, lexiconOf, normalLeaves } from './lexicon.ts';
 import { vectorSlots } from './slots.ts';
 import { TERM_BYTES_MAX, TERMS_MAX, termBytes, termsOf } from './terms.ts';
+import { wordCountsOf } from './word-counts.ts';
 import { wordsInSteps } from './words.ts';
 
 /** The text of a record, its search entry and a reserve for its indexes fit into one document of 1 MiB. */
@@ -56,7 +57,10 @@ export function* searchEntryOf(
     words.map(({ length }) => length),
     Math.min(LEXICON_BYTES_MAX, left),
   );
-  return { entry: { group: incarnation, terms, orderKey: key, lexicon, vectors }, termsLeftOut: leftOut };
+  const entry = { group: incarnation, terms, orderKey: key, lexicon, vectors };
+  // The record is read in any case where the index lacks some of its terms.
+  if (leftOut > 0) return { entry, termsLeftOut: leftOut };
+  return { entry: { ...entry, wordCounts: yield* wordCountsOf(leaves, words) }, termsLeftOut: 0 };
 }
 
 function* wordsOfEach(leaves: readonly Leaf[]): Generator<void, readonly (readonly string[])[]> {

@@ -4,7 +4,8 @@ import { storableText } from './words.ts';
 
 /** Pointers of one request, of each list. */
 export const FIELDS_MAX = limits.searchFieldsMax;
-const DEFAULT_FIELDS = ['/content', '/metadata', '/id', '/type', '/sources'];
+/** Those of a search that names none. */
+export const DEFAULT_FIELDS: readonly string[] = ['/content', '/metadata', '/id', '/type', '/sources'];
 /** A match in one of these gains the metadata boost. */
 const METADATA_FIELDS = ['/metadata', '/sources', '/id'];
 const pointerForm = /^(?:\/(?:[^/~]|~[01])*)+$/;

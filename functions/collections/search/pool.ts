@@ -115,7 +115,7 @@ function highest<Scored extends { readonly score: number }>(scored: Scored[], co
   return scored.filter(({ score }) => score >= least);
 }
 
-function isAnswered({ score, reading }: Omit<RankedMatch, 'rank'>, query: LexicalQuery): boolean {
+export function isAnswered({ score, reading }: Omit<RankedMatch, 'rank'>, query: LexicalQuery): boolean {
   if (query.matchMode === 'all' && reading.isMatched.includes(0)) return false;
   return score > 0 && (query.minScore === null || score >= query.minScore);
 }

@@ -36,6 +36,11 @@ export function* corpusOf(readings: readonly Reading[], terms: number): Generato
     for (const [term, isMatched] of reading.isMatched.entries()) holding[term]! += isMatched;
     if ((place + 1) % STEP_READINGS === 0) yield;
   }
+  return corpusFrom(count, length, holding);
+}
+
+/** `holding`: candidates that hold each term. */
+export function corpusFrom(count: number, length: number, holding: ArrayLike<number>): Corpus {
   const idf = Array.from(holding, (held) => Math.log(1 + (count - held + 0.5) / (held + 0.5)));
   return { count, averageLength: count === 0 ? 0 : length / count, idf };
 }
@@ -46,19 +51,31 @@ export function* scoresOf(
   corpus: Corpus,
   query: LexicalQuery,
 ): Generator<void, readonly Score[]> {
-  const isBm25 = query.scoring === 'bm25';
-  const raws = yield* mappedInSteps(
-    readings,
-    (reading) => (isBm25 ? bm25(reading, corpus, query) : coverage(reading)),
-    STEP_READINGS,
-  );
-  const highest = isBm25 ? raws.reduce((most, raw) => Math.max(most, raw), 0) : 1;
+  const raws = yield* mappedInSteps(readings, (reading) => rawScoreOf(reading, corpus, query), STEP_READINGS);
+  const highest = highestOf(raws, query);
   const scored = readings.map((reading, index) => ({ reading, raw: raws[index]! }));
   return yield* mappedInSteps(
     scored,
-    ({ reading, raw }) => scoreOf(raw, highest === 0 ? 0 : raw / highest, reading, query),
+    ({ reading, raw }) => scoreOf(raw, highest, reading, query),
     STEP_READINGS,
   );
+}
+
+/** What a candidate scores before it is compared with the best one. */
+export function rawScoreOf(
+  reading: Pick<Reading, 'length' | 'weights' | 'hits' | 'isMatched'>,
+  corpus: Corpus,
+  query: LexicalQuery,
+): number {
+  return query.scoring === 'bm25' ? bm25(reading, corpus, query) : coverage(reading);
+}
+
+/** The raw score by which all others are divided. */
+export function highestOf(raws: Iterable<number>, { scoring }: LexicalQuery): number {
+  if (scoring !== 'bm25') return 1;
+  let highest = 0;
+  for (const raw of raws) highest = Math.max(highest, raw);
+  return highest;
 }
 
 /** What each term adds to the raw score of a candidate; none where terms are not scored one by one. */
@@ -68,16 +85,21 @@ export function termScoresOf(reading: Reading, corpus: Corpus, query: LexicalQue
   return corpus.idf.map((rarity, term) => termScore(reading.weights[term]!, rarity, query.k1, norm));
 }
 
-function bm25(reading: Reading, corpus: Corpus, query: LexicalQuery): number {
+function bm25(reading: Pick<Reading, 'length' | 'weights'>, corpus: Corpus, query: LexicalQuery): number {
   const norm = normOf(reading, corpus, query);
+  const { weights } = reading;
   let raw = 0;
-  for (const [term, weight] of reading.weights.entries()) {
-    raw += termScore(weight, corpus.idf[term]!, query.k1, norm);
+  for (let term = 0; term < weights.length; term += 1) {
+    raw += termScore(weights[term]!, corpus.idf[term]!, query.k1, norm);
   }
   return raw;
 }
 
-function normOf({ length }: Reading, { averageLength }: Corpus, { k1, b }: LexicalQuery): number {
+function normOf(
+  { length }: Pick<Reading, 'length'>,
+  { averageLength }: Corpus,
+  { k1, b }: LexicalQuery,
+): number {
   return k1 * (1 - b + (b * Math.max(1, length)) / Math.max(1, averageLength));
 }
 
@@ -85,7 +107,7 @@ function termScore(weight: number, rarity: number, k1: number, norm: number): nu
   return weight === 0 ? 0 : (rarity * (weight * (k1 + 1))) / (weight + norm);
 }
 
-function coverage({ hits, isMatched }: Reading): number {
+function coverage({ hits, isMatched }: Pick<Reading, 'hits' | 'isMatched'>): number {
   const terms = isMatched.length;
   if (terms === 0) return 0;
   const raw = 0.8 * (matchedTerms(isMatched) / terms) + 0.2 * Math.min(1, hits / terms);
@@ -101,11 +123,36 @@ export function termFrequency({ weights, hits }: Reading, { scoring }: LexicalQu
   return scoring === 'bm25' ? weights.reduce((sum, each) => sum + each, 0) : hits;
 }
 
-function scoreOf(raw: number, part: number, reading: Reading, { boosts }: LexicalQuery): Score {
-  const base = Math.fround(part);
-  const phraseBoost = reading.phrases.length > 0 ? boosts.phrase : 0;
-  const exactBoost = reading.isExact ? boosts.exact : 0;
-  const metadataBoost = reading.isInMetadata ? boosts.metadata : 0;
-  const final = Math.fround(Math.min(1, base + phraseBoost + exactBoost + metadataBoost));
+/** `highest` is that of all candidates. */
+export function scoreOf(raw: number, highest: number, reading: Reading, query: LexicalQuery): Score {
+  const { boosts } = query;
+  const { isExact, isInMetadata } = reading;
+  const hasPhrase = reading.phrases.length > 0;
+  const base = baseOf(raw, highest);
+  const phraseBoost = hasPhrase ? boosts.phrase : 0;
+  const exactBoost = isExact ? boosts.exact : 0;
+  const metadataBoost = isInMetadata ? boosts.metadata : 0;
+  const final = finalScore(base, { hasPhrase, isExact, isInMetadata }, query);
   return { final, base, raw, phraseBoost, exactBoost, metadataBoost };
+}
+
+/** The raw score as a part of the highest one. */
+export function baseOf(raw: number, highest: number): number {
+  return Math.fround(highest === 0 ? 0 : raw / highest);
+}
+
+/** A base with what it gains. */
+export function finalScore(
+  base: number,
+  {
+    hasPhrase,
+    isExact,
+    isInMetadata,
+  }: Pick<Reading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean },
+  { boosts }: Pick<LexicalQuery, 'boosts'>,
+): number {
+  const { phrase, exact, metadata } = boosts;
+  return Math.fround(
+    Math.min(1, base + (hasPhrase ? phrase : 0) + (isExact ? exact : 0) + (isInMetadata ? metadata : 0)),
+  );
 }

@@ -11,7 +11,8 @@ const WHOLE = 't';
 const MORE_WORDS = 'morewords';
 const MORE_PREFIXES = 'moreprefixes';
 const MORE = [MORE_WORDS, MORE_PREFIXES] as const;
-const WORD_CHARACTERS_MAX = 40;
+/** A longer word is cut to so many. */
+export const WORD_CHARACTERS_MAX = 40;
 const SHORT_PREFIX = 3;
 const LONG_PREFIX = 5;
 /** A step of long work is so many words, or leaves: half a millisecond. */

@@ -1,6 +1,7 @@
 import type { NearestSearch } from '../nearest/nearest-search.ts';
 import type { Find, Scope } from '../port.ts';
-import type { FindPage, FindRequest } from '../search.ts';
+import type { FindPage, FindRequest, WordCountsReader } from '../search.ts';
+import { CountsReader } from './search-counts.ts';
 import { TermFinder } from './search-terms.ts';
 import { type Read, SlotRows } from './search-vectors.ts';
 
@@ -12,4 +13,9 @@ export function finder(nearest: NearestSearch, scope: Scope, read: Read): Find {
     return request.by === 'counts' ? terms.counts(request) : terms.entries(request);
   };
   return find as Find;
+}
+
+/** The same for word counts. */
+export function wordCounter(nearest: NearestSearch, scope: Scope, read: Read): WordCountsReader {
+  return new CountsReader(scope, read, () => nearest.turn(scope.name));
 }

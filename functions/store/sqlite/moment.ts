@@ -10,9 +10,10 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
+import type { WordCountsReader } from '../search.ts';
 import type { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
-import { finder } from './find.ts';
+import { finder, wordCounter } from './find.ts';
 import { countPage } from './list.ts';
 import { readPage } from './query.ts';
 import type { Read } from './search-vectors.ts';
@@ -30,6 +31,7 @@ export class UnlockedMoment implements Moment {
   readonly #scope: Scope;
   readonly #read: Read;
   readonly find: Find;
+  readonly wordCounts: WordCountsReader;
   readonly count: Count = (selection) =>
     this.#unchanged((connection) => countPage(connection, this.#scope, selection));
   #version: string | undefined;
@@ -38,6 +40,7 @@ export class UnlockedMoment implements Moment {
     this.#scope = scope;
     this.#read = read;
     this.find = finder(nearest, scope, (work) => this.#unchanged(work));
+    this.wordCounts = wordCounter(nearest, scope, (work) => this.#unchanged(work));
   }
 
   query(selection: KeysSelection | ListSelection): Promise<RecordPage>;
@@ -69,11 +72,12 @@ export async function readLocked<R>(
   const connection = await open();
   const query = async (selection: Selection) => readPage(connection, scope, selection);
   const find = finder(nearest, scope, async (work) => work(connection));
+  const wordCounts = wordCounter(nearest, scope, async (work) => work(connection));
   const count: Count = async (selection) => countPage(connection, scope, selection);
   const generation = async () => generationOf(connection, scope);
   try {
     connection.run('BEGIN');
-    return await read({ query: query as Moment['query'], find, count, generation });
+    return await read({ query: query as Moment['query'], find, wordCounts, count, generation });
   } catch (error) {
     throw asStoreError(error);
   } finally {

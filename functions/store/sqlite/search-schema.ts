@@ -44,6 +44,12 @@ const steps: readonly string[] = [
   CREATE UNIQUE INDEX search_vectors_by_version ON search_vectors (slot, version);
   CREATE UNIQUE INDEX search_vectors_removed ON search_vectors (slot, id, version) WHERE floats IS NULL;
   `,
+  `
+  -- Numbers of words by the row number of the record, 256 in a row, each of two bytes: see search-lengths.ts.
+  CREATE TABLE search_lengths (chunk INTEGER PRIMARY KEY, words BLOB NOT NULL) STRICT;
+  -- Which records hold which token, for ranges of tokens.
+  CREATE VIRTUAL TABLE search_tokens USING fts5vocab (search_terms, instance);
+  `,
 ];
 
 /** The version of the tables of searches that this code writes. */

@@ -4,8 +4,8 @@ import type { CountsRequest, FoundCounts, FoundEntries, FoundEntry, TermRequest 
 import type { Connection } from './connection.ts';
 import { groupNumber } from './search-group.ts';
 import { FirstHolders, type Holder } from './search-holders.ts';
+import { tokenOf } from './search-tokens.ts';
 import type { Read } from './search-vectors.ts';
-import { tokenOf } from './search-write.ts';
 
 /** How much a find does at a time. */
 export interface TermFinderOptions {

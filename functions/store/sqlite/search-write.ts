@@ -3,7 +3,9 @@ import { bytesOf } from '../nearest/float-bytes.ts';
 import type { RecordData } from '../port.ts';
 import type { SearchEntry } from '../search.ts';
 import type { Connection } from './connection.ts';
+import { LengthWrites } from './search-lengths.ts';
 import { SlotWrites } from './search-slots.ts';
+import { tokensOf } from './search-tokens.ts';
 
 /**
  * Pages of the index of terms that are merged for a transaction: some, and more for each record. This keeps up with what is
@@ -26,6 +28,7 @@ export class SearchWrites {
   readonly #connection: Connection;
   readonly #space: number;
   readonly #slots: SlotWrites;
+  readonly #lengths: LengthWrites;
   readonly #groups = new Map<string, number>();
   #written = 0;
   /** Groups that a record has left. */
@@ -35,6 +38,7 @@ export class SearchWrites {
     this.#connection = connection;
     this.#space = space;
     this.#slots = new SlotWrites(connection);
+    this.#lengths = new LengthWrites(connection);
   }
 
   /** Writes the entry of a record that is written; `row` is the record's number. */
@@ -59,6 +63,7 @@ export class SearchWrites {
 
   finish(): void {
     this.#slots.finish();
+    this.#lengths.finish();
     if (this.#written > 0) this.#merge();
     for (const group of this.#left) {
       const sql = 'SELECT 1 FROM search_entries WHERE search_group = ? LIMIT 1';
@@ -84,10 +89,11 @@ export class SearchWrites {
     { group, search, before }: { group: number; search: SearchEntry; before: EntryRow | undefined },
   ): void {
     const connection = this.#connection;
-    const terms = tokensOf(group, search.terms);
+    const terms = tokensOf(group, search.terms, search.wordCounts);
     if (before !== undefined) connection.run(deleteTerms, row);
     connection.run('INSERT INTO search_terms (rowid, terms) VALUES (?, ?)', row, terms);
     connection.run('REPLACE INTO search_lexicons (record, lexicon) VALUES (?, ?)', row, search.lexicon);
+    this.#lengths.set(row, search.wordCounts?.length);
     this.#written += 1;
     connection.written += terms.length + search.lexicon.length;
     const vectors = this.#vectorsOf(id, group, search, placesOf(before));
@@ -143,16 +149,6 @@ const insertEntry =
 const updateEntry = 'UPDATE search_entries SET order_key = ?, vectors = ? WHERE record = ?';
 const deleteTerms = 'DELETE FROM search_terms WHERE rowid = ?';
 
-/** A term as the index keeps it. The letter ends the number, so that no other group's term reads the same. */
-export function tokenOf(group: number, term: string): string {
-  return `${group}g${term}`;
-}
-
-/** What the index reads of an entry. A separator that ends with the number makes a text of each term unnecessary. */
-function tokensOf(group: number, terms: readonly string[]): string {
-  return terms.length === 0 ? '' : tokenOf(group, terms.join(` ${tokenOf(group, '')}`));
-}
-
 /** Without the vectors. */
 function deleteEntry(connection: Connection, row: number): void {
   connection.run(deleteTerms, row);
@@ -191,7 +187,9 @@ export function sweepSearches(connection: Connection, space: number, rows: numbe
 /** Deleted terms stay in the index until merges come across them; where no record is left, they all go. */
 function forgetTerms(connection: Connection): void {
   const isEmpty = connection.get('SELECT 1 FROM search_entries LIMIT 1') === undefined;
-  if (isEmpty) connection.run(`INSERT INTO search_terms (search_terms) VALUES ('delete-all')`);
+  if (!isEmpty) return;
+  connection.run(`INSERT INTO search_terms (search_terms) VALUES ('delete-all')`);
+  connection.run('DELETE FROM search_lengths');
 }
 
 /** A space that a release without searches has swept. */

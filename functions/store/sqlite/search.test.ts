@@ -109,7 +109,13 @@ describe('the file', () => {
     await store.close();
     through((connection) => {
       expect(connection.get('PRAGMA user_version')).toEqual({ user_version: 1 });
-      for (const name of [...tables.slice(0, 5), 'search_terms', 'search_versions'])
+      for (const name of [
+        ...tables.slice(0, 5),
+        'search_lengths',
+        'search_tokens',
+        'search_terms',
+        'search_versions',
+      ])
         connection.exec(`DROP TABLE ${name}`);
     });
     const stores = await Promise.all([open(), open()]);

@@ -1,0 +1,118 @@
+import { inTurns } from '../kernel/turns.ts';
+import type { WordCounts, WordCountsReader } from '../store/search.ts';
+import { candidateBytes } from './candidate-walk.ts';
+import type { RecordQuery } from './page-request.ts';
+import { foundMax } from './search/candidate-order.ts';
+import {
+  type Chosen,
+  CountedRanking,
+  type CountedReading,
+  chosenOf,
+  isCountable,
+} from './search/counted-ranking.ts';
+import type { EntryFormat } from './search/formats.ts';
+import type { LexicalQuery } from './search/lexical-query.ts';
+import { COUNT_MAX } from './search/plan.ts';
+import type { Ranking } from './search/pool.ts';
+import { LexiconReader } from './search/reader.ts';
+import { readsOfCount } from './search-limit.ts';
+import type { SearchReader } from './search-reader.ts';
+import { RECORDS } from './store-collections.ts';
+
+/** What word counts hold of a candidate in memory, and of each term for it. */
+const COUNTED_BYTES = 32;
+const CODE_BYTES = 4;
+/** Records that are ordered at once: a few milliseconds. */
+const ORDERED_MAX = 8_192;
+/** Lexicons that are held at once. */
+const ENTRIES_PER_READ = 128;
+
+/**
+ * Ranks by word counts where the store has them and they tell enough: `null` where they do not, and the lexicons of all
+ * candidates are to be read. Both ways have the same answer, and cost the call the same reads.
+ */
+export async function rankByCounts(
+  reader: SearchReader,
+  { condition }: RecordQuery,
+  lexical: LexicalQuery,
+  kept: number,
+): Promise<Ranking | null> {
+  const { moment, turns, bytes, incarnation, formats } = reader;
+  const { wordCounts } = moment;
+  const [format] = formats;
+  if (wordCounts === undefined || format === undefined || formats.length > 1) return null;
+  if (condition.filter !== null || condition.partitionKeys !== null || !isCountable(lexical)) return null;
+  const where = { collection: RECORDS.name, group: incarnation };
+  const terms = lexical.terms.map((term) => format.wordTerm(term));
+  if (await holdsMore(reader, format, terms)) return null;
+  const max = lexical.matchMode === 'any' ? foundMax(lexical.scanLimit) : COUNT_MAX;
+  const counts = await wordCounts.counts({ ...where, terms, max });
+  const chosen = counts === null ? null : chosenOf(lexical, counts);
+  if (counts === null || chosen === null) return null;
+  const reads = readsOf(lexical, chosen);
+  if (reads + kept > reader.budget.room()) return null;
+  const held = counts.places.length * (COUNTED_BYTES + CODE_BYTES * terms.length);
+  bytes.add(held);
+  try {
+    const candidates = await candidatesOf(wordCounts, counts, chosen);
+    if (candidates === null) return null;
+    const ranking = new CountedRanking(lexical, counts, candidates, chosen.last.length > 0);
+    const read = await readingsOf(reader, lexical, await inTurns(ranking.places(), turns));
+    if (read === null) return null;
+    reader.budget.spend(reads, 0);
+    return await inTurns(ranking.rank(read), turns);
+  } finally {
+    bytes.drop(held);
+  }
+}
+
+/** `null`: too many records hold as many words as the last candidate. */
+async function candidatesOf(
+  wordCounts: WordCountsReader,
+  { places }: WordCounts,
+  { sure, last, lastCount }: Chosen,
+): Promise<readonly number[] | null> {
+  if (last.length === 0) return sure;
+  if (last.length > ORDERED_MAX) return null;
+  const asked = last.map((index) => places[index]!);
+  const isBehind = new Set(await wordCounts.behind(asked, lastCount));
+  return [...sure, ...last.filter((_, at) => !isBehind.has(asked[at]!))];
+}
+
+/** Whether some records may lack one of the terms in the index. */
+async function holdsMore(
+  { find, incarnation }: SearchReader,
+  format: EntryFormat,
+  terms: readonly string[],
+): Promise<boolean> {
+  const where = { by: 'counts', collection: RECORDS.name, group: incarnation } as const;
+  const { counts } = await find({ ...where, terms: [format.moreTerm(terms)], max: 1 });
+  return counts.some((count) => count > 0);
+}
+
+/** What the walk of all lexicons costs at the most. */
+function readsOf({ matchMode }: LexicalQuery, { held }: Chosen): number {
+  const counting = held.length === 1 ? 0 : held.reduce((sum, each) => sum + readsOfCount(each), 0);
+  return counting + (matchMode === 'any' ? held.reduce((sum, each) => sum + each, 0) : Math.min(...held));
+}
+
+/** The readings of the records at the places; `null` where the text of one has to be read. */
+async function readingsOf(
+  { moment, turns, bytes, formats: [format] }: SearchReader,
+  lexical: LexicalQuery,
+  places: readonly number[],
+): Promise<readonly CountedReading[] | null> {
+  const lexicons = new LexiconReader(lexical);
+  const read: CountedReading[] = [];
+  for (let from = 0; from < places.length; from += ENTRIES_PER_READ) {
+    const entries = await moment.wordCounts!.entries(places.slice(from, from + ENTRIES_PER_READ));
+    for (const { id, lexicon } of entries) {
+      if (turns.due()) await turns.next();
+      const reading = lexicons.read(format!.lexicon(lexicon));
+      if (reading === 'body' || reading === null) return null;
+      bytes.add(candidateBytes(lexical, reading));
+      read.push({ id, reading });
+    }
+  }
+  return read;
+}

@@ -1,0 +1,232 @@
+import { sortedInSteps } from '../../kernel/sorted-in-steps.ts';
+import { compareUtf8 } from '../../kernel/utf8-order.ts';
+import type { WordCounts } from '../../store/search.ts';
+import { foundMax } from './candidate-order.ts';
+import { hasCharacters } from './characters.ts';
+import { DEFAULT_FIELDS } from './fields.ts';
+import type { LexicalQuery } from './lexical-query.ts';
+import { isAnswered, type Ranking } from './pool.ts';
+import type { Reading } from './reader.ts';
+import { baseOf, type Corpus, corpusFrom, finalScore, highestOf, rawScoreOf, scoreOf } from './scoring.ts';
+import { WORD_CHARACTERS_MAX } from './terms.ts';
+import { countIn, isMetadataIn } from './word-counts.ts';
+import { wordsOf } from './words.ts';
+
+/** Candidates of a step, which takes less than a millisecond. */
+const STEP_CANDIDATES = 1_024;
+/** Of candidates that are not answered. */
+const NO_SCORE = -1;
+
+/** A candidate whose lexicon was read. */
+export interface CountedReading {
+  /** The store's id of the record. */
+  readonly id: string;
+  readonly reading: Reading;
+}
+
+/**
+ * Whether word counts tell all but the phrases of a query: they know whole words, and the fields that searches look into by
+ * default.
+ */
+export function isCountable(query: LexicalQuery): boolean {
+  const { terms, looseTerms, phrases, requiredGroups, isPrefix, fields, fieldBoosts } = query;
+  return (
+    terms.length > 0 &&
+    looseTerms.length === terms.length &&
+    phrases.length === 0 &&
+    requiredGroups.length === 0 &&
+    fieldBoosts.size === 0 &&
+    !isPrefix.includes(true) &&
+    // Longer words share their term with others.
+    !terms.some((term) => hasCharacters(term, WORD_CHARACTERS_MAX)) &&
+    fields.length === DEFAULT_FIELDS.length &&
+    fields.every((field) => DEFAULT_FIELDS.includes(field))
+  );
+}
+
+/** The records that are scored, as indexes into word counts. */
+export interface Chosen {
+  readonly sure: readonly number[];
+  /** Of these so many are, the first ones by their order keys. */
+  readonly last: readonly number[];
+  readonly lastCount: number;
+  /** How many records hold each term. */
+  readonly held: readonly number[];
+}
+
+/**
+ * Which records a query scores: those that hold the most of its words first, as `CandidateOrder` has it. `null`: more match than
+ * the order of candidates looks at.
+ */
+export function chosenOf(query: LexicalQuery, { places, codes }: WordCounts): Chosen | null {
+  const { scanLimit, matchMode } = query;
+  const byHeld: number[][] = codes.map(() => []);
+  const held = codes.map(() => 0);
+  let size = 0;
+  for (let index = 0; index < places.length; index += 1) {
+    let terms = 0;
+    for (let term = 0; term < codes.length; term += 1) {
+      if (codes[term]![index]! < 0) continue;
+      terms += 1;
+      held[term]! += 1;
+    }
+    if (matchMode === 'all' && terms < codes.length) continue;
+    // With all words each candidate holds as many.
+    byHeld[terms - 1]!.push(index);
+    size += 1;
+  }
+  if (size > scanLimit && size >= foundMax(scanLimit)) return null;
+  const sure: number[] = [];
+  for (const last of byHeld.reverse()) {
+    const lastCount = scanLimit - sure.length;
+    if (last.length > lastCount) return { sure, last, lastCount, held };
+    for (const index of last) sure.push(index);
+  }
+  return { sure, last: [], lastCount: 0, held };
+}
+
+/**
+ * Ranks candidates by their word counts. A count settles all of a score but what stands beside it where the text of the query
+ * may be found: only of the records that may be among the best the lexicons are read. The answer is that of reading them all.
+ */
+export class CountedRanking {
+  readonly #query: LexicalQuery;
+  readonly #counts: WordCounts;
+  /** Indexes of the records that are candidates. */
+  readonly #candidates: readonly number[];
+  readonly #isLimited: boolean;
+  /** Of the candidates in their order. */
+  #raws = new Float64Array();
+  #highest = 0;
+  #corpus: Corpus = { count: 0, averageLength: 0, idf: [] };
+
+  /** `candidates` are those of `chosenOf`, with those that were chosen of the last ones; `isLimited`: there are others. */
+  constructor(query: LexicalQuery, counts: WordCounts, candidates: readonly number[], isLimited: boolean) {
+    this.#query = query;
+    this.#counts = counts;
+    this.#candidates = candidates;
+    this.#isLimited = isLimited;
+  }
+
+  get size(): number {
+    return this.#candidates.length;
+  }
+
+  /** The places of the records whose lexicons decide, in steps. */
+  *places(): Generator<void, readonly number[]> {
+    yield* this.#score();
+    const { top, matchMode } = this.#query;
+    const { codes, places } = this.#counts;
+    const possible = new PossibleText(this.#query);
+    const lowers = new Float32Array(this.size);
+    const uppers = new Float32Array(this.size);
+    let ranked = 0;
+    for (let at = 0; at < this.size; at += 1) {
+      if ((at + 1) % STEP_CANDIDATES === 0) yield;
+      const index = this.#candidates[at]!;
+      if (matchMode === 'all' && !codes.every((code) => countIn(code[index]!) > 0)) {
+        lowers[at] = uppers[at] = NO_SCORE;
+        continue;
+      }
+      const base = baseOf(this.#raws[at]!, this.#highest);
+      const { least, most } = possible.in(codes, index);
+      lowers[at] = finalScore(base, least, this.#query);
+      uppers[at] = most === least ? lowers[at]! : finalScore(base, most, this.#query);
+      ranked += 1;
+    }
+    yield;
+    const least = ranked <= top ? 0 : lowers.slice().sort()[lowers.length - top]!;
+    const reaching: number[] = [];
+    for (let at = 0; at < this.size; at += 1)
+      if (uppers[at]! >= least) reaching.push(places[this.#candidates[at]!]!);
+    return reaching;
+  }
+
+  /** `read` has a reading for each of `places`. */
+  *rank(read: readonly CountedReading[]): Generator<void, Ranking> {
+    const query = this.#query;
+    const scored = read.map(({ id, reading }) => {
+      const parts = scoreOf(rawScoreOf(reading, this.#corpus, query), this.#highest, reading, query);
+      return { id, score: parts.final, parts, reading };
+    });
+    yield;
+    const sorted = yield* sortedInSteps(
+      scored.filter((match) => isAnswered(match, query)),
+      (a, b) => b.score - a.score || compareUtf8(a.reading.orderKey, b.reading.orderKey),
+    );
+    const matches = sorted.slice(0, query.top).map((match, index) => ({ ...match, rank: index + 1 }));
+    return { query, source: 'inverted_index', corpus: this.#corpus, isLimited: this.#isLimited, matches };
+  }
+
+  *#score(): Generator<void, void> {
+    const { lengths, codes } = this.#counts;
+    const holding = new Uint32Array(codes.length);
+    let length = 0;
+    for (let at = 0; at < this.size; at += 1) {
+      const index = this.#candidates[at]!;
+      length += lengths[index]!;
+      for (let term = 0; term < codes.length; term += 1)
+        if (countIn(codes[term]![index]!) > 0) holding[term]! += 1;
+      if ((at + 1) % STEP_CANDIDATES === 0) yield;
+    }
+    this.#corpus = corpusFrom(this.size, length, holding);
+    this.#raws = new Float64Array(this.size);
+    const reading = { length: 0, hits: 0, weights: codes.map(() => 0), isMatched: codes.map(() => 0) };
+    for (let at = 0; at < this.size; at += 1) {
+      const index = this.#candidates[at]!;
+      reading.length = lengths[index]!;
+      reading.hits = 0;
+      for (let term = 0; term < codes.length; term += 1) {
+        const count = Math.max(0, countIn(codes[term]![index]!));
+        reading.weights[term] = count;
+        reading.isMatched[term] = count > 0 ? 1 : 0;
+        reading.hits += count;
+      }
+      this.#raws[at] = rawScoreOf(reading, this.#corpus, this.#query);
+      if ((at + 1) % STEP_CANDIDATES === 0) yield;
+    }
+    this.#highest = highestOf(this.#raws, this.#query);
+  }
+}
+
+/** What stands beside the words of a record. */
+type Beside = Pick<Reading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean };
+
+/** Where the whole text of a query may stand, by the words of a record. */
+class PossibleText {
+  /** Places of the terms that stand between other words of the text: the first and the last word may be parts of longer ones. */
+  readonly #inner: readonly number[];
+  /** Whether the text is one word, which stands where the word does. */
+  readonly #isWord: boolean;
+
+  constructor({ whole, terms }: LexicalQuery) {
+    const inner = wordsOf(whole).slice(1, -1);
+    this.#inner = [...new Set(inner)].map((word) => terms.indexOf(word)).filter((place) => place >= 0);
+    this.#isWord = terms.length === 1 && whole === terms[0];
+  }
+
+  /** What a record has at the least and at the most; the same where its words settle it. */
+  in(codes: readonly Int32Array[], index: number): { readonly least: Beside; readonly most: Beside } {
+    let isInMetadata = false;
+    let isAll = true;
+    for (const code of codes) {
+      const each = code[index]!;
+      if (each < 0 || countIn(each) === 0) isAll = false;
+      else if (isMetadataIn(each)) isInMetadata = true;
+    }
+    const least = besides[isInMetadata ? 1 : 0][this.#isWord && isAll ? 1 : 0];
+    for (const place of this.#inner) if (countIn(codes[place]![index]!) <= 0) return { least, most: least };
+    // In a leaf of metadata the text may stand as a part of longer words, too.
+    return { least, most: isAll ? MOST_OF_ALL : MOST };
+  }
+}
+
+const none: Beside = { hasPhrase: false, isExact: false, isInMetadata: false };
+const MOST: Beside = { hasPhrase: true, isExact: false, isInMetadata: true };
+/** All of a leaf may be the text. */
+const MOST_OF_ALL: Beside = { ...MOST, isExact: true };
+/** By whether a word stands in metadata, then by whether the text is known to be found. */
+const besides = [
+  [none, { ...none, hasPhrase: true }],
+  [{ ...none, isInMetadata: true }, MOST],
+] as const;

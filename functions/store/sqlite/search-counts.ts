@@ -1,0 +1,162 @@
+import type { Scope } from '../port.ts';
+import {
+  type FoundEntry,
+  USUAL_WORD_CODE,
+  type WordCounts,
+  type WordCountsReader,
+  type WordCountsRequest,
+} from '../search.ts';
+import type { Connection } from './connection.ts';
+import { groupNumber } from './search-group.ts';
+import { readLengths } from './search-lengths.ts';
+import { codeIn, codeTokens, tokenOf } from './search-tokens.ts';
+import type { Read } from './search-vectors.ts';
+
+/** Rows of the index that are read before the other calls get their turn: one or two milliseconds. */
+const ROWS_PER_TURN = 4_096;
+/** Rows with codes take longer. */
+const CODES_PER_TURN = 512;
+/** Lexicons that one statement reads. */
+const LEXICONS_PER_TURN = 64;
+
+/** One row for all records takes less time than a row for each. */
+const selectHolders = `SELECT json_group_array(record) AS records FROM (
+  SELECT rowid AS record FROM search_terms WHERE search_terms MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?)`;
+
+const selectCodes = `SELECT doc, term FROM search_tokens WHERE term >= ? AND term < ? LIMIT ? OFFSET ?`;
+
+const selectLast = `SELECT json_group_array(record) AS records FROM (
+  SELECT e.record FROM json_each(?) AS j CROSS JOIN search_entries AS e ON e.record = j.value
+  ORDER BY e.order_key DESC LIMIT ?)`;
+
+const selectEntries = `SELECT e.id, e.order_key, l.lexicon FROM json_each(?) AS j
+  CROSS JOIN search_entries AS e ON e.record = j.value
+  CROSS JOIN search_lexicons AS l ON l.record = j.value`;
+
+/** Reads the word counts of one moment, in turns with the other calls of the process. */
+export class CountsReader implements WordCountsReader {
+  readonly #scope: Scope;
+  readonly #read: Read;
+  readonly #turn: () => Promise<void>;
+
+  constructor(scope: Scope, read: Read, turn: () => Promise<void>) {
+    this.#scope = scope;
+    this.#read = read;
+    this.#turn = turn;
+  }
+
+  async counts(request: WordCountsRequest): Promise<WordCounts | null> {
+    const { terms, max } = request;
+    const group = await this.#read((connection) => groupNumber(connection, this.#scope, request));
+    const lists: (readonly number[])[] = [];
+    for (const term of terms) {
+      const holders = group === undefined ? [] : await this.#holdersOf(tokenOf(group, term), max);
+      if (holders === null) return null;
+      lists.push(holders);
+    }
+    const places = united(lists);
+    const lengths = await this.#read((connection) => readLengths(connection, places));
+    if (lengths === null) return null;
+    const codes = lists.map((list) => usualCodes(places, list));
+    for (const [index, term] of terms.entries())
+      if (group !== undefined) await this.#addCodes(codeTokens(group, term), places, codes[index]!);
+    return { places, lengths, codes };
+  }
+
+  async entries(places: readonly number[]): Promise<readonly FoundEntry[]> {
+    const entries: FoundEntry[] = [];
+    for (let from = 0; from < places.length; from += LEXICONS_PER_TURN) {
+      if (from > 0) await this.#turn();
+      const asked = JSON.stringify(places.slice(from, from + LEXICONS_PER_TURN));
+      const rows = await this.#read((connection) => connection.tuples<EntryRow>(selectEntries, asked));
+      for (const [id, orderKey, lexicon] of rows) entries.push({ id, orderKey, lexicon });
+    }
+    return entries;
+  }
+
+  behind(places: readonly number[], count: number): Promise<readonly number[]> {
+    const asked = JSON.stringify(places);
+    return this.#read((connection) => {
+      // A sort that keeps the few last ones takes a third of the time of one that keeps all.
+      const found = connection.get<{ records: string }>(selectLast, asked, places.length - count);
+      return JSON.parse(found?.records ?? '[]') as number[];
+    });
+  }
+
+  /** The row numbers of the records that hold a token, upwards; `null` where they are more than `max`. */
+  async #holdersOf(token: string, max: number): Promise<readonly number[] | null> {
+    let holders: readonly number[] = [];
+    for (let after = 0; ; await this.#turn()) {
+      const limit = Math.min(ROWS_PER_TURN, max + 1 - holders.length);
+      const found = await this.#read((connection) => holdersIn(connection, token, after, limit));
+      holders = holders.length === 0 ? found : [...holders, ...found];
+      if (holders.length > max) return null;
+      if (found.length < limit) return holders;
+      after = found.at(-1)!;
+    }
+  }
+
+  async #addCodes(
+    [from, to]: readonly [string, string],
+    places: Float64Array,
+    codes: Int32Array,
+  ): Promise<void> {
+    for (let offset = 0; ; await this.#turn()) {
+      const rows = await this.#read((connection) =>
+        connection.tuples<readonly [number, string]>(selectCodes, from, to, CODES_PER_TURN, offset),
+      );
+      for (const [record, token] of rows) {
+        const at = placeOf(places, record);
+        if (at >= 0) codes[at] = codeIn(token);
+      }
+      if (rows.length < CODES_PER_TURN) return;
+      offset += rows.length;
+    }
+  }
+}
+
+type EntryRow = readonly [id: string, orderKey: string, lexicon: string];
+
+function holdersIn(connection: Connection, token: string, after: number, limit: number): readonly number[] {
+  // Quoted, so that no token reads as an operator. Tokens hold no quotes.
+  const found = connection.get<{ records: string }>(selectHolders, `"${token}"`, after, limit);
+  return JSON.parse(found?.records ?? '[]') as number[];
+}
+
+/** The numbers of ascending lists, each once, upwards. */
+function united(lists: readonly (readonly number[])[]): Float64Array {
+  const [only] = lists;
+  if (lists.length === 1 && only !== undefined) return Float64Array.from(only);
+  const all = new Float64Array(lists.reduce((sum, list) => sum + list.length, 0));
+  let count = 0;
+  for (const list of lists) {
+    all.set(list, count);
+    count += list.length;
+  }
+  all.sort();
+  count = 0;
+  for (const number of all) if (count === 0 || number !== all[count - 1]) all[count++] = number;
+  return all.slice(0, count);
+}
+
+/** What the records have of a term that stands once in each of the list. */
+function usualCodes(places: Float64Array, list: readonly number[]): Int32Array {
+  const codes = new Int32Array(places.length).fill(-1);
+  let at = 0;
+  for (const record of list) {
+    while (places[at]! < record) at += 1;
+    codes[at] = USUAL_WORD_CODE;
+  }
+  return codes;
+}
+
+/** -1: it is none of them. */
+function placeOf(places: Float64Array, record: number): number {
+  let [low, high] = [0, places.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (places[middle]! < record) low = middle + 1;
+    else high = middle;
+  }
+  return places[low] === record ? low : -1;
+}
