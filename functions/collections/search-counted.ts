@@ -8,6 +8,7 @@ import {
   CountedRanking,
   type CountedReading,
   chosenOf,
+  endOfText,
   isCountable,
 } from './search/counted-ranking.ts';
 import type { EntryFormat } from './search/formats.ts';
@@ -24,6 +25,9 @@ const COUNTED_BYTES = 32;
 const CODE_BYTES = 4;
 /** Records that are ordered at once: a few milliseconds. */
 const ORDERED_MAX = 8_192;
+/** So many lexicons beside those of the answer are read sooner than a list of the index, which has so many records at most. */
+const FEW_PLACES = 96;
+const ENDS_MAX = 4_096;
 /** Lexicons that are held at once. */
 const ENTRIES_PER_READ = 128;
 
@@ -57,13 +61,28 @@ export async function rankByCounts(
     const candidates = await candidatesOf(wordCounts, counts, chosen);
     if (candidates === null) return null;
     const ranking = new CountedRanking(lexical, counts, candidates, chosen.last.length > 0);
-    const read = await readingsOf(reader, lexical, await inTurns(ranking.places(), turns));
+    const read = await readingsOf(reader, lexical, await placesOf(reader, lexical, ranking));
     if (read === null) return null;
     reader.budget.spend(reads, 0);
     return await inTurns(ranking.rank(read), turns);
   } finally {
     bytes.drop(held);
   }
+}
+
+/** The places of the records whose lexicons are read. Where they are many, it is asked first where the text of the query may end. */
+async function placesOf(
+  { moment, turns, incarnation, formats: [format] }: SearchReader,
+  lexical: LexicalQuery,
+  ranking: CountedRanking,
+): Promise<readonly number[]> {
+  const places = await inTurns(ranking.places(), turns);
+  const end = endOfText(lexical);
+  const term = end === null ? null : format!.prefixTerm(end);
+  if (term === null || places.length <= lexical.top + FEW_PLACES) return places;
+  const where = { collection: RECORDS.name, group: incarnation };
+  const holders = await moment.wordCounts!.holders({ ...where, term, max: ENDS_MAX });
+  return holders === null ? places : await inTurns(ranking.placesAmong(holders), turns);
 }
 
 /** `null`: too many records hold as many words as the last candidate. */

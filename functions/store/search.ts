@@ -34,6 +34,8 @@ export const USUAL_WORD_CODE = 2;
 export interface WordCountsReader {
   /** `null`: more records than asked for, or one without word counts, hold a term. */
   counts(request: WordCountsRequest): Promise<WordCounts | null>;
+  /** The places of the records that hold a term, upwards; `null`: they are more than asked for. */
+  holders(request: HoldersRequest): Promise<readonly number[] | null>;
   /** Those of these places whose entries come behind the first `count` by their order keys, in any order. */
   behind(places: readonly number[], count: number): Promise<readonly number[]>;
   /** The entries at these places of an answer of `counts`, in any order. */
@@ -47,6 +49,10 @@ export interface WordCountsRequest {
   readonly terms: readonly string[];
   /** Records that hold each of the terms, at the most. */
   readonly max: number;
+}
+
+export interface HoldersRequest extends Omit<WordCountsRequest, 'terms'> {
+  readonly term: string;
 }
 
 /** The records that hold one of the terms, each once. */

@@ -6,6 +6,7 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { openPostgresStore } from '../../functions/store/postgres/store.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { startProvider } from './databases.ts';
+import { kernelBoundMs } from './kernel-bound.ts';
 import { round, summarize } from './load.ts';
 import { FIELD, KIND_PATH, printed, SearchTexts, SearchVectors, searchRecord } from './search-data.ts';
 import { BATCH, pausesOf, SearchPort } from './search-port.ts';
@@ -88,6 +89,7 @@ async function measureStore(task: SearchTask, open: () => Promise<RecordStore>):
         anonymousBytesPerRow: Math.round(anonymousPerRow),
       },
       ...searched,
+      kernelMs: kernelBoundMs(task.vectors, (row) => vectors.of(row)),
       pauses,
       // Last: they are found as others are.
       single: await singleUpserts(port, task.singles),

@@ -73,6 +73,8 @@ export async function benchSearch({ vectors, queries, parts }: SearchBench): Pro
         filteredOnePercent: 'the 10 nearest of one record in a hundred, by an indexed equality',
         lexical: 'the best 10 of three words, one of which 5 % or half a percent of all records hold',
         single: 'one upsert after the other',
+        kernelMs:
+          'the kernel reads the matrix once and chooses nothing: what the memory of the machine allows for exact',
         pauses: 'how long the event loop is held during exact searches, as a timer of 1 ms sees it',
         bare: 'float32 brute force in JavaScript',
       },

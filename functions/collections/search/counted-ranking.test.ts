@@ -7,7 +7,7 @@ import { USUAL_WORD_CODE, type WordCounts } from '../../store/search.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import { readPolicy } from '../rules/policy.ts';
 import { readRecord } from '../rules/record-text.ts';
-import { CountedRanking, chosenOf, isCountable } from './counted-ranking.ts';
+import { CountedRanking, chosenOf, endOfText, isCountable } from './counted-ranking.ts';
 import { newestFormat } from './formats.ts';
 import { type LexicalQuery, type LexicalRequest, readLexicalQuery } from './lexical-query.ts';
 import { type NaiveRecord, naiveSearch } from './naive-search.fixture.ts';
@@ -66,7 +66,11 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
   const first = new Set((fault.behind?.(keys) ?? keys).slice(0, chosen.lastCount));
   const candidates = [...chosen.sure, ...chosen.last.filter((index) => first.has(keyAt(index)))];
   const ranking = new CountedRanking(query, counts, candidates, chosen.last.length > 0);
-  const places = whole(ranking.places());
+  const end = endOfText(query);
+  const term = end === null ? null : format.prefixTerm(end);
+  const all = whole(ranking.places());
+  const holders = stored.filter(({ terms }) => term !== null && terms.has(term)).map(({ place }) => place);
+  const places = term === null ? all : whole(ranking.placesAmong(holders));
   const lexicons = new LexiconReader(query);
   const read = (fault.places?.(places) ?? places).flatMap((place) => {
     const { id, entry } = stored[place]!;
@@ -155,6 +159,23 @@ describe('a ranking by word counts', () => {
     const chosen = chosenOf(query, counts);
     const places = whole(new CountedRanking(query, counts, chosen!.sure, false).places());
     expect(places.length).toBeLessThan(20);
+  });
+
+  test('reads a record that may hold the text of the query as a part of longer words, where a word begins with its end', () => {
+    const contents = ['redfox eats dogs', 'fox eats', 'fox eats fox', 'fox fox'];
+    const records = contents.map((content, n) => ({
+      id: String(n),
+      partitionKey: 'p',
+      recordId: String(n),
+      text: JSON.stringify({ id: `${n}`, partitionKey: 'p', content }),
+    }));
+    const query = readLexicalQuery({ query: 'fox eats dog', top: 1, phraseBoost: 2 }, 5_000);
+    expect(endOfText(query)).toBe('dog');
+    const counts = countsOf(storedOf(records), query);
+    const ranking = new CountedRanking(query, counts, chosenOf(query, counts)!.sure, false);
+    expect(whole(ranking.places()).toSorted()).toEqual([0, 1, 2]);
+    expect(whole(ranking.placesAmong([0, 3])).toSorted()).toEqual([0, 2]);
+    expect(naiveSearch(records, { query: 'fox eats dog', top: 1, phraseBoost: 2 }).matches[0]?.id).toBe('0');
   });
 
   test('leaves other requests to lexicons', () => {

@@ -44,6 +44,12 @@ export function isCountable(query: LexicalQuery): boolean {
   );
 }
 
+/** The word with which the text of a query ends: a record with the text has a word that begins with it. `null`: it is one word. */
+export function endOfText({ whole }: LexicalQuery): string | null {
+  const words = wordsOf(whole);
+  return words.length < 2 ? null : words.at(-1)!;
+}
+
 /** The records that are scored, as indexes into word counts. */
 export interface Chosen {
   readonly sure: readonly number[];
@@ -115,6 +121,18 @@ export class CountedRanking {
   /** The places of the records whose lexicons decide, in steps. */
   *places(): Generator<void, readonly number[]> {
     yield* this.#score();
+    return yield* this.#reaching(null);
+  }
+
+  /**
+   * The same once it is known which records hold a word that begins as `endOfText` does: they are fewer, since the text stands in
+   * no other record.
+   */
+  *placesAmong(holders: readonly number[]): Generator<void, readonly number[]> {
+    return yield* this.#reaching(new Set(holders));
+  }
+
+  *#reaching(holders: ReadonlySet<number> | null): Generator<void, readonly number[]> {
     const { top, matchMode } = this.#query;
     const { codes, places } = this.#counts;
     const possible = new PossibleText(this.#query);
@@ -129,7 +147,8 @@ export class CountedRanking {
         continue;
       }
       const base = baseOf(this.#raws[at]!, this.#highest);
-      const { least, most } = possible.in(codes, index);
+      const mayEnd = holders === null || holders.has(places[index]!);
+      const { least, most } = possible.in(codes, index, mayEnd);
       lowers[at] = finalScore(base, least, this.#query);
       uppers[at] = most === least ? lowers[at]! : finalScore(base, most, this.#query);
       ranked += 1;
@@ -205,8 +224,12 @@ class PossibleText {
     this.#isWord = terms.length === 1 && whole === terms[0];
   }
 
-  /** What a record has at the least and at the most; the same where its words settle it. */
-  in(codes: readonly Int32Array[], index: number): { readonly least: Beside; readonly most: Beside } {
+  /** What a record has at the least and at the most; the same where its words settle it. `mayEnd`: it may hold the end of the text. */
+  in(
+    codes: readonly Int32Array[],
+    index: number,
+    mayEnd: boolean,
+  ): { readonly least: Beside; readonly most: Beside } {
     let isInMetadata = false;
     let isAll = true;
     for (const code of codes) {
@@ -215,6 +238,7 @@ class PossibleText {
       else if (isMetadataIn(each)) isInMetadata = true;
     }
     const least = besides[isInMetadata ? 1 : 0][this.#isWord && isAll ? 1 : 0];
+    if (!mayEnd) return { least, most: least };
     for (const place of this.#inner) if (countIn(codes[place]![index]!) <= 0) return { least, most: least };
     // In a leaf of metadata the text may stand as a part of longer words, too.
     return { least, most: isAll ? MOST_OF_ALL : MOST };

@@ -1,6 +1,7 @@
 import type { Scope } from '../port.ts';
 import {
   type FoundEntry,
+  type HoldersRequest,
   USUAL_WORD_CODE,
   type WordCounts,
   type WordCountsReader,
@@ -74,6 +75,11 @@ export class CountsReader implements WordCountsReader {
     return entries;
   }
 
+  async holders({ term, max, ...place }: HoldersRequest): Promise<readonly number[] | null> {
+    const group = await this.#read((connection) => groupNumber(connection, this.#scope, place));
+    return group === undefined ? [] : await this.#holdersOf(tokenOf(group, term), max);
+  }
+
   behind(places: readonly number[], count: number): Promise<readonly number[]> {
     const asked = JSON.stringify(places);
     return this.#read((connection) => {
@@ -125,17 +131,23 @@ function holdersIn(connection: Connection, token: string, after: number, limit: 
 
 /** The numbers of ascending lists, each once, upwards. */
 function united(lists: readonly (readonly number[])[]): Float64Array {
-  const [only] = lists;
-  if (lists.length === 1 && only !== undefined) return Float64Array.from(only);
-  const all = new Float64Array(lists.reduce((sum, list) => sum + list.length, 0));
-  let count = 0;
-  for (const list of lists) {
-    all.set(list, count);
-    count += list.length;
+  let all = new Float64Array();
+  for (const list of lists) all = merged(all, list);
+  return all;
+}
+
+function merged(one: Float64Array, other: readonly number[]): Float64Array<ArrayBuffer> {
+  const all = new Float64Array(one.length + other.length);
+  let [left, right, count] = [0, 0, 0];
+  for (; left < one.length && right < other.length; count += 1) {
+    const first = one[left]!;
+    const second = other[right]!;
+    all[count] = first < second ? first : second;
+    if (first <= second) left += 1;
+    if (second <= first) right += 1;
   }
-  all.sort();
-  count = 0;
-  for (const number of all) if (count === 0 || number !== all[count - 1]) all[count++] = number;
+  for (; left < one.length; left += 1, count += 1) all[count] = one[left]!;
+  for (; right < other.length; right += 1, count += 1) all[count] = other[right]!;
   return all.slice(0, count);
 }
 
