@@ -173,8 +173,8 @@ describe('a ranking by word counts', () => {
     expect(endOfText(query)).toBe('dog');
     const counts = countsOf(storedOf(records), query);
     const ranking = new CountedRanking(query, counts, chosenOf(query, counts)!.sure, false);
-    expect(whole(ranking.places()).toSorted()).toEqual([0, 1, 2]);
-    expect(whole(ranking.placesAmong([0, 3])).toSorted()).toEqual([0, 2]);
+    expect(new Set(whole(ranking.places()))).toEqual(new Set([0, 1, 2]));
+    expect(new Set(whole(ranking.placesAmong([0, 3])))).toEqual(new Set([0, 2]));
     expect(naiveSearch(records, { query: 'fox eats dog', top: 1, phraseBoost: 2 }).matches[0]?.id).toBe('0');
   });
 

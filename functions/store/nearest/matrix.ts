@@ -12,6 +12,7 @@ const DIGITS = Int8Array.from({ length: 128 }, (_, code) =>
   '0123456789abcdef'.indexOf(String.fromCharCode(code)),
 );
 const ID_CHARACTERS = 32;
+const CAPITALS = /[A-F]/;
 /** A greater one is not kept. */
 const PLACE_MAX = 2 ** 32 - 1;
 /** What an id of another form takes in memory, about. */
@@ -83,15 +84,31 @@ export class Matrix {
   /** -1: the matrix has no such row. */
   positionOf(id: string): number {
     this.#readId(id);
-    const words = this.#words;
-    return this.#index.find(words[0]!, words[1]!, (position) => {
+    return this.#find(this.#words, 0);
+  }
+
+  /** The positions of those records that have a row, in their order. */
+  positionsOf(ids: readonly string[]): readonly number[] {
+    const words = wordsOf(ids);
+    const found: number[] = [];
+    for (let at = 0; at < ids.length; at += 1) {
+      const position = words === null ? this.positionOf(ids[at]!) : this.#find(words, 4 * at);
+      if (position !== -1) found.push(position);
+    }
+    return found;
+  }
+
+  /** The row of the id whose words begin at `from`. */
+  #find(words: Uint32Array, from: number): number {
+    const [first, second] = [words[from]!, words[from + 1]!];
+    return this.#index.find(first, second, (position) => {
       const { ids } = this.blocks[position >>> ROW_BITS]!;
       const at = 4 * (position & ROW_MASK);
       return (
-        ids[at + 1] !== words[1] ||
-        ids[at + 2] !== words[2] ||
-        ids[at + 3] !== words[3] ||
-        ids[at] !== words[0]
+        ids[at + 1] !== second ||
+        ids[at + 2] !== words[from + 2] ||
+        ids[at + 3] !== words[from + 3] ||
+        ids[at] !== first
       );
     });
   }
@@ -174,6 +191,17 @@ export class Matrix {
     else if (!this.#room.charge(bytes)) throw new NoRoom();
     this.#charged += bytes;
   }
+}
+
+/** The words of many record ids, in a small part of the time; `null` where one is of another form. */
+function wordsOf(ids: readonly string[]): Uint32Array | null {
+  const text = ids.join('');
+  const bytes = Buffer.alloc(16 * ids.length);
+  const isWhole =
+    text.length === ID_CHARACTERS * ids.length && ids.every(({ length }) => length === ID_CHARACTERS);
+  // The decoder ends at the first character that is no digit, and takes capitals, which no record id has.
+  if (!isWhole || CAPITALS.test(text) || bytes.write(text, 'hex') < bytes.length) return null;
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, 4 * ids.length);
 }
 
 /** Whether the id is a record id, whose bytes it then writes: in less time than a pattern and a decoder, which read it twice. */

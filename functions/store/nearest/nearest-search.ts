@@ -209,8 +209,7 @@ async function candidatesIn(
     for (const _ of scanAll(matrix, { bounds, masked }, candidates, bytesPerTurn))
       if (turn !== null) await turn();
   } else {
-    const positions = among.map((id) => matrix.positionOf(id)).filter((at) => at !== -1);
-    scanSome(matrix, { bounds, masked }, candidates, positions);
+    scanSome(matrix, { bounds, masked }, candidates, matrix.positionsOf(among));
   }
   const later = log.idsAbove(version);
   // A bound from a row that has changed is none of the moment.

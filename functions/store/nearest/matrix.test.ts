@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { recordId } from '../record-id.ts';
+import { Arena, blockMax } from './arena.ts';
+import { Matrix } from './matrix.ts';
+
+function matrixOf(ids: readonly string[]): Matrix {
+  const arena = new Arena(32 * blockMax);
+  const matrix = new Matrix(2, {
+    take: (bytes) => arena.take(bytes),
+    give: (block) => arena.give(block),
+    charge: (bytes) => arena.charge(bytes),
+    refund: (bytes) => arena.refund(bytes),
+  });
+  for (const id of ids) matrix.put(id, Float32Array.of(1, 2));
+  return matrix;
+}
+
+test('many records are found as one by one, also where ids have other forms', () => {
+  const ids = Array.from({ length: 100 }, (_, n) => recordId(`${n}`));
+  const other = ids[7]!.replace(/[0-9]/g, 'a').toUpperCase();
+  const named = ['a name', 'x'.repeat(64), 'g'.repeat(32), other];
+  const matrix = matrixOf([...ids.slice(0, 50), ...named]);
+  const asked: readonly (readonly string[])[] = [
+    [],
+    ids,
+    ids.toReversed(),
+    [...ids, ...named, 'none'],
+    [ids[0]!, other],
+    [other.toLowerCase(), ids[1]!],
+    ['', 'x'.repeat(64)],
+    ['g'.repeat(32), ids[2]!],
+  ];
+  for (const some of asked) {
+    const one = some.map((id) => matrix.positionOf(id)).filter((position) => position !== -1);
+    expect(matrix.positionsOf(some)).toEqual(one);
+  }
+  expect(matrix.positionsOf(ids)).toHaveLength(50);
+  expect(matrix.positionsOf(named)).toHaveLength(4);
+});
