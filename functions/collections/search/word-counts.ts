@@ -2,7 +2,7 @@ import type { EntryWordCounts } from '../../store/search.ts';
 import { USUAL_WORD_CODE } from '../../store/search.ts';
 import { DEFAULT_FIELDS, fieldOf } from './fields.ts';
 import type { Leaf } from './leaves.ts';
-import { wordTerm } from './terms.ts';
+import { WORD_CHARACTERS_MAX, wordTerm } from './terms.ts';
 
 /** A step of long work is so many words, or leaves: half a millisecond. */
 const STEP_ITEMS = 1_024;
@@ -33,7 +33,8 @@ export function* wordCountsOf(
   leaves: readonly Leaf[],
   words: readonly (readonly string[])[],
 ): Generator<void, EntryWordCounts> {
-  const codes = new Map<string, number>();
+  // By the words themselves, whose hashes are known from the search for terms: those of new texts would be computed.
+  const counted = new Map<string, number>();
   let length = 0;
   let items = 0;
   for (const [index, { path }] of leaves.entries()) {
@@ -45,10 +46,22 @@ export function* wordCountsOf(
     const beside = isSelected && isMetadata ? 1 : 0;
     for (const word of found) {
       if ((items += 1) % STEP_ITEMS === 0) yield;
-      const term = wordTerm(word);
-      codes.set(term, ((codes.get(term) ?? 0) + once) | beside);
+      counted.set(word, ((counted.get(word) ?? 0) + once) | beside);
     }
   }
-  for (const [term, code] of codes) if (code === USUAL_WORD_CODE) codes.delete(term);
-  return { length, codes };
+  return { length, codes: yield* codesOf(counted) };
+}
+
+/** Those of terms. Long words that are cut alike share one. */
+function* codesOf(counted: ReadonlyMap<string, number>): Generator<void, ReadonlyMap<string, number>> {
+  const codes = new Map<string, number>();
+  let items = 0;
+  for (const [word, code] of counted) {
+    if ((items += 1) % STEP_ITEMS === 0) yield;
+    if (code === USUAL_WORD_CODE && word.length <= WORD_CHARACTERS_MAX) continue;
+    const term = wordTerm(word);
+    const other = codes.get(term) ?? 0;
+    codes.set(term, (other + (code & ~1)) | (code & 1));
+  }
+  return codes;
 }
