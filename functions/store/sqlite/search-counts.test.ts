@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { machine } from '../../compose/machine.ts';
+import { NearestSearch } from '../nearest/nearest-search.ts';
 import type { RecordData, RecordStore, Scope, Write } from '../port.ts';
 import { recordId } from '../record-id.ts';
 import type { EntryWordCounts, WordCountsReader } from '../search.ts';
+import { Connection } from './connection.ts';
+import { wordCounter } from './find.ts';
 import { openSqliteStore } from './store.ts';
 
 const scope: Scope = { kind: 'spaces', name: 'default' };
@@ -123,4 +126,34 @@ test('many records of a term are read in turns, and those behind the first are f
   const behind = await reading((words) => words.behind([...places], 4_990));
   const entries = await reading((words) => words.entries(behind));
   expect(entries.map(({ orderKey }) => orderKey).sort()).toEqual(names.sort().slice(4_990));
+});
+
+test('a find of many terms lets the other calls work, and ends where their records are too many together', async () => {
+  const terms = Array.from({ length: 60 }, (_, n) => `t${n}`);
+  const records = Array.from({ length: 600 }, (_, n) =>
+    recordOf(`n${n}`, n < 500 ? terms : [...terms, 'all'], counted(9)),
+  );
+  await put(...records);
+  let turns = 0;
+  const nearest = new NearestSearch({
+    bytesMax: 1,
+    clock: { now: () => 0 },
+    turn: async () => {
+      turns += 1;
+    },
+  });
+  const connection = new Connection(join(folder, 'store.db'), { readOnly: true, busyTimeoutMs: 5_000 });
+  try {
+    const words = wordCounter(nearest, scope, async (work) => work(connection));
+    expect(await words.counts({ ...place, terms, max: 600 })).toBeNull();
+    turns = 0;
+    const found = await words.counts({ ...place, terms: terms.slice(0, 50), max: 600 });
+    expect(found?.places.length).toBe(600);
+    // 30,000 rows, and 50 terms twice.
+    expect(turns).toBeGreaterThanOrEqual(7);
+    expect(await words.holders({ ...place, term: 'all', max: 100 })).toHaveLength(100);
+    expect(await words.holders({ ...place, term: 'all', max: 99 })).toBeNull();
+  } finally {
+    connection.close();
+  }
 });

@@ -15,8 +15,13 @@ import type { Read } from './search-vectors.ts';
 
 /** Rows of the index that are read before the other calls get their turn: one or two milliseconds. */
 const ROWS_PER_TURN = 4_096;
-/** Rows with codes take longer. */
-const CODES_PER_TURN = 512;
+/** Rows with codes take as long as so many others. */
+const ROWS_A_CODE = 8;
+const CODES_PER_TURN = ROWS_PER_TURN / ROWS_A_CODE;
+/** A term takes as long as so many rows, though it has none. */
+const ROWS_A_TERM = 128;
+/** Rows of all terms together, which are united in one turn. */
+const ROWS_MAX = 32_768;
 /** Lexicons that one statement reads. */
 const LEXICONS_PER_TURN = 64;
 
@@ -39,6 +44,8 @@ export class CountsReader implements WordCountsReader {
   readonly #scope: Scope;
   readonly #read: Read;
   readonly #turn: () => Promise<void>;
+  /** Rows that were read since the other calls had their turn. */
+  #rows = 0;
 
   constructor(scope: Scope, read: Read, turn: () => Promise<void>) {
     this.#scope = scope;
@@ -50,9 +57,12 @@ export class CountsReader implements WordCountsReader {
     const { terms, max } = request;
     const group = await this.#read((connection) => groupNumber(connection, this.#scope, request));
     const lists: (readonly number[])[] = [];
+    let rows = 0;
     for (const term of terms) {
       const holders = group === undefined ? [] : await this.#holdersOf(tokenOf(group, term), max);
       if (holders === null) return null;
+      rows += holders.length;
+      if (rows > ROWS_MAX) return null;
       lists.push(holders);
     }
     const places = united(lists);
@@ -92,9 +102,10 @@ export class CountsReader implements WordCountsReader {
   /** The row numbers of the records that hold a token, upwards; `null` where they are more than `max`. */
   async #holdersOf(token: string, max: number): Promise<readonly number[] | null> {
     let holders: readonly number[] = [];
-    for (let after = 0; ; await this.#turn()) {
+    for (let after = 0; ; ) {
       const limit = Math.min(ROWS_PER_TURN, max + 1 - holders.length);
       const found = await this.#read((connection) => holdersIn(connection, token, after, limit));
+      await this.#pass(found.length);
       holders = holders.length === 0 ? found : [...holders, ...found];
       if (holders.length > max) return null;
       if (found.length < limit) return holders;
@@ -107,10 +118,11 @@ export class CountsReader implements WordCountsReader {
     places: Float64Array,
     codes: Int32Array,
   ): Promise<void> {
-    for (let offset = 0; ; await this.#turn()) {
+    for (let offset = 0; ; ) {
       const rows = await this.#read((connection) =>
         connection.tuples<readonly [number, string]>(selectCodes, from, to, CODES_PER_TURN, offset),
       );
+      await this.#pass(rows.length * ROWS_A_CODE);
       for (const [record, token] of rows) {
         const at = placeOf(places, record);
         if (at >= 0) codes[at] = codeIn(token);
@@ -118,6 +130,14 @@ export class CountsReader implements WordCountsReader {
       if (rows.length < CODES_PER_TURN) return;
       offset += rows.length;
     }
+  }
+
+  /** Lets the other calls work once enough rows were read. */
+  async #pass(rows: number): Promise<void> {
+    this.#rows += rows + ROWS_A_TERM;
+    if (this.#rows < ROWS_PER_TURN) return;
+    this.#rows = 0;
+    await this.#turn();
   }
 }
 
