@@ -1,6 +1,7 @@
 import { Arena, productsMax } from '../../functions/store/nearest/arena.ts';
 import { Bounds } from '../../functions/store/nearest/bounds.ts';
 import { Matrix } from '../../functions/store/nearest/matrix.ts';
+import { recordId } from '../../functions/store/record-id.ts';
 import { round } from './load.ts';
 
 const CALLS = 41;
@@ -18,7 +19,7 @@ export function kernelBoundMs(count: number, vectorOf: (row: number) => Float32A
     charge: (bytes) => arena.charge(bytes),
     refund: (bytes) => arena.refund(bytes),
   });
-  for (let row = 0; row < count; row += 1) matrix.put(row.toString(16).padStart(32, '0'), vectorOf(row));
+  for (let row = 0; row < count; row += 1) matrix.put(recordId(`${row}`), vectorOf(row));
   const { whole } = new Bounds('cosine', query).query;
   const times = Array.from({ length: CALLS }, () => {
     const began = performance.now();
