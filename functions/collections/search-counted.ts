@@ -20,7 +20,7 @@ import { readsOfCount } from './search-limit.ts';
 import type { SearchReader } from './search-reader.ts';
 import { RECORDS } from './store-collections.ts';
 
-/** What word counts hold of a candidate in memory, and of each term for it. */
+/** Bytes of a candidate in word counts, and of each term for it. */
 const COUNTED_BYTES = 32;
 const CODE_BYTES = 4;
 /** Records that are ordered at once: a few milliseconds. */
@@ -109,7 +109,7 @@ async function holdsMore(
   return counts.some((count) => count > 0);
 }
 
-/** What the walk of all lexicons costs at the most. */
+/** Reads of the walk of all lexicons, at the most. */
 function readsOf({ matchMode }: LexicalQuery, { held }: Chosen): number {
   const counting = held.length === 1 ? 0 : held.reduce((sum, each) => sum + readsOfCount(each), 0);
   return counting + (matchMode === 'any' ? held.reduce((sum, each) => sum + each, 0) : Math.min(...held));

@@ -14,7 +14,7 @@ export function isUnknown({ query, isLimited, matches }: Ranking, { offset }: Pa
 /** Firestore bills a count as one read for each so many records. */
 const COUNTED_RECORDS_PER_READ = 1_000;
 
-/** What a count of so many records costs. */
+/** Reads of a count of so many records. */
 export function readsOfCount(count: number): number {
   return Math.max(1, Math.ceil(count / COUNTED_RECORDS_PER_READ));
 }

@@ -20,7 +20,7 @@ const policy = readPolicy({ name: 'c' });
 const incarnation = 'a'.repeat(32) as Incarnation;
 const format = newestFormat();
 
-/** What a planted fault changes. */
+/** A planted fault changes one of these. */
 interface Fault {
   readonly counts?: (counts: WordCounts) => WordCounts;
   readonly places?: (places: readonly number[]) => readonly number[];

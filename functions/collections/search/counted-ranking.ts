@@ -208,7 +208,7 @@ export class CountedRanking {
   }
 }
 
-/** What stands beside the words of a record. */
+/** Parts of a score that words do not settle. */
 type Beside = Pick<Reading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean };
 
 /** Where the whole text of a query may stand, by the words of a record. */
@@ -224,7 +224,7 @@ class PossibleText {
     this.#isWord = terms.length === 1 && whole === terms[0];
   }
 
-  /** What a record has at the least and at the most; the same where its words settle it. `mayEnd`: it may hold the end of the text. */
+  /** The parts of a record at the least and at the most; the same where its words settle it. `mayEnd`: it may hold the end of the text. */
   in(
     codes: readonly Int32Array[],
     index: number,

@@ -61,7 +61,7 @@ export function* scoresOf(
   );
 }
 
-/** What a candidate scores before it is compared with the best one. */
+/** The score of a candidate before it is compared with the best one. */
 export function rawScoreOf(
   reading: Pick<Reading, 'length' | 'weights' | 'hits' | 'isMatched'>,
   corpus: Corpus,

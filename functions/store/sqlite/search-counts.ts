@@ -171,7 +171,7 @@ function merged(one: Float64Array, other: readonly number[]): Float64Array<Array
   return all.slice(0, count);
 }
 
-/** What the records have of a term that stands once in each of the list. */
+/** The codes of a term that stands once in each record of the list. */
 function usualCodes(places: Float64Array, list: readonly number[]): Int32Array {
   const codes = new Int32Array(places.length).fill(-1);
   let at = 0;

@@ -10,7 +10,7 @@ export function tokenOf(group: number, term: string): string {
   return `${group}g${term}`;
 }
 
-/** What the index reads of an entry. A separator that ends with the number makes a text of each term unnecessary. */
+/** The text of an entry for the index. A separator that ends with the number makes a text of each term unnecessary. */
 export function tokensOf(
   group: number,
   terms: readonly string[],
