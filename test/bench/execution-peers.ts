@@ -145,14 +145,14 @@ async function bossOf(folder: string, connectionString: string): Promise<Subject
 }
 
 async function graphileOf(folder: string, connectionString: string): Promise<Subject> {
-  const { run } = await load<Graphile>(folder, PEERS.graphileWorker.name);
+  const graphile = await load<Graphile>(folder, PEERS.graphileWorker.name);
   const ended = new Map<number, () => void>();
   const silent = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
   const { Logger } = await load<{ Logger: new (make: () => unknown) => object }>(
     folder,
     PEERS.graphileWorker.name,
   );
-  const runner = await run({
+  const runner = await graphile.run({
     connectionString,
     concurrency: CLIENTS[1],
     maxPoolSize: CONNECTIONS,
