@@ -12,6 +12,8 @@ import { DOCUMENTS, documentId, upsert } from './workload.ts';
 export interface Bare {
   readonly about: string;
   commit(): Promise<void>;
+  /** The same in two round trips: one reads the records, and one writes and commits. */
+  readonly twoTrips?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -52,6 +54,26 @@ export async function bareSqlite(path: string): Promise<Bare> {
 
 const SPACE = 900;
 
+/** What the function of the bare call writes, as one statement. */
+const bareWrite = `WITH receipt AS (
+    INSERT INTO svc.records (space, due, part_bytes, hidden, collection, id, head, listing_id, parts, body)
+      VALUES (${SPACE}, NULL, 1300, false, 'commits', $1::text, '${long.receiptHead}', '',
+        '[["' || $2::text || '","1"]]', '${long.receiptBody}')),
+  document AS (
+    UPDATE svc.records AS r SET head = '${long.documentHead}', body = $3::text
+      WHERE r.space = ${SPACE} AND r.collection = 'documents' AND r.id = $2::text),
+  part AS (
+    INSERT INTO svc.parts (space, filed_under, part_order, body)
+      VALUES (${SPACE}, $2::text, lpad($4::bigint::text, 16, '0'), '${long.revisionAround}' || $3::text)),
+  event AS (
+    INSERT INTO svc.records
+      (space, due, part_bytes, hidden, collection, id, head, listing_group, listing_id, indexes, body)
+      VALUES (${SPACE}, 1700000000000 + $4::bigint, 0, false, 'events', $1::text, '${long.eventHead}', 'event', $5::text,
+        '${long.eventIndexes}', '${long.eventBody}'))
+  INSERT INTO svc.entries (space, paired, collection, name, value, listing_group, listing_id, id)
+    VALUES (${SPACE}, false, 'events', 'phase', 'open', 'event', $5::text, $1::text),
+      (${SPACE}, false, 'events', 'topic', 'bench', 'event', $5::text, $1::text)`;
+
 export async function barePostgres(connectionString: string, connections: number): Promise<Bare> {
   const { Pool } = (await import('pg')).default;
   const pool = new Pool({ connectionString, max: connections, options: '-c search_path=svc' });
@@ -82,11 +104,27 @@ export async function barePostgres(connectionString: string, connections: number
     [long.documentHead, JSON.stringify(upsert('document').document.data)],
   );
   const query = { name: 'bare_commit', text: 'SELECT svc.bare_commit($1, $2, $3, $4, $5)' };
+  const reading = {
+    name: 'bare_read',
+    text: `SELECT id, head FROM svc.records
+      WHERE space = ${SPACE} AND (collection, id) IN (('commits', $1), ('documents', $2))`,
+  };
+  const writing = { name: 'bare_write', text: bareWrite };
   return {
     about: 'one PL/pgSQL call a commit',
     async commit() {
       const { index, key, number, event, body } = commitParts();
       await pool.query({ ...query, values: [key, documentKey(index), body, number, event] });
+    },
+    async twoTrips() {
+      const { index, key, number, event, body } = commitParts();
+      const client = await pool.connect();
+      try {
+        await client.query({ ...reading, values: [key, documentKey(index)] });
+        await client.query({ ...writing, values: [key, documentKey(index), body, number, event] });
+      } finally {
+        client.release();
+      }
     },
     close: () => pool.end(),
   };
@@ -144,17 +182,32 @@ export async function bareMysql(
       [rows.slice(at, at + 500)],
     );
   }
+  const call = 'CALL bare_commit(?, ?, ?, ?, ?)';
+  const callValues = (parts: ReturnType<typeof commitParts>) => [
+    parts.key,
+    documentKey(parts.index),
+    parts.body,
+    parts.number,
+    parts.event,
+  ];
   return {
     about: 'one stored procedure a commit, the tenant locked by a row as in the store',
     async commit() {
-      const { index, key, number, event, body: content } = commitParts();
-      await pool.execute('CALL bare_commit(?, ?, ?, ?, ?)', [
-        key,
-        documentKey(index),
-        content,
-        number,
-        event,
-      ]);
+      await pool.execute(call, callValues(commitParts()));
+    },
+    async twoTrips() {
+      const parts = commitParts();
+      const connection = await pool.getConnection();
+      try {
+        await connection.execute(
+          `SELECT id, head FROM svc_records
+            WHERE space = ${SPACE} AND (collection, id) IN (('commits', ?), ('documents', ?))`,
+          [parts.key, documentKey(parts.index)],
+        );
+        await connection.execute(call, callValues(parts));
+      } finally {
+        connection.release();
+      }
     },
     close: () => pool.end(),
   };

@@ -1,3 +1,4 @@
+import type { Bare } from './bare.ts';
 import { type BenchOptions, UNCHECKED } from './canonical-http.ts';
 import { type BenchDatabase, type BenchProvider, startProvider } from './databases.ts';
 import { type Measurement, measure, medianNumber, medianOf, round } from './load.ts';
@@ -30,7 +31,9 @@ export async function benchProviders({ seconds, rounds, providers: chosen }: Ben
       bare: 'the rows of one commit by the driver alone; see about',
       port: 'the operation commitCanonicalTransaction in process, without HTTP',
       http: `POST transactions on an embedded server in a process of its own; ${UNCHECKED}`,
+      twoTrips: 'the same rows by the driver alone in two round trips, one that reads and one that writes',
       ofBare: 'rate beside bare with as many clients, in the same round',
+      ofTwoTrips: 'rate beside twoTrips, likewise',
     },
     results,
   };
@@ -38,9 +41,17 @@ export async function benchProviders({ seconds, rounds, providers: chosen }: Ben
 
 async function benchProvider(provider: BenchProvider, seconds: number, rounds: number): Promise<object> {
   const [port, http, bare] = await Promise.all([portOf(provider), httpOf(provider), bareOf(provider)]);
-  const ways = { bare, port, http };
+  const { twoTrips } = bare;
+  // Beside each other, so that what the machine does in between touches them alike.
+  const ways: Record<string, Pick<Way, 'commit'>> = {
+    bare,
+    ...(twoTrips === undefined ? {} : { twoTrips: { commit: twoTrips } }),
+    port,
+    http,
+  };
   const figures: Record<string, Measurement[]> = {};
   const ratios: Record<string, number[]> = {};
+  const tripRatios: Record<string, number[]> = {};
   try {
     for (let n = 0; n < rounds; n++) {
       for (const clients of CLIENTS) {
@@ -54,16 +65,24 @@ async function benchProvider(provider: BenchProvider, seconds: number, rounds: n
           });
           (figures[`${name}@${clients}`] ??= []).push(figure);
           rates[name] = figure.perSecond;
-          (ratios[`${name}@${clients}`] ??= []).push(figure.perSecond / (rates['bare'] ?? Number.NaN));
+          const of = (other: string) => figure.perSecond / (rates[other] ?? Number.NaN);
+          (ratios[`${name}@${clients}`] ??= []).push(of('bare'));
+          if (twoTrips !== undefined && name !== 'bare') {
+            (tripRatios[`${name}@${clients}`] ??= []).push(of('twoTrips'));
+          }
         }
       }
     }
   } finally {
-    for (const way of Object.values(ways)) await way.close();
+    for (const way of [bare, port, http]) await way.close();
   }
   const shown = Object.entries(figures).map(([name, each]) => [
     name,
-    { ...medianOf(each), ofBare: round(medianNumber(ratios[name] ?? [])) },
+    {
+      ...medianOf(each),
+      ofBare: round(medianNumber(ratios[name] ?? [])),
+      ...(tripRatios[name] === undefined ? {} : { ofTwoTrips: round(medianNumber(tripRatios[name])) }),
+    },
   ]);
   return { about: provider.about, bareIs: bare.about, ...Object.fromEntries(shown) };
 }
@@ -90,7 +109,7 @@ async function httpOf(provider: BenchProvider): Promise<Way> {
   };
 }
 
-async function bareOf(provider: BenchProvider): Promise<Way & { readonly about: string }> {
+async function bareOf(provider: BenchProvider): Promise<Bare> {
   const database = await provider.database();
   await makeTables(database);
   return database.bare();
