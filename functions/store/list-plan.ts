@@ -1,5 +1,6 @@
 import { cursorError, readCursor, writeCursor } from './cursor.ts';
 import { checkGroup, listedName } from './grouping.ts';
+import type { LookAdvice, LookMemory } from './look-memory.ts';
 import type { CountSelection, ListSelection } from './port.ts';
 import { addBounds, isEquality, mergePredicates, type Predicate, type SqlText } from './predicates.ts';
 import { afterPrefix } from './prefixes.ts';
@@ -109,7 +110,7 @@ export function predicatesToCount({ predicates, orderBy }: ListQuestion): readon
 }
 
 /** Rows of the first look for each record of a page: where one row in five matches, the look fills the page. */
-const lookedForEach = 5;
+export const lookedForEach = 5;
 /** Rows of the first look at most: those of a large page would cost more than the counts that they save. */
 const lookMax = 1000;
 
@@ -125,16 +126,20 @@ export function isPoor(walked: number, matched: number): boolean {
 export interface Look {
   readonly plan: ListPlan;
   readonly rows: number;
+  readonly advice: LookAdvice;
 }
 
 /**
  * What to try before entries are counted: the order's own index, for so many rows. A page that they fill, or that ends within
- * them, is the one that every other plan finds. `undefined` where there is no choice between drivers.
+ * them, is the one that every other plan finds. `undefined` where there is no choice between drivers, and where looks at such
+ * questions were in vain.
  */
-export function firstLook(question: ListQuestion, rowsForEach = lookedForEach): Look | undefined {
+export function firstLook(looks: LookMemory, scope: string, question: ListQuestion): Look | undefined {
   if (predicatesToCount(question).length === 0) return undefined;
-  const rows = Math.min(lookMax, rowsForEach * (question.selection.limit + 1));
-  return { plan: planList(question, []), rows };
+  const advice = looks.advise(scope, question);
+  if (advice.width === 0) return undefined;
+  const rows = Math.min(lookMax, advice.width * (question.selection.limit + 1));
+  return { plan: planList(question, []), rows, advice };
 }
 
 /**

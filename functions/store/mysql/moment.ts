@@ -1,3 +1,4 @@
+import type { LookMemory } from '../look-memory.ts';
 import type { NearestSearch } from '../nearest/nearest-search.ts';
 import type {
   Count,
@@ -19,10 +20,11 @@ import { SlotRows } from './search-vectors.ts';
 import { Snapshot } from './snapshot.ts';
 import { statement } from './statement.ts';
 
-/** What finds need beside the connection. */
+/** What finds and lists need beside the connection. */
 export interface Searching {
   readonly tables: SearchTables;
   readonly nearest: NearestSearch;
+  readonly looks: LookMemory;
 }
 
 export async function readAtOnce<R>(
@@ -51,7 +53,7 @@ class SnapshotMoment implements Moment {
   query(selection: KeysSelection | ListSelection): Promise<RecordPage>;
   query(selection: PartsSelection): Promise<PartPage>;
   query(selection: KeysSelection | ListSelection | PartsSelection): Promise<RecordPage | PartPage> {
-    return readPage(this.#snapshot, this.#scope, selection);
+    return readPage(this.#snapshot, this.#searching.looks, this.#scope, selection);
   }
 
   readonly count: Count = (selection) => countPage(this.#snapshot, this.#scope, selection);

@@ -9,6 +9,7 @@ import {
   readsOfCount,
   walkMax,
 } from '../list-plan.ts';
+import type { LookMemory } from '../look-memory.ts';
 import type {
   CountPage,
   CountSelection,
@@ -40,11 +41,12 @@ const pageBytesMax = 32 * 1024 * 1024;
 
 export function readPage(
   snapshot: Snapshot,
+  looks: LookMemory,
   scope: Scope,
   selection: KeysSelection | ListSelection | PartsSelection,
 ): Promise<RecordPage | PartPage> {
   if (selection.by === 'keys') return readKeys(snapshot, scope, selection);
-  if (selection.by === 'list') return readList(snapshot, scope, selection);
+  if (selection.by === 'list') return readList(snapshot, looks, scope, selection);
   return readParts(snapshot, scope, selection);
 }
 
@@ -57,10 +59,15 @@ async function readKeys(snapshot: Snapshot, scope: Scope, { keys }: KeysSelectio
 }
 
 /** Reads the places of a page first, then as many of their records as a page may hold. */
-async function readList(snapshot: Snapshot, scope: Scope, selection: ListSelection): Promise<RecordPage> {
+async function readList(
+  snapshot: Snapshot,
+  looks: LookMemory,
+  scope: Scope,
+  selection: ListSelection,
+): Promise<RecordPage> {
   const question = questionOf(selection);
   if (question === undefined || selection.limit <= 0) return { records: [], next: null };
-  const { rows, stopped } = await placesIn(snapshot, scope, question);
+  const { rows, stopped } = await placesIn(snapshot, looks, scope, question);
   const { view = 'body', limit } = selection;
   const page = pageOf(rows, limit, view === 'head' ? Number.POSITIVE_INFINITY : pageBytesMax);
   const { shown } = page;
@@ -89,18 +96,28 @@ interface Places {
   readonly rows: readonly PlaceRow[];
   /** The position after which the next page starts, when the walk stopped before its end. */
   readonly stopped: ListPlace | undefined;
+  readonly walked: number;
 }
 
-async function placesIn(snapshot: Snapshot, scope: Scope, question: ListQuestion): Promise<Places> {
-  const look = firstLook(question);
+async function placesIn(
+  snapshot: Snapshot,
+  looks: LookMemory,
+  scope: Scope,
+  question: ListQuestion,
+): Promise<Places> {
+  const look = firstLook(looks, `${scope.kind}/${scope.name}`, question);
   if (look !== undefined) {
     const seen = await walk(snapshot, scope, look.plan, look.rows, isPoor);
-    if (seen.stopped === undefined) return seen;
+    if (seen.stopped === undefined) {
+      look.advice.filled();
+      return seen;
+    }
+    look.advice.missed(seen.walked, seen.rows.length);
   }
   const plan = await planOf(snapshot, scope, question);
   if (!plan.few) return walk(snapshot, scope, plan, walkMax);
   const [{ rows }] = await snapshot.send(placesOf(scope, plan));
-  return { rows, stopped: undefined };
+  return { rows, stopped: undefined, walked: rows.length };
 }
 
 async function planOf(snapshot: Snapshot, scope: Scope, question: ListQuestion): Promise<ListPlan> {
@@ -149,13 +166,14 @@ async function walk(
     const next = { ...plan, question: { ...question, after } };
     const [{ rows: walked }] = await snapshot.send(walkOf(scope, next, size));
     rows.push(...walked.filter(({ matched }) => matched === 1));
-    if (rows.length >= wanted || walked.length < size) return { rows, stopped: undefined };
+    walkedRows += walked.length;
+    if (rows.length >= wanted || walked.length < size)
+      return { rows, stopped: undefined, walked: walkedRows };
     left -= size;
-    walkedRows += size;
     after = walked.at(-1);
     if (isGivenUp(walkedRows, rows.length)) break;
   }
-  return { rows, stopped: after };
+  return { rows, stopped: after, walked: walkedRows };
 }
 
 async function readParts(snapshot: Snapshot, scope: Scope, selection: PartsSelection): Promise<PartPage> {

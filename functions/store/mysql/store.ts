@@ -2,6 +2,8 @@ import type { TurnRoom } from '../../kernel/turn-room.ts';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
 import { Lanes } from '../lanes.ts';
+import { lookedForEach } from '../list-plan.ts';
+import { LookMemory } from '../look-memory.ts';
 import { NearestSearch } from '../nearest/nearest-search.ts';
 import type {
   ClaimDecision,
@@ -117,7 +119,8 @@ class MysqlStore implements RecordStore {
     const waitMaxMs = queryTimeoutMs + 2 * connectTimeoutMs;
     const { vectorBytesMax: bytesMax, turns } = this.#options;
     const nearest = new NearestSearch({ bytesMax, clock, turns });
-    this.#search = { tables: new SearchTables(), nearest };
+    const looks = new LookMemory({ first: lookedForEach, wide: lookedForEach });
+    this.#search = { tables: new SearchTables(), nearest, looks };
     const pool = (size: number, silence: number) =>
       new Pool({
         open: () =>
@@ -156,7 +159,9 @@ class MysqlStore implements RecordStore {
     scope: Scope,
     selection: KeysSelection | ListSelection | PartsSelection,
   ): Promise<RecordPage | PartPage> {
-    return this.#work((connection) => readPage(new Snapshot(connection), scope, selection));
+    return this.#work((connection) =>
+      readPage(new Snapshot(connection), this.#search.looks, scope, selection),
+    );
   }
 
   snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {

@@ -76,7 +76,7 @@ class SnapshotMoment implements Moment {
   query(selection: KeysSelection | ListSelection): Promise<RecordPage>;
   query(selection: PartsSelection): Promise<PartPage>;
   query(selection: KeysSelection | ListSelection | PartsSelection): Promise<RecordPage | PartPage> {
-    return readPage(this.#reader, this.#scope, selection);
+    return readPage(this.#reader, this.#session.looks, this.#scope, selection);
   }
 
   readonly count: Count = (selection) => countPage(this.#reader, this.#scope, selection);

@@ -5,11 +5,13 @@ import {
   type ListPlan,
   type ListQuestion,
   listQuestion,
+  lookedForEach,
   placeAfterCount,
   planList,
   readsOfCount,
   walkMax,
 } from '../list-plan.ts';
+import type { LookMemory } from '../look-memory.ts';
 import type {
   CountPage,
   CountSelection,
@@ -28,16 +30,17 @@ import { askedKeys, type KeyRow, liveSpace, nameOf, recordOf, recordRows, select
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
 const pageBytesMax = 32 * 1024 * 1024;
-/** One statement looks at all rows, also where the first ones show that few match: so it looks at fewer. */
-const lookedForEach = 2;
+/** One statement looks at all rows, also where the first ones show that few match: so the first look is at fewer. */
+export const lookWidths = { first: 2, wide: lookedForEach };
 
 export function readPage(
   reader: Reader,
+  looks: LookMemory,
   scope: Scope,
   selection: KeysSelection | ListSelection | PartsSelection,
 ): Promise<RecordPage | PartPage> {
   if (selection.by === 'keys') return readKeys(reader, scope, selection);
-  if (selection.by === 'list') return readList(reader, scope, selection);
+  if (selection.by === 'list') return readList(reader, looks, scope, selection);
   return readParts(reader, scope, selection);
 }
 
@@ -58,14 +61,23 @@ async function readKeys(reader: Reader, scope: Scope, selection: KeysSelection):
   return { records, next: null };
 }
 
-async function readList(reader: Reader, scope: Scope, selection: ListSelection): Promise<RecordPage> {
+async function readList(
+  reader: Reader,
+  looks: LookMemory,
+  scope: Scope,
+  selection: ListSelection,
+): Promise<RecordPage> {
   const question = listQuestion(selection);
   if (question === undefined) return { records: [], next: null };
-  const look = firstLook(question, lookedForEach);
+  const look = firstLook(looks, `${scope.kind}/${scope.name}`, question);
   if (look !== undefined) {
     const [seen] = await reader.send(pageStatement(scope, look.plan, pageBytesMax, look.rows));
-    const page = pageOf(seen, selection, look.rows);
-    if (!page.isCut) return page.page;
+    const { page, isCut } = pageOf(seen, selection, look.rows);
+    if (!isCut) {
+      look.advice.filled();
+      return page;
+    }
+    look.advice.missed(look.rows, page.records.length);
   }
   const plan = await planOf(reader, scope, question);
   const [rows] = await reader.send(pageStatement(scope, plan, pageBytesMax));

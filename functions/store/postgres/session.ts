@@ -1,5 +1,6 @@
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
+import type { LookMemory } from '../look-memory.ts';
 import type { NearestSearch } from '../nearest/nearest-search.ts';
 import { StoreError } from '../port.ts';
 import type { Connection, Database } from './connection.ts';
@@ -13,6 +14,7 @@ export interface Session {
   readonly locks: Locks;
   readonly search: SearchTables;
   readonly nearest: NearestSearch;
+  readonly looks: LookMemory;
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;

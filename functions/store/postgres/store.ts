@@ -2,6 +2,7 @@ import type { TurnRoom } from '../../kernel/turn-room.ts';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { groupedNames } from '../grouping.ts';
 import { Lanes } from '../lanes.ts';
+import { LookMemory } from '../look-memory.ts';
 import { NearestSearch } from '../nearest/nearest-search.ts';
 import {
   type ClaimDecision,
@@ -32,7 +33,7 @@ import { closedError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { readAtOnce } from './moment.ts';
 import { Notifications, notificationsConfig } from './notifications.ts';
-import { readPage } from './query.ts';
+import { lookWidths, readPage } from './query.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
 import { SearchTables } from './search-schema.ts';
@@ -100,7 +101,8 @@ class PostgresStore implements RecordStore {
       clock: options.clock,
       turns: options.turns,
     });
-    this.#session = { database, ...tables, nearest, clock, random, timers, paired, grouped };
+    const looks = new LookMemory(lookWidths);
+    this.#session = { database, ...tables, nearest, looks, clock, random, timers, paired, grouped };
     const { poolSize, connectTimeoutMs, statementTimeoutMs } = { ...defaults, ...options };
     const connection = notificationsConfig(driverUrl(options.connectionString), connectTimeoutMs);
     this.notices = new Notifications({ connection, schema, random, timers });
@@ -122,7 +124,7 @@ class PostgresStore implements RecordStore {
     selection: KeysSelection | ListSelection | PartsSelection,
   ): Promise<RecordPage | PartPage> {
     return this.#call(() =>
-      this.#session.database.run((connection) => readPage(connection, scope, selection)),
+      this.#session.database.run((connection) => readPage(connection, this.#session.looks, scope, selection)),
     );
   }
 

@@ -1,4 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { lookedForEach } from '../list-plan.ts';
+import { LookMemory } from '../look-memory.ts';
 
 /** One connection with its prepared statements; each distinct text is compiled once. */
 export class Connection {
@@ -10,6 +12,7 @@ export class Connection {
   written = 0;
   /** Pages of the index of terms that are to be merged; `null` before the first write. */
   unmergedPages: number | null = null;
+  readonly looks = new LookMemory({ first: lookedForEach, wide: lookedForEach });
   onClose: () => void = () => undefined;
 
   /** Whether lists of this collection combine an equality with an order. Set when the store is opened. */

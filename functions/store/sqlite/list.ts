@@ -40,9 +40,15 @@ export interface Walk {
 export function findPlaces(connection: Connection, space: number, selection: ListSelection): Walk {
   const question = listQuestion(selection);
   if (question === undefined) return { places: [], next: undefined };
-  const look = firstLook(question);
-  const seen = look === undefined ? undefined : walk(connection, space, look.plan, look.rows, isPoor);
-  if (seen?.isCut === false) return seen;
+  const look = firstLook(connection.looks, `${space}`, question);
+  if (look !== undefined) {
+    const seen = walk(connection, space, look.plan, look.rows, isPoor);
+    if (!seen.isCut) {
+      look.advice.filled();
+      return seen;
+    }
+    look.advice.missed(seen.walked, seen.places.length);
+  }
   return walk(connection, space, planOf(connection, space, question), walkMax);
 }
 
@@ -53,7 +59,7 @@ function walk(
   plan: ListPlan,
   rowsMax: number,
   isGivenUp: (walked: number, matched: number) => boolean = () => false,
-): Walk & { readonly isCut: boolean } {
+): Walk & { readonly isCut: boolean; readonly walked: number } {
   const { text, values } = statementOf(space, plan);
   const { limit } = plan.question.selection;
   const places: Place[] = [];
@@ -61,13 +67,13 @@ function walk(
   for (const row of connection.eachTuple<WalkRow>(text, ...values)) {
     const isMatch = row[4] === 1;
     // One match more than the limit shows that there is a next page.
-    if (isMatch && places.length === limit) return { places, next: places.at(-1), isCut: false };
+    if (isMatch && places.length === limit) return { places, next: places.at(-1), isCut: false, walked };
     if (isMatch) places.push(placeOf(row));
     walked += 1;
     if (walked === rowsMax || isGivenUp(walked, places.length))
-      return { places, next: placeOf(row), isCut: true };
+      return { places, next: placeOf(row), isCut: true, walked };
   }
-  return { places, next: undefined, isCut: false };
+  return { places, next: undefined, isCut: false, walked };
 }
 
 type WalkRow = readonly [record: number, value: string | null, group: string, id: string, matched: number];

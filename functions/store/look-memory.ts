@@ -1,0 +1,118 @@
+import { hash } from 'node:crypto';
+import type { ListQuestion } from './list-plan.ts';
+import { isEquality, type Predicate } from './predicates.ts';
+
+/** Rows of a look for each record of a page: of the first look, and of the next where the first nearly filled its page. */
+export interface LookWidths {
+  readonly first: number;
+  readonly wide: number;
+}
+
+interface Entry {
+  /** Of the next look; 0 where the last one was poor. */
+  readonly width: number;
+  /** Poor looks in a row. */
+  readonly poor: number;
+  /** Pages without a look since the last one. */
+  skipped: number;
+}
+
+/** One page in so many looks again, since documents change. */
+const retriedEach = 16;
+
+/** After so many poor looks in a row by the same fields, values that were never asked for are expected to be poor too. */
+const poorMax = 4;
+
+const scopesMax = 256;
+const entriesMax = 128;
+
+export interface LookAdvice {
+  /** 0: a look would probably not fill the page. */
+  readonly width: number;
+  /** The look found the page. */
+  filled(): void;
+  /** The look did not find the page. */
+  missed(walked: number, matched: number): void;
+}
+
+/**
+ * Remembers which first looks did not find their pages, so that lists with few matches leave them out. It changes the cost of a
+ * list and never its answer, since every plan finds the same page. A question is known by its fields and by the values of its
+ * equalities; one with new values by its fields alone. Bounds of ranges and places of pages do not count: they move from call
+ * to call. The scopes and questions that were not asked for longest are forgotten.
+ */
+export class LookMemory {
+  readonly #widths: LookWidths;
+  readonly #scopes = new Map<string, Map<string, Entry>>();
+
+  constructor(widths: LookWidths) {
+    this.#widths = widths;
+  }
+
+  advise(scope: string, question: ListQuestion): LookAdvice {
+    const { first } = this.#widths;
+    const entries = this.#scopes.get(scope) ?? new Map<string, Entry>();
+    keep(this.#scopes, scope, entries, scopesMax);
+    const fields = fieldsOf(question);
+    const valuesKey = keyOf(['values', fields, question.predicates.map(valueOf)]);
+    const fieldsKey = keyOf(['fields', fields]);
+    const known = entries.get(valuesKey);
+    if (known !== undefined) keep(entries, valuesKey, known, entriesMax);
+    const width = known === undefined ? this.#unknown(entries.get(fieldsKey)) : this.#next(known);
+    const learn = (key: string, next: number, poor: number): void =>
+      keep(entries, key, { width: next, poor, skipped: 0 }, entriesMax);
+    return {
+      width,
+      filled: () => {
+        learn(valuesKey, width, 0);
+        learn(fieldsKey, first, 0);
+      },
+      missed: (walked, matched) => {
+        const next = this.#afterMiss(width, walked, matched);
+        learn(valuesKey, next, 0);
+        if (next === 0) learn(fieldsKey, first, (entries.get(fieldsKey)?.poor ?? 0) + 1);
+      },
+    };
+  }
+
+  #next(entry: Entry): number {
+    if (entry.width > 0) return entry.width;
+    entry.skipped = (entry.skipped + 1) % retriedEach;
+    return entry.skipped === 0 ? this.#widths.first : 0;
+  }
+
+  #unknown(fields: Entry | undefined): number {
+    if (fields === undefined || fields.poor < poorMax) return this.#widths.first;
+    fields.skipped = (fields.skipped + 1) % retriedEach;
+    return fields.skipped === 0 ? this.#widths.first : 0;
+  }
+
+  /** Where a wider look would fill the page it costs less than counts. */
+  #afterMiss(width: number, walked: number, matched: number): number {
+    const { wide } = this.#widths;
+    return width < wide && matched * wide >= walked ? wide : 0;
+  }
+}
+
+/** Puts the entry last, and forgets the first of too many. */
+function keep<V>(map: Map<string, V>, key: string, value: V, max: number): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > max && oldest !== undefined) map.delete(oldest);
+}
+
+function fieldsOf({ selection, predicates, orderBy }: ListQuestion): readonly unknown[] {
+  const { collection, group, direction, includeHidden } = selection;
+  const fields = predicates.map((predicate) => [predicate.name, isEquality(predicate)]);
+  return [collection.name, group, orderBy, direction, includeHidden, fields];
+}
+
+function valueOf(predicate: Predicate): string | undefined {
+  return isEquality(predicate) ? predicate.from : undefined;
+}
+
+/** A digest, so that the memory of an entry does not grow with its values, and holds none of them. */
+function keyOf(parts: readonly unknown[]): string {
+  return hash('sha1', JSON.stringify(parts), 'base64url');
+}
