@@ -99,14 +99,15 @@ describe('the memory of first looks', () => {
     expect(pages(looks, 1, 0.9, open)).toEqual([42]);
   });
 
-  test('a look that finds its page speaks for new values, and stays for its own', () => {
+  test('a page found for new values speaks for others; one that was found before stays for its own values', () => {
     const looks = new LookMemory({ first: 2, wide: 5 });
-    expect(pages(looks, 1, 0.9, asked({ owner: 'many' }))).toEqual([42]);
-    for (let n = 0; n < 3; n += 1) pages(looks, 1, 0.01, asked({ owner: `${n}` }));
-    expect(pages(looks, 1, 0.9, asked({ owner: 'many' }))).toEqual([42]);
-    for (let n = 3; n < 7; n += 1) expect(pages(looks, 1, 0.01, asked({ owner: `${n}` }))).toEqual([42]);
-    expect(pages(looks, 1, 0.01, asked({ owner: '8' }))).toEqual([undefined]);
-    expect(pages(looks, 1, 0.9, asked({ owner: 'many' }))).toEqual([42]);
+    const owned = (owner: string, share: number) => pages(looks, 1, share, asked({ owner }))[0];
+    expect([owned('a', 0.01), owned('b', 0.01), owned('c', 0.01)]).toEqual([42, 42, 42]);
+    expect(owned('many', 0.9)).toBe(42);
+    expect([owned('d', 0.01), owned('e', 0.01), owned('f', 0.01)]).toEqual([42, 42, 42]);
+    expect(owned('many', 0.9)).toBe(42);
+    expect([owned('g', 0.01), owned('h', 0.01)]).toEqual([42, undefined]);
+    expect(owned('many', 0.9)).toBe(42);
   });
 
   test('the questions of a scope that were asked last are kept', () => {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ListQuestion } from './list-plan.ts';
+import type { ListSelection } from './port.ts';
 import { isEquality, type Predicate } from './predicates.ts';
 
 /** Rows of a look for each record of a page: of the first look, and of the next where the first nearly filled its page. */
@@ -26,6 +26,13 @@ const poorMax = 4;
 const scopesMax = 256;
 const entriesMax = 128;
 
+/** A list as its plan sees it. */
+interface Question {
+  readonly selection: ListSelection;
+  readonly predicates: readonly Predicate[];
+  readonly orderBy: string | undefined;
+}
+
 export interface LookAdvice {
   /** 0: a look would probably not fill the page. */
   readonly width: number;
@@ -49,28 +56,30 @@ export class LookMemory {
     this.#widths = widths;
   }
 
-  advise(scope: string, question: ListQuestion): LookAdvice {
+  advise(scope: string, question: Question): LookAdvice {
     const { first } = this.#widths;
     const entries = this.#scopes.get(scope) ?? new Map<string, Entry>();
     keep(this.#scopes, scope, entries, scopesMax);
     const fields = fieldsOf(question);
     const valuesKey = keyOf(['values', fields, question.predicates.map(valueOf)]);
-    const fieldsKey = keyOf(['fields', fields]);
     const known = entries.get(valuesKey);
     if (known !== undefined) keep(entries, valuesKey, known, entriesMax);
-    const width = known === undefined ? this.#unknown(entries.get(fieldsKey)) : this.#next(known);
+    const fieldsKey = known?.width === first ? undefined : keyOf(['fields', fields]);
+    const width = known === undefined ? this.#unknown(entries.get(fieldsKey ?? '')) : this.#next(known);
     const learn = (key: string, next: number, poor: number): void =>
       keep(entries, key, { width: next, poor, skipped: 0 }, entriesMax);
     return {
       width,
       filled: () => {
+        if (fieldsKey === undefined) return;
         learn(valuesKey, width, 0);
         learn(fieldsKey, first, 0);
       },
       missed: (walked, matched) => {
         const next = this.#afterMiss(width, walked, matched);
         learn(valuesKey, next, 0);
-        if (next === 0) learn(fieldsKey, first, (entries.get(fieldsKey)?.poor ?? 0) + 1);
+        const key = fieldsKey ?? keyOf(['fields', fields]);
+        if (next === 0) learn(key, first, (entries.get(key)?.poor ?? 0) + 1);
       },
     };
   }
@@ -102,7 +111,7 @@ function keep<V>(map: Map<string, V>, key: string, value: V, max: number): void 
   if (map.size > max && oldest !== undefined) map.delete(oldest);
 }
 
-function fieldsOf({ selection, predicates, orderBy }: ListQuestion): readonly unknown[] {
+function fieldsOf({ selection, predicates, orderBy }: Question): readonly unknown[] {
   const { collection, group, direction, includeHidden } = selection;
   const fields = predicates.map((predicate) => [predicate.name, isEquality(predicate)]);
   return [collection.name, group, orderBy, direction, includeHidden, fields];
