@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { RecordData, RecordStore } from '../../functions/store/port.ts';
+import type { RecordData, RecordStore, Scope } from '../../functions/store/port.ts';
 import { events, fullRecord, keyOf, put, read, streamOf, transact } from '../conformance/store-fixtures.ts';
 import { postgresMissing, postgresSchema } from '../support/postgres.ts';
 import { holdCommit, openSession, openStore, openThrough, usedScope, waitersOf } from './fixtures.ts';
@@ -33,12 +33,93 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     await proxy.close();
   });
 
+  /** Lets the store lose a race over a key, so that it locks before it reads. */
+  async function contend(scope: Scope, ...names: readonly string[]): Promise<void> {
+    const held = holdCommit(proxy);
+    const keys = names.map((name) => ({ key: keyOf(name) }));
+    const writes = keys.map((request) => ({ put: { ...request, head: { count: 1 } } }));
+    const call = store.transact(scope, { keys }, () => ({ writes, result: null }));
+    await held.reached.opened;
+    await put(other, scope, ...writes.map(({ put: record }) => record));
+    held.release.open();
+    await call;
+  }
+
   const update = (count: number) => ({ put: { key: keyOf('a'), head: { count } } });
   const setHead = 'UPDATE records SET head = $2 WHERE id = $1';
 
-  test('a record that was read is out of reach of others until the end', async () => {
+  test('a record that a rival changes after it was read is read again, under its lock', async () => {
+    for (const [name, written] of [
+      ['a', 'a'],
+      ['b', 'a'],
+    ] as const) {
+      const scope = await usedScope(store);
+      await put(
+        store,
+        scope,
+        { key: keyOf('a'), head: { count: 1 } },
+        { key: keyOf('b'), head: { count: 1 } },
+      );
+      const seen: number[] = [];
+      const { reached, release } = holdCommit(proxy);
+      const keys = [{ key: keyOf('a') }, { key: keyOf('b') }];
+      const call = store.transact(scope, { keys }, (found) => {
+        seen.push(countOf(found.get(keyOf(name))));
+        return { writes: [{ put: { key: keyOf(written), head: { count: 5 } } }], result: null };
+      });
+      await reached.opened;
+      await put(other, scope, { key: keyOf(name), head: { count: 7 } });
+      release.open();
+      await call;
+      expect(seen).toEqual([1, 7]);
+      expect(countOf(await read(store, scope, keyOf(written)))).toBe(5);
+    }
+  });
+
+  test('a record in whose change a rival is when it is written is judged as the rival leaves it', async () => {
+    for (const outcome of ['ROLLBACK', 'COMMIT']) {
+      for (const alone of [true, false]) {
+        const scope = await usedScope(store);
+        await put(store, scope, { key: keyOf('a'), head: { count: 1 } }, { key: keyOf('b'), head: {} });
+        const seen: number[] = [];
+        await rival.query('BEGIN');
+        await rival.query(setHead, [keyOf('a').id, '{"count":7}']);
+        const keys = [{ key: keyOf('a') }, ...(alone ? [] : [{ key: keyOf('b') }])];
+        const call = store.transact(scope, { keys }, (found) => {
+          seen.push(countOf(found.get(keyOf('a'))));
+          return { writes: [update((seen.at(-1) ?? 0) + 1)], result: null };
+        });
+        await waitersOf(rival, watcher);
+        await rival.query(outcome);
+        await call;
+        expect(seen).toEqual(outcome === 'COMMIT' ? [1, 7] : [1]);
+        expect(countOf(await read(store, scope, keyOf('a')))).toBe(outcome === 'COMMIT' ? 8 : 2);
+      }
+    }
+  });
+
+  test('a swap between a read and its write: the write begins again in what the swap has made', async () => {
     const scope = await usedScope(store);
-    await put(store, scope, { key: keyOf('a'), head: { count: 1 } }, { key: keyOf('b'), head: {} });
+    await put(store, scope, { key: keyOf('a'), head: { count: 1 } });
+    const seen: number[] = [];
+    const { reached, release } = holdCommit(proxy);
+    const call = store.transact(scope, { keys: [{ key: keyOf('a') }] }, (found) => {
+      seen.push(countOf(found.get(keyOf('a'))));
+      return { writes: [update((seen.at(-1) ?? 0) + 1)], result: null };
+    });
+    await reached.opened;
+    const made = { ...fullRecord('a'), head: { count: 10 } };
+    await other.swap(scope, streamOf([made]), () => undefined);
+    release.open();
+    await call;
+    expect(seen).toEqual([1, 10]);
+    expect(countOf(await read(store, scope, keyOf('a')))).toBe(11);
+  });
+
+  test('over a contended key, a record that was read is out of reach of others until the end', async () => {
+    const scope = await usedScope(store);
+    await put(store, scope, { key: keyOf('b'), head: {} });
+    await contend(scope, 'a');
     const { reached, release } = holdCommit(proxy);
     const keys = [{ key: keyOf('a') }, { key: keyOf('b') }];
     const call = store.transact(scope, { keys }, () => ({ writes: [update(2)], result: 'done' }));
@@ -93,7 +174,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
   test('a record that came while the call waited for another is locked before it is relied upon', async () => {
     const scope = await usedScope(store);
     const [here, there] = [keyOf('here'), keyOf('there')];
-    await put(store, scope, { key: here, head: { count: 1 } });
+    await contend(scope, 'here');
     const keys = [{ key: here }, { key: there }];
     await rival.query('BEGIN');
     await rival.query(`SELECT 1 FROM records WHERE id = $1 FOR UPDATE`, [here.id]);
@@ -135,7 +216,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect(await read(store, scope, keyOf('a'))).toBeUndefined();
   });
 
-  test('callers behind one gate come one after the other, so that none decides in vain', async () => {
+  test('callers behind one gate come one after the other: in vain decide only those who tried first', async () => {
     const scope = await usedScope(store);
     const gate = keyOf('receipt');
     let decisions = 0;
@@ -154,12 +235,12 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     );
     const answers = await Promise.all(calls);
     expect(answers.filter((there) => !there)).toHaveLength(1);
-    expect(decisions).toBe(16);
+    expect(decisions).toBeLessThanOrEqual(16 + 2);
   });
 
   test('a swap waits for the transactions that are under way, and replaces what they wrote', async () => {
     const scope = await usedScope(store);
-    await put(store, scope, { key: keyOf('a'), head: { count: 1 } });
+    await contend(scope, 'a');
     const { reached, release } = holdCommit(proxy);
     const call = store.transact(scope, { keys: [{ key: keyOf('a') }] }, () => ({
       writes: [update(2)],

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RecordData, RecordStore, Scope } from '../../functions/store/port.ts';
-import { plans, type Reader, type Statement } from '../../functions/store/postgres/connection.ts';
+import { plans, type Reader } from '../../functions/store/postgres/connection.ts';
 import { findCounts, findEntries } from '../../functions/store/postgres/search-terms.ts';
+import { type Statement } from '../../functions/store/postgres/statement.ts';
 import type { SearchVector } from '../../functions/store/search.ts';
 import { declared, grouped, keyOf, put, streamOf, transact, write } from '../conformance/store-fixtures.ts';
 import { postgresMissing, postgresSchema, postgresSocketFolder } from '../support/postgres.ts';

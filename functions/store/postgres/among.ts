@@ -3,9 +3,9 @@ import { type ListQuestion, planList } from '../list-plan.ts';
 import type { Scope } from '../port.ts';
 import { addBounds } from '../predicates.ts';
 import { afterPrefix } from '../prefixes.ts';
-import type { Statement } from './connection.ts';
 import { addPredicate, Sql } from './list.ts';
 import { liveSpace } from './rows.ts';
+import type { Statement } from './statement.ts';
 
 interface Bounded {
   /** Entries of each condition, as far as they were counted. */

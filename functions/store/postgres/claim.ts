@@ -1,10 +1,11 @@
 import type { ClaimDecision, ClaimRequest, Collection, Scope } from '../port.ts';
-import { arrayOf, BEGIN, type Connection, statement } from './connection.ts';
+import { type Connection } from './connection.ts';
 import { afterPlace, due, firstDue, inOrder, placeOf, selectDue } from './due.ts';
 import { nothing, type Plan } from './plan.ts';
 import { nameOf, type RecordRow, recordOf } from './rows.ts';
 import { persistently, type Session } from './session.ts';
 import { shareScope } from './space.ts';
+import { arrayOf, BEGIN, statement } from './statement.ts';
 import { writesOf } from './write.ts';
 
 /** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */

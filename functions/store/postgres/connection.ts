@@ -1,56 +1,15 @@
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { StoreError } from '../port.ts';
+import { type Answer, type Prepared, runBatch } from './batch.ts';
 import { driverUrl } from './connection-string.ts';
 import { closedError, fullPoolError, isPoolTimeout, StatementError } from './errors.ts';
-
-type Value = string | number | boolean | null;
-
-/** One command with its values; `Row` is the shape of the rows that it answers with. */
-export interface Statement<Row = unknown> {
-  readonly text: string;
-  readonly values: readonly Value[];
-  /** How long to wait for its answer, where that is not as long as for others. */
-  readonly timeoutMs?: number;
-  /** For the compiler only. */
-  readonly row?: Row;
-}
+import type { IfKept, KeptRow } from './kept.ts';
+import { configOf, preparedOf } from './names.ts';
+import { COMMIT, type Statement } from './statement.ts';
 
 type Rows<S extends readonly Statement[]> = {
   -readonly [I in keyof S]: S[I] extends Statement<infer Row> ? Row[] : never;
 };
-
-export function statement<Row = unknown>(text: string, ...values: readonly Value[]): Statement<Row> {
-  return { text, values };
-}
-
-/** An array in the server's notation. Made before anything is sent, so that a COMMIT never follows a write that failed here. */
-export function arrayOf(values: readonly Value[]): string {
-  return `{${values.map(elementOf).join(',')}}`;
-}
-
-function elementOf(value: Value): string {
-  if (value === null) return 'NULL';
-  return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
-}
-
-/** Set explicitly: stricter levels would fail reads, and every rule here is written for this one. */
-export const BEGIN = statement('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
-const COMMIT = statement('COMMIT');
-/** The first read fixes the moment. */
-export const SNAPSHOT = statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-
-/** Texts get a name each, by which a connection remembers their plan. Lists have many texts: beyond this, no names. */
-const names = new Map<string, string>();
-const namesMax = 400;
-
-function nameOf({ text, values }: Statement): string | undefined {
-  if (values.length === 0) return undefined;
-  const known = names.get(text);
-  if (known !== undefined || names.size >= namesMax) return known;
-  const name = `svc_${names.size}`;
-  names.set(text, name);
-  return name;
-}
 
 /** What answers statements that read. */
 export interface Reader {
@@ -62,6 +21,8 @@ export class Connection implements Reader {
   readonly #client: PoolClient;
   #released = false;
   #left = false;
+  /** The statement after which the state is known again, since a batch has failed. */
+  #ending: 'ROLLBACK' | 'SELECT 1' | undefined;
   onRelease: () => void = () => undefined;
 
   constructor(client: PoolClient) {
@@ -84,6 +45,24 @@ export class Connection implements Reader {
       throw new StoreError('unavailable', 'the server did not commit');
   }
 
+  /**
+   * Locks and writes in one round trip and in one transaction without BEGIN and COMMIT: the server commits the batch before
+   * it says that it is ready. False where the first of the writes has found that they must not be made. What holds for a lost
+   * connection in `commit` holds here.
+   */
+  async commitIfKept(lock: Statement, writes: IfKept): Promise<boolean> {
+    if (this.#released) throw closedError();
+    const statements = [lock, ...writes];
+    const prepared = preparedOf(statements);
+    // Sent one by one, each would be a transaction.
+    if (prepared === undefined) throw new TypeError('a script is no part of a batch');
+    const [, answer] = await this.#batch(statements, prepared);
+    if (this.#client.getTransactionStatus() !== 'I')
+      throw new StoreError('unavailable', 'the server did not commit');
+    const [row] = (answer?.rows ?? []) as KeptRow[];
+    return row?.kept === true;
+  }
+
   /** Ends a transaction that wrote nothing, without waiting: the next statement on the connection runs after it. */
   leave(): void {
     this.#left = true;
@@ -92,8 +71,12 @@ export class Connection implements Reader {
 
   /** After a failure, so that the connection can be used again. */
   async rollback(): Promise<void> {
-    if (this.#left || this.#released || this.#client.getTransactionStatus() === 'I') return;
-    await this.#client.query('ROLLBACK').catch(() => undefined);
+    if (this.#left || this.#released) return;
+    if (this.#ending === undefined && this.#client.getTransactionStatus() === 'I') return;
+    await this.#client.query(this.#ending ?? 'ROLLBACK').then(
+      () => (this.#ending = undefined),
+      () => undefined,
+    );
   }
 
   /** Back to the others; a connection in doubt is closed. */
@@ -101,11 +84,15 @@ export class Connection implements Reader {
     if (this.#released) return;
     this.#released = true;
     this.onRelease();
-    this.#client.release(!this.#left && this.#client.getTransactionStatus() !== 'I');
+    this.#client.release(
+      !this.#left && (this.#ending !== undefined || this.#client.getTransactionStatus() !== 'I'),
+    );
   }
 
-  async #answers(statements: readonly Statement[]) {
+  async #answers(statements: readonly Statement[]): Promise<Answer[]> {
     if (this.#released) throw closedError();
+    const prepared = preparedOf(statements);
+    if (prepared !== undefined) return this.#batch(statements, prepared);
     // Corked, all of it leaves in one packet where it fits.
     const { stream } = this.#client.connection;
     stream.cork();
@@ -117,17 +104,18 @@ export class Connection implements Reader {
       return answer.value;
     });
   }
-}
 
-function configOf(each: Statement) {
-  const { text, values, timeoutMs } = each;
-  const name = nameOf(each);
-  return {
-    text,
-    ...(values.length === 0 ? {} : { values: [...values] }),
-    ...(name === undefined ? {} : { name }),
-    ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
-  };
+  async #batch(statements: readonly Statement[], prepared: readonly Prepared[]): Promise<Answer[]> {
+    const opens = statements.some(({ text }) => text.startsWith('BEGIN'));
+    const isOpen = opens || this.#client.getTransactionStatus() !== 'I';
+    try {
+      return await runBatch(this.#client, prepared);
+    } catch (error) {
+      // A rollback without a transaction would be a warning in the server's log.
+      this.#ending = isOpen ? 'ROLLBACK' : 'SELECT 1';
+      throw new StatementError(error);
+    }
+  }
 }
 
 export interface DatabaseOptions {
@@ -209,6 +197,7 @@ export class Database {
     for (const pool of [this.#pool, this.#scans]) this.#watch(pool);
     this.#settings = `
       SET search_path = ${schema}, pg_temp; SET client_min_messages = warning;
+      SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = off;
       SET statement_timeout = ${statementTimeoutMs}; SET lock_timeout = ${lockTimeoutMs};
       SET idle_in_transaction_session_timeout = ${idleInTransactionMs}; ${plans} ${durable}`;
   }

@@ -1,7 +1,8 @@
 import { type DuePlace, duePage, dueRange } from '../due.ts';
 import type { Collection, DueRequest, RecordPage, Scope } from '../port.ts';
-import { type Connection, statement } from './connection.ts';
+import { type Connection } from './connection.ts';
 import { columns, liveSpace, type RecordRow, recordOf } from './rows.ts';
+import { statement } from './statement.ts';
 
 /** The due records `r` of the scope `$1`, `$2` and the collection `$3` until `$4`. */
 export const due = `FROM records AS r WHERE r.space = ${liveSpace} AND r.collection = $3 AND r.due <= $4`;

@@ -12,8 +12,8 @@ import {
 } from '../list-plan.ts';
 import type { ListSelection, Scope } from '../port.ts';
 import { addBounds, isEquality, type Predicate } from '../predicates.ts';
-import type { Statement } from './connection.ts';
 import { columns, liveSpace, type RecordRow, sizeOf } from './rows.ts';
+import type { Statement } from './statement.ts';
 
 /** A record on the way of a list's walk. */
 export interface ListRow extends RecordRow {

@@ -10,11 +10,12 @@ import type {
   Scope,
 } from '../port.ts';
 import type { FindPage, FindRequest } from '../search.ts';
-import { type Connection, type Reader, SNAPSHOT, type Statement, statement } from './connection.ts';
+import { type Connection, type Reader } from './connection.ts';
 import { countPage, readPage } from './query.ts';
 import { findCounts, findEntries } from './search-terms.ts';
 import { SlotRows } from './search-vectors.ts';
 import type { Session } from './session.ts';
+import { SNAPSHOT, type Statement, statement } from './statement.ts';
 
 const selectGeneration = 'SELECT s.space FROM scopes AS s WHERE s.kind = $1 AND s.name = $2';
 

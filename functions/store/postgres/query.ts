@@ -24,9 +24,10 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
-import { arrayOf, type Reader, statement } from './connection.ts';
+import { type Reader } from './connection.ts';
 import { countPageStatement, countStatement, type ListRow, pageStatement } from './list.ts';
 import { askedKeys, type KeyRow, liveSpace, nameOf, recordOf, recordRows, selectKeys } from './rows.ts';
+import { arrayOf, statement } from './statement.ts';
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
 const pageBytesMax = 32 * 1024 * 1024;

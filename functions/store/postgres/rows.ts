@@ -51,6 +51,23 @@ const viewColumns = `${columns}, CASE WHEN k.view <> 'head' THEN r.body END AS b
 /** The number of the space that is live in the scope `$1`, `$2`; none where nothing was ever written. */
 export const liveSpace = '(SELECT s.space FROM scopes AS s WHERE s.kind = $1 AND s.name = $2)';
 
+/** Narrow ones for the views that show less: the server sets up the whole of a plan at each call. */
+const widths: Readonly<Record<RecordView, string>> = {
+  head: columns,
+  body: `${columns}, CASE WHEN k.view <> 'head' THEN r.body END AS body`,
+  parts: viewColumns,
+};
+
+const selectKeysWith = (shown: string) => `
+  SELECT s.space AS live, r.* FROM scopes AS s LEFT JOIN LATERAL (
+    SELECT ${shown} FROM (SELECT {0} AS collection, {1} AS id, {2} AS view) AS k
+    CROSS JOIN LATERAL (
+      SELECT r.* FROM records AS r
+      WHERE r.space = s.space AND r.collection = k.collection AND r.id = k.id OFFSET 0
+    ) AS r
+  ) AS r ON true
+  WHERE s.kind = $1 AND s.name = $2`;
+
 /** The records of the keys `$3`, `$4` in the views `$5`, beside the live space of the scope `$1`, `$2`. */
 export const selectKeys = `
   SELECT s.space AS live, r.* FROM scopes AS s LEFT JOIN LATERAL (
@@ -61,6 +78,13 @@ export const selectKeys = `
   ) AS r ON true
   WHERE s.kind = $1 AND s.name = $2`;
 
+/** The same for a transaction, by the widest of its views. */
+export const selectRequested: Readonly<Record<RecordView, string>> = {
+  head: selectKeysWith(widths.head),
+  body: selectKeysWith(widths.body),
+  parts: selectKeysWith(widths.parts),
+};
+
 /** A row of `selectKeys`; without a record where none of the keys has one. */
 export type KeyRow = { readonly live: string } & (RecordRow | { readonly id: null });
 
@@ -69,6 +93,10 @@ export function recordRows(rows: readonly KeyRow[]): RecordRow[] {
 }
 
 const width: Readonly<Record<RecordView, number>> = { head: 0, body: 1, parts: 2 };
+
+export function widestView(keys: readonly AskedKey[]): RecordView {
+  return keys.reduce<RecordView>((widest, { view }) => (width[view] > width[widest] ? view : widest), 'head');
+}
 
 export interface AskedKey {
   readonly key: RecordKey;

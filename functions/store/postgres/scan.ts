@@ -1,6 +1,7 @@
 import type { RecordData, ScanPage, ScanRequest, Scope } from '../port.ts';
-import { type Connection, SNAPSHOT, statement } from './connection.ts';
+import { type Connection } from './connection.ts';
 import { columns, liveSpace, partBodies, type RecordRow, recordOf, sizeOf } from './rows.ts';
+import { SNAPSHOT, statement } from './statement.ts';
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
 const pageBytesMax = 8 * 1024 * 1024;

@@ -1,6 +1,7 @@
 import { NoStoreError, StoreError } from '../port.ts';
-import { BEGIN, type Connection, type Statement, statement } from './connection.ts';
+import { type Connection } from './connection.ts';
 import type { Locks } from './locks.ts';
+import { BEGIN, type Statement, statement } from './statement.ts';
 
 /** Named in `schema_versions`; step n of `steps` leads from version n to n + 1. */
 const steps: readonly string[] = [

@@ -1,8 +1,9 @@
 import { type Scope, StoreError } from '../port.ts';
-import { BEGIN, type Connection, type Reader, type Statement, statement } from './connection.ts';
+import { type Connection, type Reader } from './connection.ts';
 import { StatementError } from './errors.ts';
 import type { Locks } from './locks.ts';
 import type { Plan } from './plan.ts';
+import { BEGIN, type Statement, statement } from './statement.ts';
 
 /** Tombstones of a slot beyond this are trimmed. */
 export const deadMax = 2_000;

@@ -1,5 +1,6 @@
-import { BEGIN, type Connection, type Statement, statement } from './connection.ts';
+import { type Connection } from './connection.ts';
 import { deadMax } from './search-schema.ts';
+import { BEGIN, type Statement, statement } from './statement.ts';
 
 /** Tombstones that one trim deletes at most: a half of those that call for it, so that readers rarely begin again. */
 const trimmedMax = deadMax / 2;
@@ -30,7 +31,10 @@ const trimSlot = `
   FROM s CROSS JOIN sums WHERE t.number = s.number AND (s.live <> 0 OR sums.more)`;
 
 /** Travels with writes that make tombstones, so that these stay bounded. */
-export const trim: readonly Statement[] = [statement(takeSlot), statement(trimSlot)];
+export const trim: readonly Statement[] = [
+  { ...statement(takeSlot), name: 'take_slot' },
+  { ...statement(trimSlot), name: 'trim_slot' },
+];
 
 /** Trims what writes have left, a slot at a time. False when nothing is left, or others are at it. */
 export async function trimOnce(connection: Connection): Promise<boolean> {

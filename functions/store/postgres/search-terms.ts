@@ -1,8 +1,9 @@
 import type { Scope } from '../port.ts';
 import type { CountsRequest, FoundCounts, FoundEntries, FoundEntry, TermRequest } from '../search.ts';
-import { arrayOf, type Reader, type Statement, statement } from './connection.ts';
+import { type Reader } from './connection.ts';
 import { liveSpace } from './rows.ts';
 import { groupMark } from './search-write.ts';
+import { arrayOf, type Statement, statement } from './statement.ts';
 
 /** A page ends early once it holds so much, so that memory stays flat with large lexicons. */
 const pageBytesMax = 32 * 1024 * 1024;

@@ -3,9 +3,10 @@ import type { SlotState, VectorChange, VectorRows } from '../nearest/vector-rows
 import type { Scope } from '../port.ts';
 import type { Among, NearestRequest } from '../search.ts';
 import { amongConditions, amongPrefixes } from './among.ts';
-import { arrayOf, type Reader, statement } from './connection.ts';
+import { type Reader } from './connection.ts';
 import { countStatement } from './list.ts';
 import { liveSpace } from './rows.ts';
+import { arrayOf, statement } from './statement.ts';
 
 const selectState = `
   SELECT s.number, s.version, s.trimmed, s.live FROM search_slots AS s

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { bytesOf } from '../nearest/float-bytes.ts';
 import type { RecordKey } from '../port.ts';
 import type { SearchEntry } from '../search.ts';
-import { arrayOf, type Statement, statement } from './connection.ts';
 import type { Plan } from './plan.ts';
 import { trim } from './search-sweep.ts';
+import { arrayOf, CONDITION, type Statement, statement } from './statement.ts';
 
 /**
  * What a term begins with beside the space, so that it leads to no record of another group. Short, and so not proof by
@@ -29,10 +29,10 @@ interface Change {
 const writeEntries = `
   WITH k AS MATERIALIZED (
     SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $13::text[])
-      AS k (collection, id, search_group, slots, lexicon, terms, order_key)
+      AS k (collection, id, search_group, slots, lexicon, terms, order_key) WHERE ${CONDITION}
   ), v AS MATERIALIZED (
     SELECT * FROM unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[])
-      AS v (collection, id, search_group, slot, vector)
+      AS v (collection, id, search_group, slot, vector) WHERE ${CONDITION}
   ), old AS MATERIALIZED (
     SELECT e.*, k.search_group AS new_group, k.slots AS new_slots FROM k CROSS JOIN LATERAL (
       SELECT e.ctid AS place, e.collection, e.id, e.search_group, e.slots FROM search_entries AS e

@@ -6,12 +6,14 @@ import { StoreError } from '../port.ts';
 import type { Connection, Database } from './connection.ts';
 import { isLostRace } from './errors.ts';
 import type { Locks } from './locks.ts';
+import type { Rivalry } from './rivalry.ts';
 import type { SearchTables } from './search-schema.ts';
 
 /** What every verb works with. */
 export interface Session {
   readonly database: Database;
   readonly locks: Locks;
+  readonly rivalry: Rivalry;
   readonly search: SearchTables;
   readonly nearest: NearestSearch;
   readonly looks: LookMemory;

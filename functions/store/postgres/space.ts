@@ -1,7 +1,8 @@
 import type { RecordKey, Scope } from '../port.ts';
-import { BEGIN, type Connection, statement } from './connection.ts';
+import { type Connection } from './connection.ts';
 import { sweepSearches } from './search-sweep.ts';
 import type { Session } from './session.ts';
+import { BEGIN, statement } from './statement.ts';
 
 /** Held to the end of the transaction: the scope's space does not change meanwhile. */
 export function shareScope({ locks }: Session, scope: Scope) {

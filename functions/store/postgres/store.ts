@@ -26,7 +26,7 @@ import {
   type TransactRequest,
 } from '../port.ts';
 import { claim } from './claim.ts';
-import { Database, type DatabaseOptions, defaults, statement } from './connection.ts';
+import { Database, type DatabaseOptions, defaults } from './connection.ts';
 import { driverUrl } from './connection-string.ts';
 import { readDue } from './due.ts';
 import { closedError } from './errors.ts';
@@ -34,10 +34,12 @@ import { Locks } from './locks.ts';
 import { readAtOnce } from './moment.ts';
 import { Notifications, notificationsConfig } from './notifications.ts';
 import { lookWidths, readPage } from './query.ts';
+import { Rivalry } from './rivalry.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
 import { SearchTables } from './search-schema.ts';
 import type { Session } from './session.ts';
+import { statement } from './statement.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
 import { transact } from './transact.ts';
 
@@ -95,7 +97,11 @@ class PostgresStore implements RecordStore {
     const paired = (collection: string) => !unpaired.has(collection);
     const grouped = groupedNames(options.collections);
     const database = new Database(options);
-    const tables = { locks: new Locks(schema), search: new SearchTables() };
+    const tables = {
+      locks: new Locks(schema),
+      rivalry: new Rivalry(clock),
+      search: new SearchTables(),
+    };
     const nearest = new NearestSearch({
       bytesMax: options.vectorBytesMax ?? vectorBytesDefault,
       clock: options.clock,
