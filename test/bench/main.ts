@@ -1,7 +1,7 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,providers,growth,lists,copies,copies-http,cold-start,sdk,strict-json,timing,execution,execution-peers,
+ *     npm run bench -- [--only canonical-http,providers,growth,lists,selectivity,copies,copies-http,cold-start,sdk,strict-json,timing,execution,execution-peers,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
  *         execution-wake,request-floor,neighbours,neighbour-jobs,neighbour-exports,neighbour-answers,neighbour-waits,hostile-http,overload,records,records-import-memory,objects-memory,nearest,search,graph,rag,retrieval,mcp,mixed] [--seconds 3] [--rounds 3]
  *         [--check [--accept]] [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick] [--before <checkout>]
@@ -50,6 +50,7 @@ import { benchRequestFloor, FLOOR_ROUNDS } from './request-floor.ts';
 import { benchRetrieval } from './retrieval.ts';
 import { benchSdk } from './sdk.ts';
 import { benchSearch, SEARCH_PARTS } from './search.ts';
+import { benchSelectivity } from './selectivity.ts';
 import { benchStrictJson } from './strict-json.ts';
 import { benchTiming } from './timing.ts';
 
@@ -61,6 +62,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   providers: benchProviders,
   growth: benchGrowth,
   lists: benchLists,
+  selectivity: benchSelectivity,
   copies: benchCopies,
   'copies-http': benchCopiesHttp,
   'cold-start': benchColdStart,

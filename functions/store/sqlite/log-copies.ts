@@ -81,7 +81,7 @@ export class LogCopies {
       thread.once('exit', () => resolve());
     });
     thread.ref();
-    thread.postMessage('close');
+    thread.postMessage('close', []);
     await ended;
   }
 
@@ -89,7 +89,7 @@ export class LogCopies {
     this.#thread ??= this.#start();
     if (this.#thread === 'none') return;
     this.#copies = true;
-    this.#thread.postMessage('copy');
+    this.#thread.postMessage('copy', []);
   }
 
   #start(): Worker {
