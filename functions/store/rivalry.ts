@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/world.ts';
+import type { Clock } from '../kernel/world.ts';
 
 /** How long a key counts as contended after a race for it was lost. */
 const contendedMs = 5_000;

@@ -25,6 +25,7 @@ import type {
   Scope,
   TransactRequest,
 } from '../port.ts';
+import { Rivalry } from '../rivalry.ts';
 import { addressOf } from './address.ts';
 import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
@@ -33,13 +34,14 @@ import { closedError, isLostRace } from './errors.ts';
 import { readAtOnce, type Searching } from './moment.ts';
 import { Pool } from './pool.ts';
 import { readPage } from './query.ts';
+import { nameOf } from './rows.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
 import { SearchTables } from './search-schema.ts';
 import { Snapshot } from './snapshot.ts';
 import { createScope } from './space.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
-import { transactIn } from './transact.ts';
+import { mustLock, transactIn, transactUnlocked } from './transact.ts';
 
 export interface MysqlStoreOptions {
   /** `mysql://user:password@host:port/database`; `addressOf` documents its options for sockets and TLS. */
@@ -96,6 +98,7 @@ class MysqlStore implements RecordStore {
   readonly #scans: Pool;
   readonly #lanes: Lanes;
   readonly #search: Searching;
+  readonly #rivalry: Rivalry;
   readonly #underWay = new Set<Promise<unknown>>();
   #ready: Promise<void> | undefined;
   #sweeping: Promise<void> = Promise.resolve();
@@ -120,6 +123,7 @@ class MysqlStore implements RecordStore {
     const { vectorBytesMax: bytesMax, turns } = this.#options;
     const nearest = new NearestSearch({ bytesMax, clock, turns });
     const looks = new LookMemory({ first: lookedForEach, wide: lookedForEach });
+    this.#rivalry = new Rivalry(clock);
     this.#search = { tables: new SearchTables(), nearest, looks };
     const pool = (size: number, silence: number) =>
       new Pool({
@@ -143,7 +147,18 @@ class MysqlStore implements RecordStore {
   }
 
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+    const names = request.keys
+      .filter(({ unguarded }) => unguarded !== true)
+      .map(({ key }) => `${scope.kind}/${scope.name}/${nameOf(key)}`);
+    let locks = mustLock(scope, request) || this.#rivalry.isContended(names);
     return this.#changing(scope, async (connection) => {
+      if (!locks) {
+        // Another try locks.
+        locks = true;
+        const early = await transactUnlocked(connection, this.#search.tables, scope, request, decide);
+        if (early === 'lost') for (const name of names) this.#rivalry.lost(name);
+        else if (early !== undefined) return early.result;
+      }
       const outcome = await transactIn(connection, this.#search.tables, scope, request, decide);
       if (outcome !== undefined) return outcome.result;
       await createScope(connection, scope, this.#options.clock.now());

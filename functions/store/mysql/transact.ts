@@ -1,8 +1,9 @@
 import type { Decision, Found, Scope, TransactRequest } from '../port.ts';
 import { checkWrites } from '../requested.ts';
 import type { Connection } from './connection.ts';
+import { isRefused, keptStatement, keysMax, unlockedRows, unlockedStatement } from './kept.ts';
 import { readingOf } from './read.ts';
-import { nameOf, type RecordRow } from './rows.ts';
+import { nameOf, type RecordRow, recordOf, widestViews } from './rows.ts';
 import type { SearchTables } from './search-schema.ts';
 import { entriesReading, searchWrites, storedEntries } from './search-write.ts';
 import { lockScope } from './space.ts';
@@ -14,7 +15,55 @@ export interface Outcome<R> {
   readonly result: R;
 }
 
-/** Two round trips: lock and read, write and commit. The lock of the scope guards every key. */
+/** Parts take a statement of their own, and search entries one of their tables: those calls lock before they read. */
+export function mustLock({ kind }: Scope, { keys }: TransactRequest): boolean {
+  return (
+    kind === 'spaces' ||
+    keys.length === 0 ||
+    keys.length > keysMax ||
+    keys.some(({ view }) => view === 'parts')
+  );
+}
+
+/**
+ * Two round trips: read, then lock, compare, write and commit. The lock of the scope is held in the second alone, and guards
+ * every key. The call locks before it reads where a rival was first (`lost`), and where there is no row to lock (`undefined`).
+ */
+export async function transactUnlocked<R>(
+  connection: Connection,
+  search: SearchTables,
+  scope: Scope,
+  request: TransactRequest,
+  decide: (found: Found) => Decision<R>,
+): Promise<Outcome<R> | 'lost' | undefined> {
+  const [answer] = await connection.send(unlockedStatement(scope, request.keys));
+  const { space, rows } = unlockedRows(answer);
+  const views = widestViews(request.keys);
+  const { writes, result } = decide({
+    get: (key) => {
+      const row = rows.get(nameOf(key));
+      const asked = views.get(nameOf(key));
+      return row === undefined || asked === undefined ? undefined : recordOf(row, asked.view);
+    },
+  });
+  checkWrites(writes, request.keys);
+  search.check(writes, scope);
+  if (writes.length === 0) return { result };
+  if (space === undefined) return undefined;
+  const guarded = request.keys.filter(({ unguarded }) => unguarded !== true);
+  const keys = [...widestViews(guarded).keys()].flatMap((name) => views.get(name) ?? []);
+  const check = keptStatement({ scope, space, rows, keys });
+  try {
+    await connection.commit(BEGIN, lockScope(scope), check, ...writesOf(space, writes, rows));
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    await connection.rollback();
+    return 'lost';
+  }
+  return { result };
+}
+
+/** Two round trips: lock and read, write and commit. */
 export async function transactIn<R>(
   connection: Connection,
   search: SearchTables,

@@ -3,10 +3,10 @@ import { delay } from '../../kernel/world.ts';
 import type { LookMemory } from '../look-memory.ts';
 import type { NearestSearch } from '../nearest/nearest-search.ts';
 import { StoreError } from '../port.ts';
+import type { Rivalry } from '../rivalry.ts';
 import type { Connection, Database } from './connection.ts';
 import { isLostRace } from './errors.ts';
 import type { Locks } from './locks.ts';
-import type { Rivalry } from './rivalry.ts';
 import type { SearchTables } from './search-schema.ts';
 
 /** What every verb works with. */

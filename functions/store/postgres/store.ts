@@ -25,6 +25,7 @@ import {
   StoreError,
   type TransactRequest,
 } from '../port.ts';
+import { Rivalry } from '../rivalry.ts';
 import { claim } from './claim.ts';
 import { Database, type DatabaseOptions, defaults } from './connection.ts';
 import { driverUrl } from './connection-string.ts';
@@ -34,7 +35,6 @@ import { Locks } from './locks.ts';
 import { readAtOnce } from './moment.ts';
 import { Notifications, notificationsConfig } from './notifications.ts';
 import { lookWidths, readPage } from './query.ts';
-import { Rivalry } from './rivalry.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
 import { SearchTables } from './search-schema.ts';
