@@ -31,7 +31,7 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   docs: { bytesMax: 20_000, entries: ['functions/groups/server/docs/docs.ts'] },
   /** Read with the first guide of that page. */
   guides: { bytesMax: 60_000, entries: ['functions/groups/server/docs/markdown.ts'] },
-  sqlite: { bytesMax: 90_000, entries: ['functions/store/sqlite/store.ts'] },
+  sqlite: { bytesMax: 86_000, entries: ['functions/store/sqlite/store.ts'] },
   firestore: { bytesMax: 2_900_000, entries: ['functions/store/firestore/store.ts'] },
   postgresql: { bytesMax: 200_000, entries: ['functions/store/postgres/store.ts'] },
   mysql: { bytesMax: 1_200_000, entries: ['functions/store/mysql/store.ts'] },
