@@ -91,12 +91,12 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   http: {
     files: [
-      'functions/http/{answer,byte-allowance,byte-answer,bytes-in-flight,connection-line,correlation,cors}.ts',
+      'functions/http/{answer,body-time,byte-allowance,byte-answer,bytes-in-flight,connection-line,correlation,cors}.ts',
       'functions/http/{class-line,faulty-items,fixed-document,foreign-origin,headers,list-headers,message,multipart-head}.ts',
       'functions/http/{operation-input,overload-log,parameter-refusal,parameters,path,path-values,problem,router,schema-faults,trace-context}.ts',
     ],
     tests: [
-      'functions/http/{byte-allowance,byte-answer,bytes-in-flight,chain,fixed-document,foreign-origin}.test.ts',
+      'functions/http/{body-time,byte-allowance,byte-answer,bytes-in-flight,chain,fixed-document,foreign-origin}.test.ts',
       'functions/http/{in-process,multipart,parameters,path,path-refusals,problem,request-line,router,schema-refusal,trace-context}.test.ts',
     ],
   },
