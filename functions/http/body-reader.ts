@@ -9,12 +9,13 @@ import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from '../k
 import type { Turns } from '../kernel/turns.ts';
 import type { World } from '../kernel/world.ts';
 import { type Judge, type Reserve, readBody, refuseBody } from './body.ts';
+import type { BodyPolicy, StreamWorld } from './body-time.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
 import { type Framing, framingOf, type Headers, mediaTypeOf, requireJson } from './headers.ts';
 import type { RawRequest } from './message.ts';
 import { type SentBody, SentText } from './operation-input.ts';
-import { type BodyPolicy, pacedChunks, type StreamWorld, tooLarge } from './paced-chunks.ts';
+import { pacedChunks, tooLarge } from './paced-chunks.ts';
 import type { RouteMatch } from './router.ts';
 
 /** Reads a request body by the media type that the contract names: JSON, a form of parts, or plain bytes. */

@@ -1,6 +1,23 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Clock } from '../kernel/world.ts';
-import type { BodyPolicy } from './paced-chunks.ts';
+import type { Clock, Timers } from '../kernel/world.ts';
+
+export interface BodyPolicy {
+  /** How long the server waits for a body that does not keep up with `bytesPerSecondMin`, also after fast bytes. */
+  readonly timeoutMs: number;
+  /** Every second of this pace extends the time, so that a large body over a slow line still arrives. */
+  readonly bytesPerSecondMin: number;
+}
+
+export const bodyPolicy: BodyPolicy = {
+  timeoutMs: limits.requestBodySeconds * 1000,
+  bytesPerSecondMin: limits.requestBodyBytesPerSecondMin,
+};
+
+export interface StreamWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
 
 /**
  * The time that a client has for its body, while the server waits for it: at most `timeoutMs` without progress, and each byte

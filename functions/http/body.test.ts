@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { readBody } from './body.ts';
+import { bodyPolicy } from './body-time.ts';
 import { BrokenBodyError, type RawRequest } from './message.ts';
-import { bodyPolicy } from './paced-chunks.ts';
 
 /** A body that arrives when the test says so. */
 class SlowBody implements AsyncIterable<Uint8Array> {

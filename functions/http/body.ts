@@ -1,8 +1,9 @@
 import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { type BodyPolicy, bodyPolicy, type StreamWorld } from './body-time.ts';
 import type { Framing } from './headers.ts';
 import type { RawRequest } from './message.ts';
-import { type BodyPolicy, bodyPolicy, pacedChunks, type StreamWorld, tooLarge } from './paced-chunks.ts';
+import { pacedChunks, tooLarge } from './paced-chunks.ts';
 
 /** Counts the bytes of a body before the server holds them. Throws where they are too many. */
 export type Reserve = (bytes: number) => void;

@@ -1,5 +1,5 @@
 import type { ByteBlocks } from '../kernel/byte-blocks.ts';
-import type { BodyPolicy, StreamWorld } from './paced-chunks.ts';
+import type { BodyPolicy, StreamWorld } from './body-time.ts';
 
 /**
  * A request as it arrived, before anything was decoded, and the answer to it. The chain knows these two shapes only, so

@@ -5,12 +5,12 @@ import type { Authorizer } from '../identity/authorizer.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { Answer } from './answer.ts';
+import type { BodyPolicy } from './body-time.ts';
 import type { BytesInFlightLimits } from './bytes-in-flight.ts';
 import type { Load } from './class-line.ts';
 import type { CorsSettings } from './cors.ts';
 import type { CallContext, JudgesBodies } from './handler.ts';
 import type { HeaderLimits } from './headers.ts';
-import type { BodyPolicy } from './paced-chunks.ts';
 import type { RateLimitSettings } from './rate-limit.ts';
 
 /** The validators of one group of operations, as `contracts/generated/validators` exports them. */

@@ -1,26 +1,8 @@
-import { limits } from '../../contracts/generated/limits.ts';
 import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Clock, Timers } from '../kernel/world.ts';
-import { BodyTime, timedOut } from './body-time.ts';
+import type { Timers } from '../kernel/world.ts';
+import { type BodyPolicy, BodyTime, type StreamWorld, timedOut } from './body-time.ts';
 import { BrokenBodyError } from './message.ts';
-
-export interface BodyPolicy {
-  /** How long the server waits for a body that does not keep up with `bytesPerSecondMin`, also after fast bytes. */
-  readonly timeoutMs: number;
-  /** Every second of this pace extends the time, so that a large body over a slow line still arrives. */
-  readonly bytesPerSecondMin: number;
-}
-
-export const bodyPolicy: BodyPolicy = {
-  timeoutMs: limits.requestBodySeconds * 1000,
-  bytesPerSecondMin: limits.requestBodyBytesPerSecondMin,
-};
-
-export interface StreamWorld {
-  readonly clock: Clock;
-  readonly timers: Timers;
-}
 
 /** Smaller pieces are joined before a handler gets them. */
 const YIELDED_BYTES_MIN = 16 * 1024;

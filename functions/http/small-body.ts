@@ -1,8 +1,7 @@
 import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { BodyTime, timedOut } from './body-time.ts';
+import { type BodyPolicy, BodyTime, type StreamWorld, timedOut } from './body-time.ts';
 import { BrokenBodyError, type GatheredBody } from './message.ts';
-import type { BodyPolicy, StreamWorld } from './paced-chunks.ts';
 
 /** A body of up to this declared length is gathered while it arrives. */
 export const SMALL_BODY_BYTES = 16 * 1024;

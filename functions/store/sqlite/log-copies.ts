@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Connection } from './connection.ts';
 
 /** Commits between two looks at the log. */
@@ -93,7 +93,9 @@ export class LogCopies {
   }
 
   #start(): Worker {
-    const thread = new Worker(PROGRAM, {
+    // Loaded with the first long log: most processes have none.
+    const threads = process.getBuiltinModule('node:worker_threads');
+    const thread = new threads.Worker(PROGRAM, {
       eval: true,
       workerData: this.#path,
       execArgv: [],
