@@ -13,7 +13,7 @@ import type { BodyPolicy, StreamWorld } from './body-time.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
 import { type Framing, framingOf, type Headers, mediaTypeOf, requireJson } from './headers.ts';
-import type { RawRequest } from './message.ts';
+import type { GatheredBody, RawRequest } from './message.ts';
 import { type SentBody, SentText } from './operation-input.ts';
 import { pacedChunks, tooLarge } from './paced-chunks.ts';
 import type { RouteMatch } from './router.ts';
@@ -133,7 +133,17 @@ function openBody({ reader, request, entry, framing, limitBytes }: Source): Asyn
   if (framing.length !== null && framing.length > limitBytes)
     throw bodyRefusal(tooLarge(limitBytes), entry, limitBytes);
   request.proceed();
+  if (request.gathered) return wholeOf(request.gathered, reader);
   return pacedChunks(request.body, limitBytes, reader.world, reader.policy);
+}
+
+/** A small body in one piece: each piece of a byte would cost a step. */
+async function* wholeOf(
+  gathered: GatheredBody,
+  { world, policy }: BodyReader,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const blocks = await gathered.whole(world, policy);
+  if (blocks.size > 0) yield blocks.take();
 }
 
 /** Adds the advice of the contract to the refusal of a body that is too large. */

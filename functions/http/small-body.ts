@@ -38,18 +38,13 @@ export class SmallBody implements GatheredBody, AsyncIterable<Uint8Array> {
     return this.#blocks;
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    return { next: () => this.#next() };
-  }
-
-  async #next(): Promise<IteratorResult<Uint8Array>> {
-    while (!this.#isOver() && this.#blocks.size === 0)
+  /** For a reader that knows streams alone: one piece, once all is here. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
+    while (!this.#isOver())
       await new Promise<void>((resolve) => {
         this.#changed = () => resolve();
       });
-    this.#changed = null;
-    if (this.#blocks.size > 0) return { done: false, value: this.#blocks.take() };
-    return { done: true, value: undefined };
+    if (this.#blocks.size > 0) yield this.#blocks.take();
   }
 
   /** Whether all is here. Throws where the rest will not come. */

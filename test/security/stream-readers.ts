@@ -251,6 +251,8 @@ export const streamReaders: readonly StreamReader[] = [
 
 /** Files that gather a stream and are tested elsewhere. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
+  'functions/http/message.ts': 'names the type alone',
+  'functions/http/small-body.ts': 'a request with a JSON body, and the others with small bodies, read by it',
   'functions/kernel/byte-blocks.ts': 'the gathering itself: byte-blocks.test.ts',
   'functions/http/body-reader.ts': 'takes what functions/http/body.ts has gathered',
   'functions/http/paced-chunks.ts': 'request bodies: tiny-pieces.test.ts',
