@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,60 +34,82 @@ function log(): { log: number; checkpointed: number } {
   return connection.get('PRAGMA wal_checkpoint(NOOP)') ?? { log: 0, checkpointed: 0 };
 }
 
-/** Tells of commits, and waits until the thread has done its work. */
-async function told(commits: number, path = join(folder, 'db.sqlite')): Promise<void> {
-  const copies = new LogCopies(path, PAGES);
-  for (let n = 0; n < commits; n += 1) copies.committed(connection);
+/** Tells of a commit, and waits until the thread has done its work. */
+async function told(pages = PAGES, path = join(folder, 'db.sqlite')): Promise<void> {
+  const copies = new LogCopies(path, pages);
+  copies.committed(connection);
   await copies.close();
 }
 
-describe('the copy of the log', () => {
-  test('is made beside the writer once a quarter of the pages waits', async () => {
+describe('the copy of the log by a thread', () => {
+  test('is made once a quarter of the pages waits', async () => {
     write(PAGES / 4 - 100);
-    await told(16);
+    await told();
     expect(log().checkpointed).toBe(0);
     write(200);
-    await told(15);
-    expect(log().checkpointed).toBe(0);
-    await told(16);
+    await told();
     const { log: pages, checkpointed } = log();
     expect(pages).toBeGreaterThan(PAGES / 4);
     expect(checkpointed).toBe(pages);
   });
 
-  test('is ended by the writer where few pages are left of a long log, which then begins anew', async () => {
-    write(PAGES);
-    const reader = new Connection(join(folder, 'db.sqlite'), { readOnly: true, busyTimeoutMs: 100 });
-    reader.run('BEGIN');
-    reader.get('SELECT count(*) FROM t');
-    await told(16);
-    // The log goes on behind what a reader sees.
-    write(1);
-    reader.close();
-    expect(log().log).toBeGreaterThan(PAGES);
-    expect(log().checkpointed).toBeLessThan(log().log);
-    await told(16);
-    expect(log().checkpointed).toBe(log().log);
-    write(1);
-    expect(log().log).toBeLessThan(10);
-  });
-
-  test('is left to the writer where the thread cannot open the database', async () => {
-    write(PAGES);
-    await told(16, join(folder, 'nowhere', 'db.sqlite'));
+  test('leaves the last quarter to the writer', async () => {
+    write((PAGES * 3) / 4 + 10);
+    await told();
     expect(log().checkpointed).toBe(0);
   });
 
-  test('leaves no log behind a store that is closed', async () => {
+  test('is not made of a short log', async () => {
+    write(PAGES);
+    await told(PAGES - 1);
+    expect(log().checkpointed).toBe(0);
+  });
+
+  test('makes no file where there is none, and leaves the copy to the writer', async () => {
+    write(PAGES / 2);
+    await told(PAGES, join(folder, 'moved.sqlite'));
+    expect(log().checkpointed).toBe(0);
+    expect(readdirSync(folder).filter((name) => name.startsWith('moved'))).toEqual([]);
+  });
+});
+
+describe('a store with a thread', () => {
+  const scope = { kind: 'tenants', name: 't' } as const;
+
+  test('keeps its log at the size at which the writer copies it, and leaves none behind', async () => {
     const path = join(folder, 'store.sqlite');
     const store = await openSqliteStore({ path, ...machine, checkpointPages: PAGES });
-    const scope = { kind: 'tenants', name: 't' } as const;
-    for (let n = 0; n < 40; n += 1) {
+    const looks = new Connection(path, { readOnly: false, busyTimeoutMs: 100 });
+    let longest = 0;
+    for (let n = 0; n < 200; n += 1) {
       const key = { collection: 'documents', id: `${n}` };
       const put = { key, head: { n }, body: 'x'.repeat(100_000), listing: null };
       await store.transact(scope, { keys: [{ key }] }, () => ({ writes: [{ put }], result: null }));
+      const found = looks.get<{ log: number }>('PRAGMA wal_checkpoint(NOOP)');
+      longest = Math.max(longest, found?.log ?? 0);
     }
+    looks.close();
+    // Some 5,000 pages were written: the log began anew.
+    expect(longest).toBeLessThan(2 * PAGES);
     await store.close();
     expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+
+  test('does not hold a process that ends without closing it', () => {
+    const program = `
+      import { machine } from ${JSON.stringify(join(import.meta.dirname, '../../compose/machine.ts'))};
+      import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, 'store.ts'))};
+      const path = ${JSON.stringify(join(folder, 'left.sqlite'))};
+      const store = await openSqliteStore({ path, ...machine, checkpointPages: ${PAGES} });
+      for (let n = 0; n < 40; n += 1) {
+        const key = { collection: 'documents', id: String(n) };
+        const put = { key, head: { n }, body: 'x'.repeat(100_000), listing: null };
+        await store.transact({ kind: 'tenants', name: 't' }, { keys: [{ key }] }, () => ({ writes: [{ put }], result: null }));
+      }`;
+    const { status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      timeout: 60_000,
+      stdio: 'ignore',
+    });
+    expect(status).toBe(0);
   });
 });

@@ -1,22 +1,19 @@
+import { pathToFileURL } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import type { Connection } from './connection.ts';
 
-/** Commits between two looks at the log. */
-const COMMITS_PER_LOOK = 16;
-/** The thread copies once so many pages of the log are not in the file: the share of the pages at which the writer would. */
+/** The thread copies once this share of the pages, at which the writer copies the log, is not in the file. */
 const COPIED_FROM_SHARE = 1 / 4;
-/** So few pages the writer copies itself: only what is copied to the last page begins anew at the front of the log. */
-const LAST_PAGES_MAX = 200;
-/** Below this size of a log the copy is short, and a thread not worth its memory. */
+/** Behind this share the rest is left to the writer, who would find the thread at work and could not copy it. */
+const COPIED_TO_SHARE = 3 / 4;
+/** The copy of a shorter log takes little time, and is not worth the memory of a thread. */
 const THREAD_FROM_PAGES = 2_000;
-/** How many times as long a log may get before the writer copies it, where the thread does not keep up. */
-export const BEHIND_MOST = 4;
 
 /** The program of the thread, as text: a bundle is a set of files that names no thread of its own. */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
-const database = new DatabaseSync(workerData, { timeout: 0 });
+const database = new DatabaseSync(new URL(workerData), { timeout: 0 });
 database.exec('PRAGMA synchronous = FULL; PRAGMA cache_size = -256');
 parentPort.on('message', (message) => {
   try {
@@ -28,48 +25,35 @@ parentPort.on('message', (message) => {
 });
 `;
 
-interface Log {
-  readonly log: number;
-  readonly checkpointed: number;
-}
-
 /**
- * Copies the write-ahead log into the database file beside the work of the writer. The copy of a long log by the writer itself
- * would stop the event loop for tens of milliseconds. Nothing depends on it: a thread that fails leaves the copy to the writer.
+ * Copies most of the write-ahead log into the database file beside the work of the writer. The writer copies the rest once the log
+ * has its pages, and begins it anew: the copy of the whole log would stop the event loop for tens of milliseconds. Nothing
+ * depends on the thread: where there is none, the writer copies all.
  */
 export class LogCopies {
   readonly #path: string;
   readonly #pages: number;
   #thread: Worker | 'none' | null = null;
-  #copies = false;
-  #commits = 0;
+  #isCopying = false;
 
-  /** `pages`: the length of the log at which the writer would copy it without a thread. */
+  /** `pages`: the length of the log at which the writer copies it. */
   constructor(path: string, pages: number) {
     this.#path = path;
     this.#pages = pages;
-    if (!hasThread(pages)) this.#thread = 'none';
+    if (pages < THREAD_FROM_PAGES) this.#thread = 'none';
   }
 
-  /** To be called after each commit, outside a transaction. */
+  /** To be called after each commit, outside a transaction. It costs two microseconds. */
   committed(connection: Connection): void {
-    this.#commits += 1;
-    if (this.#thread === 'none' || this.#copies || this.#commits < COMMITS_PER_LOOK) return;
-    this.#commits = 0;
+    if (this.#thread === 'none' || this.#isCopying) return;
     try {
-      this.#look(connection);
+      const { log, checkpointed } = logOf(connection);
+      const isEarly = log <= this.#pages * COPIED_TO_SHARE;
+      if (isEarly && log - checkpointed >= this.#pages * COPIED_FROM_SHARE) this.#copy();
     } catch {
-      // A disk that is full or broken, or no memory for a thread: the commits that follow show what matters of it.
+      // No memory for a thread, or a broken disk, of which the commits that follow tell what matters.
       this.#thread ??= 'none';
     }
-  }
-
-  #look(connection: Connection): void {
-    const { log, checkpointed } = logOf(connection);
-    const left = log - checkpointed;
-    if (log >= this.#pages && left > 0 && left <= LAST_PAGES_MAX)
-      connection.get('PRAGMA wal_checkpoint(PASSIVE)');
-    else if (left >= this.#pages * COPIED_FROM_SHARE) this.#copy();
   }
 
   /** Ends the thread, whose connection would keep the log. */
@@ -88,36 +72,39 @@ export class LogCopies {
   #copy(): void {
     this.#thread ??= this.#start();
     if (this.#thread === 'none') return;
-    this.#copies = true;
+    this.#isCopying = true;
     this.#thread.postMessage('copy', []);
   }
 
   #start(): Worker {
     // Loaded with the first long log: most processes have none.
     const threads = process.getBuiltinModule('node:worker_threads');
+    const file = pathToFileURL(this.#path);
+    // A file that was moved away is not made again.
+    file.searchParams.set('mode', 'rw');
     const thread = new threads.Worker(PROGRAM, {
       eval: true,
-      workerData: this.#path,
+      workerData: file.href,
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
     });
-    thread.unref();
     thread.on('message', () => {
-      this.#copies = false;
+      this.#isCopying = false;
     });
-    // The writer copies the log from now on.
     const lost = (): void => {
       this.#thread = 'none';
     };
     thread.on('error', lost);
     thread.on('exit', lost);
+    // Behind its listeners, which would hold the process again.
+    thread.unref();
     return thread;
   }
 }
 
-/** Whether a log of this many pages is copied by a thread. */
-export function hasThread(pages: number): boolean {
-  return pages >= THREAD_FROM_PAGES;
+interface Log {
+  readonly log: number;
+  readonly checkpointed: number;
 }
 
 function logOf(connection: Connection): Log {

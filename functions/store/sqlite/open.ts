@@ -3,7 +3,6 @@ import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { groupedNames } from '../grouping.ts';
 import { type Collection, StoreError } from '../port.ts';
 import { Connection } from './connection.ts';
-import { BEHIND_MOST, hasThread } from './log-copies.ts';
 import { makePrivateFile, restrictDatabase } from './private-files.ts';
 import { connectToRead } from './read-only.ts';
 import { Room } from './room.ts';
@@ -97,7 +96,7 @@ function prepareWriter(writer: Connection, checkpointPages: number): void {
   // memory costs only address space, and spares a random read of a large file its system call.
   writer.exec(`
     PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = ${hasThread(checkpointPages) ? checkpointPages * BEHIND_MOST : checkpointPages};
+    PRAGMA wal_autocheckpoint = ${checkpointPages};
     PRAGMA journal_size_limit = ${checkpointPages * logBytesPerPage};
     ${readingPragmas}
   `);
