@@ -63,7 +63,7 @@ export function leaseAfter(dependencies: ExecutionDependencies, asked: Asked): L
     if (signal.aborted || draining?.aborted === true || crowded?.() === true) return {};
     try {
       const wish = leaseWish(dependencies, caller, { workerId, handlerIds, ttlMs });
-      // Without a known run it does not search the store: the lease call that follows does.
+      // Where a queue of this process announces runs, an unknown one is left to the lease call that follows, which searches the store.
       const run = await leaseNext(runtime, { ...wish, wait: null, isNotified: true, signal });
       return run === null ? {} : { next: await wireLease(runtime, run, wish.token, workerId) };
     } catch (error) {
