@@ -57,10 +57,14 @@ export function readStored(): readonly StoredRatio[] {
 
 /** Stores what was measured in place of the ratios before; those that were not measured stay. */
 export function acceptRatios(checked: readonly CheckedRatio[]): void {
-  const lines = readStored().map(({ bench, at, ratio, better }) => {
+  const items = readStored().map(({ bench, at, ratio, better }) => {
     const name = at.join(' ');
     const now = checked.find((each) => each.bench === bench && each.at.join(' ') === name);
-    return `  ${JSON.stringify({ bench, at, ratio: now?.measured ?? ratio, better })}`;
+    const members = { bench, at, ratio: now?.measured ?? ratio, better };
+    const lines = Object.entries(members).map(
+      ([member, value]) => `    "${member}": ${JSON.stringify(value).replaceAll('","', '", "')}`,
+    );
+    return `  {\n${lines.join(',\n')}\n  }`;
   });
-  writeFileSync(STORED, `[\n${lines.join(',\n')}\n]\n`);
+  writeFileSync(STORED, `[\n${items.join(',\n')}\n]\n`);
 }
