@@ -12,7 +12,7 @@ const DIGITS = Int8Array.from({ length: 128 }, (_, code) =>
   '0123456789abcdef'.indexOf(String.fromCharCode(code)),
 );
 const ID_CHARACTERS = 32;
-const CAPITALS = /[A-F]/;
+const NO_DIGIT = /[^0-9a-f]/;
 /** A greater one is not kept. */
 const PLACE_MAX = 2 ** 32 - 1;
 /** What an id of another form takes in memory, about. */
@@ -199,8 +199,8 @@ function wordsOf(ids: readonly string[]): Uint32Array | null {
   const bytes = Buffer.alloc(16 * ids.length);
   const isWhole =
     text.length === ID_CHARACTERS * ids.length && ids.every(({ length }) => length === ID_CHARACTERS);
-  // The decoder ends at the first character that is no digit, and takes capitals, which no record id has.
-  if (!isWhole || CAPITALS.test(text) || bytes.write(text, 'hex') < bytes.length) return null;
+  // The decoder takes capitals, which no record id has, and of any character the low byte alone: that of İ is a digit.
+  if (!isWhole || NO_DIGIT.test(text) || bytes.write(text, 'hex') < bytes.length) return null;
   return new Uint32Array(bytes.buffer, bytes.byteOffset, 4 * ids.length);
 }
 
