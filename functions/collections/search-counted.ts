@@ -1,13 +1,13 @@
 import { inTurns } from '../kernel/turns.ts';
-import type { WordCounts, WordCountsReader } from '../store/search.ts';
+import type { WordCounts, WordCountsReader, WordCountsRequest } from '../store/search.ts';
 import { candidateBytes } from './candidate-walk.ts';
 import type { RecordQuery } from './page-request.ts';
-import { foundMax } from './search/candidate-order.ts';
 import {
   type Chosen,
   CountedRanking,
   type CountedReading,
   chosenOf,
+  countedMax,
   endOfText,
   isCountable,
 } from './search/counted-ranking.ts';
@@ -20,9 +20,8 @@ import { readsOfCount } from './search-limit.ts';
 import type { SearchReader } from './search-reader.ts';
 import { RECORDS } from './store-collections.ts';
 
-/** Bytes of a candidate in word counts, and of each term for it. */
+/** Bytes of a candidate beside its word counts. */
 const COUNTED_BYTES = 32;
-const CODE_BYTES = 4;
 /** Records that are ordered at once: a few milliseconds. */
 const ORDERED_MAX = 8_192;
 /** So many lexicons beside those of the answer are read sooner than a list of the index, which has so many records at most. */
@@ -33,7 +32,7 @@ const ENTRIES_PER_READ = 128;
 
 /**
  * Ranks by word counts where the store has them and they tell enough: `null` where they do not, and the lexicons of all
- * candidates are to be read. Both ways have the same answer, and cost the call the same reads.
+ * candidates are to be read. Both ways have the same answer. This one costs the call as many reads as the other would at the most.
  */
 export async function rankByCounts(
   reader: SearchReader,
@@ -41,7 +40,7 @@ export async function rankByCounts(
   lexical: LexicalQuery,
   kept: number,
 ): Promise<Ranking | null> {
-  const { moment, turns, bytes, incarnation, formats } = reader;
+  const { moment, bytes, incarnation, formats } = reader;
   const { wordCounts } = moment;
   const [format] = formats;
   if (wordCounts === undefined || format === undefined || formats.length > 1) return null;
@@ -49,25 +48,46 @@ export async function rankByCounts(
   const where = { collection: RECORDS.name, group: incarnation };
   const terms = lexical.terms.map((term) => format.wordTerm(term));
   if (await holdsMore(reader, format, terms)) return null;
-  const max = lexical.matchMode === 'any' ? foundMax(lexical.scanLimit) : COUNT_MAX;
-  const counts = await wordCounts.counts({ ...where, terms, max });
-  const chosen = counts === null ? null : chosenOf(lexical, counts);
-  if (counts === null || chosen === null) return null;
-  const reads = readsOf(lexical, chosen);
-  if (reads + kept > reader.budget.room()) return null;
-  const held = counts.places.length * (COUNTED_BYTES + CODE_BYTES * terms.length);
-  bytes.add(held);
+  let held = 0;
+  const grow = (added: number) => {
+    held += added;
+    bytes.add(added);
+  };
   try {
-    const candidates = await candidatesOf(wordCounts, counts, chosen);
-    if (candidates === null) return null;
-    const ranking = new CountedRanking(lexical, counts, candidates, chosen.last.length > 0);
-    const read = await readingsOf(reader, lexical, await placesOf(reader, lexical, ranking));
-    if (read === null) return null;
-    reader.budget.spend(reads, 0);
-    return await inTurns(ranking.rank(read), turns);
+    const counts = await wordCounts.counts({ ...where, terms, grow, ...boundsOf(lexical) });
+    if (counts === null) return null;
+    grow(counts.places.length * COUNTED_BYTES);
+    return await rankCounted(reader, lexical, kept, counts);
   } finally {
     bytes.drop(held);
   }
+}
+
+/** Beyond these the counts would choose no candidates. */
+function boundsOf(lexical: LexicalQuery): Pick<WordCountsRequest, 'max' | 'unitedMax'> {
+  if (lexical.matchMode === 'all') return { max: COUNT_MAX };
+  const most = countedMax(lexical);
+  return { max: most, unitedMax: most };
+}
+
+async function rankCounted(
+  reader: SearchReader,
+  lexical: LexicalQuery,
+  kept: number,
+  counts: WordCounts,
+): Promise<Ranking | null> {
+  const { moment, turns, budget } = reader;
+  const chosen = await inTurns(chosenOf(lexical, counts), turns);
+  if (chosen === null) return null;
+  const reads = readsOf(lexical, chosen);
+  if (reads + kept > budget.room()) return null;
+  const candidates = await candidatesOf(moment.wordCounts!, counts, chosen);
+  if (candidates === null) return null;
+  const ranking = new CountedRanking(lexical, counts, candidates, chosen.last.length > 0);
+  const read = await readingsOf(reader, lexical, await placesOf(reader, lexical, ranking));
+  if (read === null) return null;
+  budget.spend(reads, 0);
+  return await inTurns(ranking.rank(read), turns);
 }
 
 /** The places of the records whose lexicons are read. Where they are many, it is asked first where the text of the query may end. */

@@ -32,7 +32,7 @@ export const USUAL_WORD_CODE = 2;
 
 /** Scores words without reading lexicons. A provider has it where its index holds what the entries say in `wordCounts`. */
 export interface WordCountsReader {
-  /** `null`: more records than asked for, or one without word counts, hold a term. */
+  /** `null`: more records than asked for, or than the provider allows, or one without word counts, hold a term. */
   counts(request: WordCountsRequest): Promise<WordCounts | null>;
   /** The places of the records that hold a term, upwards; `null`: they are more than asked for. */
   holders(request: HoldersRequest): Promise<readonly number[] | null>;
@@ -49,9 +49,13 @@ export interface WordCountsRequest {
   readonly terms: readonly string[];
   /** Records that hold each of the terms, at the most. */
   readonly max: number;
+  /** Records that hold one of the terms, at the most. Absent: as many as the provider allows. */
+  readonly unitedMax?: number;
+  /** Counts bytes before the provider holds them, as `ReadCall` does. They are held until the answer is used no more. */
+  readonly grow?: (bytes: number) => void;
 }
 
-export interface HoldersRequest extends Omit<WordCountsRequest, 'terms'> {
+export interface HoldersRequest extends Pick<WordCountsRequest, 'collection' | 'group' | 'max'> {
   readonly term: string;
 }
 

@@ -59,7 +59,7 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
   const stored = storedOf(records);
   const given = countsOf(stored, query);
   const counts = fault.counts?.(given) ?? given;
-  const chosen = chosenOf(query, counts);
+  const chosen = whole(chosenOf(query, counts));
   if (chosen === null) return null;
   const keyAt = (index: number) => stored[counts.places[index]!]!.entry.orderKey;
   const keys = chosen.last.map(keyAt).sort(compareUtf8);
@@ -156,7 +156,7 @@ describe('a ranking by word counts', () => {
     }));
     const query = readLexicalQuery({ query: 'fox dog cat', top: 5 }, 5_000);
     const counts = countsOf(storedOf(records), query);
-    const chosen = chosenOf(query, counts);
+    const chosen = whole(chosenOf(query, counts));
     const places = whole(new CountedRanking(query, counts, chosen!.sure, false).places());
     expect(places.length).toBeLessThan(20);
   });
@@ -172,10 +172,35 @@ describe('a ranking by word counts', () => {
     const query = readLexicalQuery({ query: 'fox eats dog', top: 1, phraseBoost: 2 }, 5_000);
     expect(endOfText(query)).toBe('dog');
     const counts = countsOf(storedOf(records), query);
-    const ranking = new CountedRanking(query, counts, chosenOf(query, counts)!.sure, false);
+    const ranking = new CountedRanking(query, counts, whole(chosenOf(query, counts))!.sure, false);
     expect(new Set(whole(ranking.places()))).toEqual(new Set([0, 1, 2]));
     expect(new Set(whole(ranking.placesAmong([0, 3])))).toEqual(new Set([0, 2]));
     expect(naiveSearch(records, { query: 'fox eats dog', top: 1, phraseBoost: 2 }).matches[0]?.id).toBe('0');
+  });
+
+  test('chooses its records in steps, and of any word none beyond its bound', () => {
+    const words = Array.from({ length: 64 }, (_, n) => `w${n}`).join(' ');
+    const countsOfAll = (size: number): WordCounts => ({
+      places: Float64Array.from({ length: size }, (_, n) => n),
+      lengths: new Uint32Array(size).fill(1),
+      codes: Array.from({ length: 64 }, (_, term) =>
+        Int32Array.from({ length: size }, (__, n) => (n % 64 === term ? USUAL_WORD_CODE : -1)),
+      ),
+    });
+    const stepsOf = (size: number, matchMode: 'any' | 'all', scanLimit: number) => {
+      const query = readLexicalQuery({ query: words, matchMode, scanLimit }, 5_000);
+      const steps = chosenOf(query, countsOfAll(size));
+      let count = 0;
+      for (;;) {
+        const { done, value } = steps.next();
+        if (done === true) return { count, chosen: value === null ? null : value.sure.length };
+        count += 1;
+      }
+    };
+    expect(stepsOf(4_096, 'any', 5_000)).toEqual({ count: 4, chosen: 4_096 });
+    expect(stepsOf(4_096, 'all', 1_024)).toEqual({ count: 4, chosen: 0 });
+    expect(stepsOf(3_023, 'any', 1_024)).toEqual({ count: 2, chosen: 0 });
+    expect(stepsOf(3_024, 'any', 1_024)).toEqual({ count: 0, chosen: null });
   });
 
   test('leaves other requests to lexicons', () => {

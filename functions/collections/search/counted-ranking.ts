@@ -14,6 +14,8 @@ import { wordsOf } from './words.ts';
 
 /** Candidates of a step, which takes less than a millisecond. */
 const STEP_CANDIDATES = 1_024;
+/** Codes of a step, which takes as long. */
+const STEP_CODES = 65_536;
 /** Of candidates that are not answered. */
 const NO_SCORE = -1;
 
@@ -50,6 +52,11 @@ export function endOfText({ whole }: LexicalQuery): string | null {
   return words.length < 2 ? null : words.at(-1)!;
 }
 
+/** A query of any word is not answered where word counts have more records. */
+export function countedMax({ scanLimit }: LexicalQuery): number {
+  return Math.max(scanLimit, foundMax(scanLimit) - 1);
+}
+
 /** The records that are scored, as indexes into word counts. */
 export interface Chosen {
   readonly sure: readonly number[];
@@ -61,15 +68,22 @@ export interface Chosen {
 }
 
 /**
- * Which records a query scores: those that hold the most of its words first, as `CandidateOrder` has it. `null`: more match than
- * the order of candidates looks at.
+ * Which records a query scores: those that hold the most of its words first, as `CandidateOrder` has it, in steps. `null`: more
+ * match than the order of candidates looks at.
  */
-export function chosenOf(query: LexicalQuery, { places, codes }: WordCounts): Chosen | null {
+export function* chosenOf(
+  query: LexicalQuery,
+  { places, codes }: WordCounts,
+): Generator<void, Chosen | null> {
   const { scanLimit, matchMode } = query;
+  const most = countedMax(query);
+  if (matchMode === 'any' && places.length > most) return null;
+  const step = Math.ceil(STEP_CODES / codes.length);
   const byHeld: number[][] = codes.map(() => []);
   const held = codes.map(() => 0);
   let size = 0;
   for (let index = 0; index < places.length; index += 1) {
+    if ((index + 1) % step === 0) yield;
     let terms = 0;
     for (let term = 0; term < codes.length; term += 1) {
       if (codes[term]![index]! < 0) continue;
@@ -80,8 +94,8 @@ export function chosenOf(query: LexicalQuery, { places, codes }: WordCounts): Ch
     // With all words each candidate holds as many.
     byHeld[terms - 1]!.push(index);
     size += 1;
+    if (size > most) return null;
   }
-  if (size > scanLimit && size >= foundMax(scanLimit)) return null;
   const sure: number[] = [];
   for (const last of byHeld.reverse()) {
     const lastCount = scanLimit - sure.length;

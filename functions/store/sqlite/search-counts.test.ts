@@ -128,32 +128,71 @@ test('many records of a term are read in turns, and those behind the first are f
   expect(entries.map(({ orderKey }) => orderKey).sort()).toEqual(names.sort().slice(4_990));
 });
 
+/** What `use` reads, and how often it let the other calls work. */
+async function turnsOf<R>(use: (words: WordCountsReader) => Promise<R>) {
+  let turns = 0;
+  const turn = async () => {
+    turns += 1;
+  };
+  const nearest = new NearestSearch({ bytesMax: 1, clock: { now: () => 0 }, turn });
+  const connection = new Connection(join(folder, 'store.db'), { readOnly: true, busyTimeoutMs: 5_000 });
+  try {
+    const found = await use(wordCounter(nearest, scope, async (work) => work(connection)));
+    return { found, turns };
+  } finally {
+    connection.close();
+  }
+}
+
 test('a find of many terms lets the other calls work, and ends where their records are too many together', async () => {
   const terms = Array.from({ length: 60 }, (_, n) => `t${n}`);
   const records = Array.from({ length: 600 }, (_, n) =>
     recordOf(`n${n}`, n < 500 ? terms : [...terms, 'all'], counted(9)),
   );
   await put(...records);
-  let turns = 0;
-  const nearest = new NearestSearch({
-    bytesMax: 1,
-    clock: { now: () => 0 },
-    turn: async () => {
-      turns += 1;
-    },
-  });
-  const connection = new Connection(join(folder, 'store.db'), { readOnly: true, busyTimeoutMs: 5_000 });
-  try {
-    const words = wordCounter(nearest, scope, async (work) => work(connection));
-    expect(await words.counts({ ...place, terms, max: 600 })).toBeNull();
-    turns = 0;
-    const found = await words.counts({ ...place, terms: terms.slice(0, 50), max: 600 });
-    expect(found?.places.length).toBe(600);
-    // 30,000 rows, and 50 terms twice.
-    expect(turns).toBeGreaterThanOrEqual(7);
-    expect(await words.holders({ ...place, term: 'all', max: 100 })).toHaveLength(100);
-    expect(await words.holders({ ...place, term: 'all', max: 99 })).toBeNull();
-  } finally {
-    connection.close();
-  }
+  const counts = (some: readonly string[]) =>
+    turnsOf((words) => words.counts({ ...place, terms: some, max: 600 }));
+  expect((await counts(terms)).found).toBeNull();
+  const { found, turns } = await counts(terms.slice(0, 50));
+  expect(found?.places.length).toBe(600);
+  // 30,000 rows, 50 terms twice, and 30,000 codes twice.
+  expect(turns).toBeGreaterThanOrEqual(10);
+  const holders = (max: number) => turnsOf((words) => words.holders({ ...place, term: 'all', max }));
+  expect((await holders(100)).found).toHaveLength(100);
+  expect((await holders(99)).found).toBeNull();
+});
+
+test('many terms of few records each have a bound for all their codes, which are made in turns', async () => {
+  const terms = Array.from({ length: 128 }, (_, n) => `t${n}`);
+  const named = (n: number) => recordOf(`n${n}`, [terms[n % 128]!], counted(n, { [terms[n % 128]!]: n }));
+  await put(...Array.from({ length: 2_048 }, (_, n) => named(n)));
+  const request = { ...place, terms, max: 5_000 };
+  let bytes = 0;
+  const grow = (added: number) => {
+    bytes += added;
+  };
+  const { found, turns } = await turnsOf((words) => words.counts({ ...request, grow }));
+  expect([...found!.lengths]).toEqual(Array.from({ length: 2_048 }, (_, n) => n));
+  for (const [term, codes] of found!.codes.entries())
+    expect(codes.every((code, n) => code === (n % 128 === term ? n : -1))).toBe(true);
+  // 128 terms twice, 262,144 codes once, and half as many while the lists are united: 8, 4 and 2, beside 4 for the codes that are read.
+  expect(turns).toBeGreaterThanOrEqual(18);
+  expect(bytes).toBe(2_048 * (8 + 12 + 4 * 128));
+  expect((await turnsOf((words) => words.counts({ ...request, unitedMax: 2_047 }))).found).toBeNull();
+  await put(named(2_048));
+  expect((await turnsOf((words) => words.counts(request))).found).toBeNull();
+  const fewer = { ...request, terms: terms.slice(1) };
+  expect((await turnsOf((words) => words.counts(fewer))).found?.places.length).toBe(2_032);
+});
+
+test('no codes are made where their bytes are refused', async () => {
+  await put(recordOf('a', ['one'], counted(1)), recordOf('b', ['one'], counted(1)));
+  const asked: number[] = [];
+  const grow = (added: number) => {
+    asked.push(added);
+    if (asked.length === 2) throw new Error('refused');
+  };
+  const counts = reading((words) => words.counts({ ...place, terms: ['one'], max: 9, grow }));
+  await expect(counts).rejects.toThrow('refused');
+  expect(asked).toEqual([16, 32]);
 });

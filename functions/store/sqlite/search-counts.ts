@@ -20,8 +20,18 @@ const ROWS_A_CODE = 8;
 const CODES_PER_TURN = ROWS_PER_TURN / ROWS_A_CODE;
 /** A term takes as long as so many rows, though it has none. */
 const ROWS_A_TERM = 128;
-/** Rows of all terms together, which are united in one turn. */
+/** Rows of all terms together. */
 const ROWS_MAX = 32_768;
+/** A code that is looked at takes as long as so many parts of a row. */
+const CELLS_A_ROW = 16;
+/** Codes of all terms for all places: beside many words, few of which stand in one record, lexicons are read sooner. */
+const CELLS_MAX = 262_144;
+/** Lengths that one statement reads: a row for each at the most. */
+const LENGTHS_PER_TURN = 1_024;
+/** Bytes of a place with its length, and of a code; a row number in a list takes as much as a place. */
+const PLACE_BYTES = 12;
+const CODE_BYTES = 4;
+const ROW_BYTES = 8;
 /** Lexicons that one statement reads. */
 const LEXICONS_PER_TURN = 64;
 
@@ -54,24 +64,58 @@ export class CountsReader implements WordCountsReader {
   }
 
   async counts(request: WordCountsRequest): Promise<WordCounts | null> {
-    const { terms, max } = request;
+    const { terms, grow } = request;
     const group = await this.#read((connection) => groupNumber(connection, this.#scope, request));
+    const tokens = group === undefined ? [] : terms.map((term) => tokenOf(group, term));
+    const held = await this.#lists(tokens, request);
+    if (held === null) return null;
+    const { lists, places } = held;
+    grow?.(places.length * (PLACE_BYTES + CODE_BYTES * terms.length));
+    const lengths = await this.#lengths(places);
+    if (lengths === null) return null;
+    const codes: Int32Array[] = [];
+    for (const [index, term] of terms.entries()) {
+      const usual = usualCodes(places, lists[index] ?? []);
+      codes.push(usual);
+      await this.#pass(places.length / CELLS_A_ROW);
+      if (group !== undefined) await this.#addCodes(codeTokens(group, term), places, usual);
+    }
+    return { places, lengths, codes };
+  }
+
+  /** The lists of the tokens and all their numbers, each once; `null` where they are too many. */
+  async #lists(
+    tokens: readonly string[],
+    { max, unitedMax = ROWS_MAX, grow }: WordCountsRequest,
+  ): Promise<{ readonly lists: readonly (readonly number[])[]; readonly places: Float64Array } | null> {
+    const placesMax = Math.min(unitedMax, Math.floor(CELLS_MAX / tokens.length));
     const lists: (readonly number[])[] = [];
+    let places = new Float64Array();
     let rows = 0;
-    for (const term of terms) {
-      const holders = group === undefined ? [] : await this.#holdersOf(tokenOf(group, term), max);
+    for (const token of tokens) {
+      const holders = await this.#holdersOf(token, max);
       if (holders === null) return null;
       rows += holders.length;
       if (rows > ROWS_MAX) return null;
+      grow?.(holders.length * ROW_BYTES);
       lists.push(holders);
+      places = merged(places, holders);
+      if (places.length > placesMax) return null;
+      await this.#pass(places.length / CELLS_A_ROW);
     }
-    const places = united(lists);
-    const lengths = await this.#read((connection) => readLengths(connection, places));
-    if (lengths === null) return null;
-    const codes = lists.map((list) => usualCodes(places, list));
-    for (const [index, term] of terms.entries())
-      if (group !== undefined) await this.#addCodes(codeTokens(group, term), places, codes[index]!);
-    return { places, lengths, codes };
+    return { lists, places };
+  }
+
+  async #lengths(places: Float64Array): Promise<Uint32Array | null> {
+    const lengths = new Uint32Array(places.length);
+    for (let from = 0; from < places.length; from += LENGTHS_PER_TURN) {
+      const some = places.subarray(from, from + LENGTHS_PER_TURN);
+      const read = await this.#read((connection) => readLengths(connection, some));
+      if (read === null) return null;
+      lengths.set(read, from);
+      await this.#pass(some.length);
+    }
+    return lengths;
   }
 
   async entries(places: readonly number[]): Promise<readonly FoundEntry[]> {
@@ -105,7 +149,7 @@ export class CountsReader implements WordCountsReader {
     for (let after = 0; ; ) {
       const limit = Math.min(ROWS_PER_TURN, max + 1 - holders.length);
       const found = await this.#read((connection) => holdersIn(connection, token, after, limit));
-      await this.#pass(found.length);
+      await this.#pass(ROWS_A_TERM + found.length);
       holders = holders.length === 0 ? found : [...holders, ...found];
       if (holders.length > max) return null;
       if (found.length < limit) return holders;
@@ -122,7 +166,7 @@ export class CountsReader implements WordCountsReader {
       const rows = await this.#read((connection) =>
         connection.tuples<readonly [number, string]>(selectCodes, from, to, CODES_PER_TURN, offset),
       );
-      await this.#pass(rows.length * ROWS_A_CODE);
+      await this.#pass(ROWS_A_TERM + rows.length * ROWS_A_CODE);
       for (const [record, token] of rows) {
         const at = placeOf(places, record);
         if (at >= 0) codes[at] = codeIn(token);
@@ -134,7 +178,7 @@ export class CountsReader implements WordCountsReader {
 
   /** Lets the other calls work once enough rows were read. */
   async #pass(rows: number): Promise<void> {
-    this.#rows += rows + ROWS_A_TERM;
+    this.#rows += rows;
     if (this.#rows < ROWS_PER_TURN) return;
     this.#rows = 0;
     await this.#turn();
@@ -149,13 +193,7 @@ function holdersIn(connection: Connection, token: string, after: number, limit: 
   return JSON.parse(found?.records ?? '[]') as number[];
 }
 
-/** The numbers of ascending lists, each once, upwards. */
-function united(lists: readonly (readonly number[])[]): Float64Array {
-  let all = new Float64Array();
-  for (const list of lists) all = merged(all, list);
-  return all;
-}
-
+/** The numbers of two ascending lists, each once, upwards. */
 function merged(one: Float64Array, other: readonly number[]): Float64Array<ArrayBuffer> {
   const all = new Float64Array(one.length + other.length);
   let [left, right, count] = [0, 0, 0];
