@@ -14,12 +14,18 @@ const failures: Readonly<Record<number, StoreFailure>> = {
 /** IOERR_SHMSIZE. In a write it may come once the commit has reached the log, so it leaves the outcome of a write unknown. */
 const SHARED_FILE_SIZE = 4874;
 
+/** In a file that an earlier release wrote last, and that is only read: all but its searches can be read, so opening does not ask. */
+const SEARCHES_MISSING = /^no such table: (?:main\.)?search_/;
+
 /** Translates an error of SQLite into an error of the port; other errors, such as a decision's refusal, pass unchanged. */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StoreError) return error;
   const code = sqliteCode(error);
   if (code !== undefined) {
-    return new StoreError(failures[code] ?? 'unavailable', `SQLite: ${error.message}`, { cause: error });
+    const message = SEARCHES_MISSING.test(error.message)
+      ? 'the database has not the tables of searches that this release reads: start the service once, which makes them'
+      : `SQLite: ${error.message}`;
+    return new StoreError(failures[code] ?? 'unavailable', message, { cause: error });
   }
   if (isClosed(error)) return closedError(error);
   return error;

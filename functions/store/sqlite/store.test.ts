@@ -93,6 +93,25 @@ describe('opening', () => {
     });
   });
 
+  test('to read a file without the tables of searches, which a search names', async () => {
+    const first = await open();
+    await put(first, listed('a', '{"kept":true}'));
+    await first.close();
+    const connection = new Connection(path, { readOnly: false, busyTimeoutMs: 5000 });
+    // As a file of an earlier release is; one of an earlier preview lacks some of them.
+    connection.exec('DROP TABLE search_groups; DROP TABLE search_versions');
+    connection.close();
+    const store = await open({ readOnly: true });
+    const page = await store.query(scope, { by: 'keys', keys: [{ key: keyOf('a') }] });
+    expect(page.records).toHaveLength(1);
+    const asked = { collection: collection.name, group: 'all', terms: ['one'], max: 9 };
+    const message =
+      'the database has not the tables of searches that this release reads: start the service once, which makes them';
+    const counts = store.snapshot(scope, (moment) => moment.wordCounts!.counts(asked));
+    await expect(counts).rejects.toMatchObject({ name: 'StoreError', failure: 'unavailable', message });
+    await store.close();
+  });
+
   test('says that a file is no database, and that a folder cannot be made', async () => {
     const file = join(folder, 'text');
     await writeFile(file, 'not a database, but long enough to hold the header of one: '.repeat(40));
