@@ -196,6 +196,33 @@ describe.skipIf(postgresMissing !== undefined)(`lost races in PostgreSQL ${postg
     expect((await read(store, scope, keyOf('a')))?.head).toEqual({ count: 3 });
   });
 
+  test('entries that a rival has replaced, with their record, by their equals are replaced', async () => {
+    const scope = await filledScope();
+    const at = 'id = $1 AND space = (SELECT space FROM scopes WHERE name = $2)';
+    const values = [keyOf('a').id, scope.name];
+    await rival.query('BEGIN');
+    for (const status of ['done', 'open']) {
+      await rival.query(`UPDATE records SET indexes = '{"status":"${status}"}' WHERE ${at}`, values);
+      const entry = `space, collection, name, '${status}', listing_group, listing_id, id, paired`;
+      await rival.query(
+        `WITH gone AS (DELETE FROM entries WHERE ${at} RETURNING *) INSERT INTO entries
+          (space, collection, name, value, listing_group, listing_id, id, paired) SELECT ${entry} FROM gone`,
+        values,
+      );
+    }
+    let tries = 0;
+    const call = store.transact(scope, { keys: [{ key: keyOf('a'), view: 'body' }] }, () => {
+      tries += 1;
+      return { writes: [{ put: { ...stored, ...changes['indexes'] } }], result: null };
+    });
+    await waitersOf(rival, watcher);
+    await rival.query('COMMIT');
+    await call;
+    expect(tries).toBe(2);
+    const { rows } = await watcher.query(`SELECT value FROM entries WHERE ${at}`, values);
+    expect(rows).toEqual([{ value: 'done' }]);
+  });
+
   test('a search entry is not written after a lost race', async () => {
     const scope: Scope = { ...randomScope(), kind: 'spaces' };
     const search = (word: string) => ({

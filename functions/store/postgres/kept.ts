@@ -24,13 +24,15 @@ export function isRefused(sqlState: string | undefined): boolean {
  * Locks the records that were read, in the order of their keys, and compares them by all that a decision or its writes use. Under
  * READ COMMITTED the server judges a row for whose lock it has waited once more, as the rival left it, so a row that is held is
  * the row that was read and stays so. An update in the same statement sees the rows as of
- * its beginning and would miss one that a rival has replaced by its equal since, so the rows that it has found are counted.
+ * its beginning. One that a rival has replaced by its equal since is held at another place, and by its old place some minor versions
+ * of the server would reach it and others would not; the entries beside it would be missed in any case. So the update takes only
+ * what it has found at the place that is held, and the rows that it has taken are counted.
  */
 const heldRows = `WITH held AS MATERIALIZED (
-    SELECT 1 FROM (SELECT {0} AS collection, {1} AS id, {2} AS head, {3} AS due, {4} AS listing_group, {5} AS listing_id,
+    SELECT r.place FROM (SELECT {0} AS collection, {1} AS id, {2} AS head, {3} AS due, {4} AS listing_group, {5} AS listing_id,
       {6} AS hidden, {7} AS indexes, {8} AS parts, {9} AS body_seen, {10} AS body) AS k
     CROSS JOIN LATERAL (
-      SELECT 1 FROM records AS r
+      SELECT r.ctid AS place FROM records AS r
       WHERE r.space = $1::bigint AND r.collection = k.collection AND r.id = k.id
         AND r.head = k.head AND r.listing_id = k.listing_id AND r.hidden = k.hidden
         AND r.due IS NOT DISTINCT FROM k.due AND r.listing_group IS NOT DISTINCT FROM k.listing_group
@@ -69,8 +71,14 @@ const texts = {
   scope: { inOne: heldScope + inOne('0'), forOthers: heldScope + forOthers },
 } as const;
 
-/** The conditions of the writes, in one statement with the check and behind it. */
-export const conditions = { inOne: '(SELECT kept FROM kept)', behind: asked } as const;
+const found = '(SELECT kept FROM kept)';
+
+/** The conditions of the writes, in one statement with the check and behind it. `update`: of rows that are found at a place `k.place`. */
+export const conditions = {
+  inOne: found,
+  update: `${found} AND k.place IN (SELECT held.place FROM held)`,
+  behind: asked,
+} as const;
 
 export interface Reliance {
   readonly scope: Scope;

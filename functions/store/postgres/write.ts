@@ -21,7 +21,7 @@ export function writesOf(space: string, plan: Plan, session: EntryRules, conditi
   // Last: it locks the rows that all writers of a group share.
   const searches = plan.searched ? searchWrites(space, plan).map((each) => onCondition(each, condition)) : [];
   if (condition === 'true' && isJoinable(plan)) {
-    return [...together(joinable(space, plan, session, condition)), ...searches];
+    return [...together(joinable(space, plan, session)), ...searches];
   }
   const entries = changedEntries(plan);
   const writes = [
@@ -51,7 +51,7 @@ export function writesIfKept(space: string, plan: Plan, session: EntryRules, rel
   assertFits(plan);
   const updates = plan.updates.length;
   const check = keptStatement(reliance, updates);
-  const writes = joinable(space, plan, session, conditions.inOne);
+  const writes = joinable(space, plan, session, conditions);
   const [joined = check] = together([
     ...writes,
     onCondition(check, updates === 0 ? '0' : '(SELECT count(*) FROM w0)'),
@@ -65,17 +65,24 @@ function named({ text, values }: Statement): Statement<KeptRow> {
 }
 
 /** No two entries are alike to the server, so that a fresh one does not meet the one in whose place it comes. */
-function joinable(space: string, plan: Plan, session: EntryRules, condition: string): Statement[] {
+function joinable(
+  space: string,
+  plan: Plan,
+  session: EntryRules,
+  on = { inOne: 'true', update: 'true' },
+): Statement[] {
   const entries = changedEntries(plan);
   const writes = [
-    // First, because a check counts what it has updated.
-    ...updateRecords(space, plan.updates),
     ...deleteEntries(space, entries.gone, session),
     ...insertEntries(space, entries.fresh, session),
     ...insertParts(space, plan.creates),
     ...insertRecords(space, plan.creates, []),
   ];
-  return writes.map((each) => onCondition(each, condition));
+  // Updates first, because a check counts what they have taken.
+  return [
+    ...updateRecords(space, plan.updates).map((each) => onCondition(each, on.update)),
+    ...writes.map((each) => onCondition(each, on.inOne)),
+  ];
 }
 
 function assertFits({ creates, updates }: Plan): void {
