@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keptStatement } from '../../functions/store/mysql/kept.ts';
 import { openMysqlStore } from '../../functions/store/mysql/store.ts';
-import type { RecordData, RecordStore, Scope, Write } from '../../functions/store/port.ts';
+import type { RecordData, RecordKey, RecordStore, Scope, Write } from '../../functions/store/port.ts';
 import { keyOf, plain, put, randomScope, read } from '../conformance/store-fixtures.ts';
 import { createMysqlDatabase, describeMysql, type MysqlDatabase } from '../support/mysql.ts';
 import { until, waitingSessions } from './fixtures.ts';
@@ -97,6 +98,26 @@ describeMysql('lost races in MySQL', () => {
     'a creation': [{ put: { key: made, head: {}, parts: [{ of: made.id, order: '1', body: '{}' }] } }],
     'a removal': [{ remove: a }],
   };
+
+  test.each(['STRICT_ALL_TABLES', ''])(
+    'the check refuses and writes nothing in the mode "%s"',
+    async (mode) => {
+      const scope = await filledScope();
+      const session = await database.connect();
+      await session.query(`SET SESSION sql_mode = '${mode}'`);
+      const live = `SELECT space FROM svc_scopes WHERE name = '${scope.name}'`;
+      const [before] = (await session.query(live)) as unknown as [[{ space: number }]];
+      const check = (key: RecordKey) => {
+        const keys = [{ key, view: 'head' }] as const;
+        const { text, values } = keptStatement({ scope, space: before[0].space, rows: new Map(), keys });
+        return session.query(text.replaceAll(/\{(\w+)\}/g, 'svc_$1'), [...values]);
+      };
+      await check(made);
+      await expect(check(a)).rejects.toMatchObject({ errno: 1242 });
+      expect((await session.query(live))[0]).toEqual(before);
+      await session.end();
+    },
+  );
 
   test.each(Object.entries(first))('%s is not made after a lost race', async (_, writes) => {
     const scope = await filledScope();

@@ -43,8 +43,8 @@ export interface Reliance extends UnlockedReading {
   readonly keys: readonly { readonly key: RecordKey; readonly view: RecordView }[];
 }
 
-/** BAD_NULL_ERROR */
-const refused = 1048;
+/** SUBQUERY_NO_1_ROW */
+const refused = 1242;
 
 /** The scope or a record was not as it was read, and nothing was written. */
 export function isRefused(error: unknown): boolean {
@@ -53,11 +53,12 @@ export function isRefused(error: unknown): boolean {
 
 /**
  * Behind the lock of the scope: refused where the scope or a record is not as it was read, and then the server passes over the rest of
- * the packet. A record is compared by all that a decision or its writes use. Where all is as it was, no row matches.
+ * the packet. A record is compared by all that a decision or its writes use. Where all is as it was, only the first row is left;
+ * a value of two rows fails in every mode of the server, and nothing is written by it.
  */
 export function keptStatement({ scope, space, rows, keys }: Reliance): Statement {
   const sql = new Sql().add(
-    'UPDATE {scopes} SET space = NULL WHERE kind = ? AND name = ?',
+    'SELECT (SELECT 1 UNION ALL SELECT 1 FROM {scopes} WHERE kind = ? AND name = ?',
     scope.kind,
     scope.name,
   );
@@ -69,7 +70,7 @@ export function keptStatement({ scope, space, rows, keys }: Reliance): Statement
     if (row !== undefined) addValues(sql, row, view);
     sql.add(')');
   }
-  return sql.add(')');
+  return sql.add(')) AS kept');
 }
 
 function addValues(sql: Sql, row: RecordRow, view: RecordView): void {
