@@ -99,6 +99,36 @@ describeMysql('lost races in MySQL', () => {
     'a removal': [{ remove: a }],
   };
 
+  test('bodies that are too many for one statement are guarded by the lock, and no race counts as lost', async () => {
+    const scope = randomScope();
+    const session = await database.connect();
+    const [limits] = (await session.query('SELECT @@max_allowed_packet AS bytes')) as unknown as [
+      [{ bytes: number }],
+    ];
+    await session.end();
+    const body = JSON.stringify('"'.repeat(500_000));
+    const keys = Array.from({ length: Math.ceil(limits[0].bytes / body.length) + 1 }, (_, index) => ({
+      key: keyOf(`large ${index}`),
+      view: 'body' as const,
+    }));
+    for (const { key } of keys) await put(store, scope, { key, head: { count: 0 }, body });
+    const first = keyOf('large 0');
+    /** How often a call decides that counts the first record on. */
+    const count = async () => {
+      let tries = 0;
+      await store.transact(scope, { keys }, (found) => {
+        tries += 1;
+        const before = Number(found.get(first)?.head['count']);
+        return { writes: [{ put: { key: first, head: { count: before + 1 } } }], result: null };
+      });
+      return tries;
+    };
+    expect(await count()).toBe(2);
+    // Were it taken for contended, it would be locked before it is read, and decided once.
+    expect(await count()).toBe(2);
+    expect((await read(store, scope, first))?.head).toEqual({ count: 2 });
+  });
+
   test.each(['STRICT_ALL_TABLES', ''])(
     'the check refuses and writes nothing in the mode "%s"',
     async (mode) => {

@@ -85,6 +85,11 @@ export class Connection {
     return !this.#broken && !this.#open;
   }
 
+  /** What the values of one statement may take, so that it stays below the server's limit even where they are escaped. */
+  get valuesBytes(): number {
+    return Math.min(packetBytes, this.#packetBytesMax / 4);
+  }
+
   /** All in one round trip, executed one after the other up to the first failure. */
   async send<const S extends readonly Statement[]>(...statements: S): Promise<Answers<S>> {
     return (await this.#send(statements.map((each) => this.#render(each)))) as Answers<S>;

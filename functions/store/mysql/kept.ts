@@ -43,6 +43,15 @@ export interface Reliance extends UnlockedReading {
   readonly keys: readonly { readonly key: RecordKey; readonly view: RecordView }[];
 }
 
+/** What the check compares, in bytes: it carries all values that were seen. */
+export function seenBytes({ rows, keys }: Pick<Reliance, 'rows' | 'keys'>): number {
+  return keys.reduce((sum, { key, view }) => {
+    const row = rows.get(nameOf(key));
+    if (row === undefined) return sum;
+    return sum + row.head.length + (row.indexes?.length ?? 0) + (view === 'head' ? 0 : row.body_bytes);
+  }, 0);
+}
+
 /** SUBQUERY_NO_1_ROW */
 const refused = 1242;
 

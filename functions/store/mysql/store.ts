@@ -157,7 +157,7 @@ class MysqlStore implements RecordStore {
         locks = true;
         const early = await transactUnlocked(connection, this.#search.tables, scope, request, decide);
         if (early === 'lost') for (const name of names) this.#rivalry.lost(name);
-        else if (early !== undefined) return early.result;
+        else if (early !== undefined && early !== 'large') return early.result;
       }
       const outcome = await transactIn(connection, this.#search.tables, scope, request, decide);
       if (outcome !== undefined) return outcome.result;

@@ -1,7 +1,7 @@
 import type { Decision, Found, Scope, TransactRequest } from '../port.ts';
 import { checkWrites } from '../requested.ts';
 import type { Connection } from './connection.ts';
-import { isRefused, keptStatement, keysMax, unlockedRows, unlockedStatement } from './kept.ts';
+import { isRefused, keptStatement, keysMax, seenBytes, unlockedRows, unlockedStatement } from './kept.ts';
 import { readingOf } from './read.ts';
 import { nameOf, type RecordRow, recordOf, widestViews } from './rows.ts';
 import type { SearchTables } from './search-schema.ts';
@@ -27,7 +27,8 @@ export function mustLock({ kind }: Scope, { keys }: TransactRequest): boolean {
 
 /**
  * Two round trips: read, then lock, compare, write and commit. The lock of the scope is held in the second alone, and guards
- * every key. The call locks before it reads where a rival was first (`lost`), and where there is no row to lock (`undefined`).
+ * every key. The call locks before it reads where a rival was first (`lost`), where what it has seen is more than one statement should
+ * carry (`large`), and where there is no row to lock (`undefined`).
  */
 export async function transactUnlocked<R>(
   connection: Connection,
@@ -35,7 +36,7 @@ export async function transactUnlocked<R>(
   scope: Scope,
   request: TransactRequest,
   decide: (found: Found) => Decision<R>,
-): Promise<Outcome<R> | 'lost' | undefined> {
+): Promise<Outcome<R> | 'lost' | 'large' | undefined> {
   const [answer] = await connection.send(unlockedStatement(scope, request.keys));
   const { space, rows } = unlockedRows(answer);
   const views = widestViews(request.keys);
@@ -52,6 +53,7 @@ export async function transactUnlocked<R>(
   if (space === undefined) return undefined;
   const guarded = request.keys.filter(({ unguarded }) => unguarded !== true);
   const keys = [...widestViews(guarded).keys()].flatMap((name) => views.get(name) ?? []);
+  if (seenBytes({ rows, keys }) > connection.valuesBytes) return 'large';
   const check = keptStatement({ scope, space, rows, keys });
   try {
     await connection.commit(BEGIN, lockScope(scope), check, ...writesOf(space, writes, rows));
