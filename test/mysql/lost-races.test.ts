@@ -112,21 +112,21 @@ describeMysql('lost races in MySQL', () => {
       view: 'body' as const,
     }));
     for (const { key } of keys) await put(store, scope, { key, head: { count: 0 }, body });
-    const first = keyOf('large 0');
-    /** How often a call decides that counts the first record on. */
+    const counter = keyOf('large 0');
+    /** How often a call decides that counts its record on. */
     const count = async () => {
       let tries = 0;
       await store.transact(scope, { keys }, (found) => {
         tries += 1;
-        const before = Number(found.get(first)?.head['count']);
-        return { writes: [{ put: { key: first, head: { count: before + 1 } } }], result: null };
+        const before = Number(found.get(counter)?.head['count']);
+        return { writes: [{ put: { key: counter, head: { count: before + 1 } } }], result: null };
       });
       return tries;
     };
     expect(await count()).toBe(2);
     // Were it taken for contended, it would be locked before it is read, and decided once.
     expect(await count()).toBe(2);
-    expect((await read(store, scope, first))?.head).toEqual({ count: 2 });
+    expect((await read(store, scope, counter))?.head).toEqual({ count: 2 });
   });
 
   test.each(['STRICT_ALL_TABLES', ''])(
