@@ -49,11 +49,12 @@ export async function openProxy(database: MysqlDatabase): Promise<Proxy> {
       clientSpoke = true;
       read(data);
       if (!state.swallows) server.write(data);
+      // The server carries the command out to its end, and closes when it reads on; a line that is cut before its last answer stops it.
+      if (cut) server.end();
     });
     server.on('data', (data) => {
       clientSpoke = false;
-      if (cut) end();
-      else if (!state.swallows) client.write(data);
+      if (!cut && !state.swallows) client.write(data);
     });
   });
   await new Promise<void>((resolve) => {
