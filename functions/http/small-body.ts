@@ -14,7 +14,7 @@ export class SmallBody implements GatheredBody, AsyncIterable<Uint8Array> {
   readonly #blocks = new ByteBlocks();
   #isEnded = false;
   #failure: { readonly error: unknown } | null = null;
-  /** Told of each piece, of the end (0 bytes) and of a failure. */
+  /** The reader that waits: called with each piece, at the end (0 bytes) and at a failure. */
   #changed: ((bytes: number) => void) | null = null;
 
   add(piece: Uint8Array): void {

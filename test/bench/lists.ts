@@ -1,9 +1,9 @@
 import { DOCUMENTS, tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { ListSelection, RecordData, RecordStore } from '../../functions/store/port.ts';
-import { recordId } from '../../functions/store/record-id.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import { startProvider } from './databases.ts';
 import { measure, medianNumber, round } from './load.ts';
+import { orderRecord } from './order-records.ts';
 
 const SIZES = [750, 50_000] as const;
 const WARMUP_SECONDS = 0.3;
@@ -67,29 +67,12 @@ async function benchStore(store: RecordStore, seconds: number, rounds: number): 
 }
 
 async function* documents(count: number): AsyncGenerator<RecordData> {
-  for (let n = 0; n < count; n += 1) {
-    const id = `doc-${String(n).padStart(8, '0')}`;
-    const indexes = {
+  for (let n = 0; n < count; n += 1)
+    yield orderRecord(DOCUMENTS.name, n, {
       status: n % 3 === 0 ? 'closed' : 'open',
       rare: n % 200 === 1 ? 'yes' : 'no',
       amount: amountOf((n * 7_919_003) % AMOUNTS),
-    };
-    const at = '2026-01-01T00:00:00.000Z';
-    yield {
-      key: { collection: DOCUMENTS.name, id: recordId('documents', 'order', id) },
-      head: {
-        documentType: 'order',
-        id,
-        schemaVersion: '1',
-        revision: 1,
-        deleted: false,
-        createdAtUtc: at,
-        updatedAtUtc: at,
-      },
-      body: JSON.stringify({ n, text: 'x'.repeat(200) }),
-      listing: { group: 'order', id, hidden: false, indexes },
-    };
-  }
+    });
 }
 
 function amountOf(amount: number): string {

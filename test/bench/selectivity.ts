@@ -1,9 +1,9 @@
 import { DOCUMENTS, tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { RecordData, RecordStore } from '../../functions/store/port.ts';
-import { recordId } from '../../functions/store/record-id.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import { startProvider } from './databases.ts';
 import { measure, medianNumber, round } from './load.ts';
+import { orderRecord } from './order-records.ts';
 
 const SIZES = [1_000, 100_000, 1_000_000] as const;
 /** One document of so many matches. */
@@ -63,26 +63,11 @@ async function benchStore(store: RecordStore, seconds: number, rounds: number): 
 }
 
 async function* documents(count: number): AsyncGenerator<RecordData> {
-  const at = '2026-01-01T00:00:00.000Z';
   for (let n = 0; n < count; n += 1) {
-    const id = `doc-${String(n).padStart(8, '0')}`;
     const indexes: Record<string, string> = {
       amount: String((n * 7_919_003) % AMOUNTS).padStart(8, '0'),
     };
     for (const share of ONE_OF) indexes[`of${share}`] = n % share === 0 ? 'yes' : 'no';
-    yield {
-      key: { collection: DOCUMENTS.name, id: recordId('documents', 'order', id) },
-      head: {
-        documentType: 'order',
-        id,
-        schemaVersion: '1',
-        revision: 1,
-        deleted: false,
-        createdAtUtc: at,
-        updatedAtUtc: at,
-      },
-      body: JSON.stringify({ n, text: 'x'.repeat(200) }),
-      listing: { group: 'order', id, hidden: false, indexes },
-    };
+    yield orderRecord(DOCUMENTS.name, n, indexes);
   }
 }

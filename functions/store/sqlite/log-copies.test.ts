@@ -34,8 +34,8 @@ function log(): { log: number; checkpointed: number } {
   return connection.get('PRAGMA wal_checkpoint(NOOP)') ?? { log: 0, checkpointed: 0 };
 }
 
-/** Tells of a commit, and waits until the thread has done its work. */
-async function told(pages = PAGES, path = join(folder, 'db.sqlite')): Promise<void> {
+/** Reports a commit, and waits until the thread has done its work. */
+async function afterCommit(pages = PAGES, path = join(folder, 'db.sqlite')): Promise<void> {
   const copies = new LogCopies(path, pages);
   copies.committed(connection);
   await copies.close();
@@ -44,10 +44,10 @@ async function told(pages = PAGES, path = join(folder, 'db.sqlite')): Promise<vo
 describe('the copy of the log by a thread', () => {
   test('is made once a quarter of the pages waits', async () => {
     write(PAGES / 4 - 100);
-    await told();
+    await afterCommit();
     expect(log().checkpointed).toBe(0);
     write(200);
-    await told();
+    await afterCommit();
     const { log: pages, checkpointed } = log();
     expect(pages).toBeGreaterThan(PAGES / 4);
     expect(checkpointed).toBe(pages);
@@ -55,19 +55,19 @@ describe('the copy of the log by a thread', () => {
 
   test('leaves the last quarter to the writer', async () => {
     write((PAGES * 3) / 4 + 10);
-    await told();
+    await afterCommit();
     expect(log().checkpointed).toBe(0);
   });
 
   test('is not made of a short log', async () => {
     write(PAGES);
-    await told(PAGES - 1);
+    await afterCommit(PAGES - 1);
     expect(log().checkpointed).toBe(0);
   });
 
   test('makes no file where there is none, and leaves the copy to the writer', async () => {
     write(PAGES / 2);
-    await told(PAGES, join(folder, 'moved.sqlite'));
+    await afterCommit(PAGES, join(folder, 'moved.sqlite'));
     expect(log().checkpointed).toBe(0);
     expect(readdirSync(folder).filter((name) => name.startsWith('moved'))).toEqual([]);
   });
