@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { drift, type Generated, write } from '../contracts/generate/disk.ts';
-import { ContractFaults, FOLDERS, generate } from '../contracts/generate/outputs.ts';
+import { ContractFaults } from '../contracts/generate/faults.ts';
+import { FOLDERS, generate } from '../contracts/generate/outputs.ts';
 import { readSource } from '../contracts/generate/source.ts';
 
 type Generator = (root: string) => Promise<Generated>;

@@ -1,9 +1,10 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Catalog } from './catalog.ts';
 import { CATALOG_FILE, groupFile, splitCatalog } from './compose-catalog.ts';
 import { lintOperation } from './operation-lint.ts';
 import { PROBLEM_MODEL } from './roles.ts';
 import { lintRoutes, repeated } from './route-lint.ts';
+import { compiledShapes, shapeFaults } from './shape.ts';
 import type { ContractSource } from './source.ts';
 
 /**
@@ -12,8 +13,8 @@ import type { ContractSource } from './source.ts';
  */
 export function lintCatalog(source: ContractSource, root?: string): readonly string[] {
   const { catalog } = source;
-  const shapeFaults = lintShapes(source);
-  if (shapeFaults.length > 0) return shapeFaults;
+  const misshapen = lintShapes(source);
+  if (misshapen.length > 0) return misshapen;
   return [
     ...lintTables(source),
     ...lintAuthorizationClasses(catalog),
@@ -30,23 +31,16 @@ const compiled = new WeakMap<object, Ajv2020>();
 
 /** Compiled once for all catalogs that are checked with it. */
 function shapesOf(schema: object): Ajv2020 {
-  const options = { allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false };
-  const ajv = compiled.get(schema) ?? new Ajv2020(options).addSchema(schema, 'catalog');
+  const ajv = compiled.get(schema) ?? compiledShapes({ 'catalog.schema.json': schema });
   compiled.set(schema, ajv);
   return ajv;
 }
 
-/** Validates each file of the catalog against its schema in `catalog.schema.json`. */
+/** Validates each file of the catalog against `catalog.schema.json`. */
 function lintShapes({ catalog, catalogSchema }: ContractSource): readonly string[] {
   const ajv = shapesOf(catalogSchema as object);
-  const faultsOf = (path: string, shape: string, value: object) => {
-    const ids = 'operations' in value ? (value.operations as readonly { readonly id?: string }[]) : [];
-    const place = (pointer: string) =>
-      pointer.replace(/^\/operations\/(\d+)/, (whole, index) => ids[Number(index)]?.id ?? whole);
-    return ajv.validate({ $ref: `catalog#/$defs/${shape}` }, value)
-      ? []
-      : (ajv.errors ?? []).map(({ instancePath, message }) => `${path}: ${place(instancePath)} ${message}`);
-  };
+  const faultsOf = (path: string, shape: string, value: object) =>
+    shapeFaults(ajv, `catalog.schema.json#/$defs/${shape}`, path, value);
   const { whole, groups } = splitCatalog(catalog);
   const homeless = catalog.operations.filter(({ group }) => !Object.hasOwn(groups, group));
   return [

@@ -18,8 +18,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Validator } from '../validator.ts';
 import { CATALOG_FILE, groupFile, splitCatalog } from './compose-catalog.ts';
 import { drift, write } from './disk.ts';
+import { ContractFaults } from './faults.ts';
 import { fixtureSource } from './fixture.ts';
-import { ContractFaults, generate } from './outputs.ts';
+import { generate } from './outputs.ts';
 import type { Json } from './schema.ts';
 import { type ContractSource, readSource } from './source.ts';
 

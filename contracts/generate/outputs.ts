@@ -9,6 +9,7 @@ import { openApiDocument } from './emit-openapi.ts';
 import { emitOperations } from './emit-operations.ts';
 import { emitErrors, emitLimits } from './emit-tables.ts';
 import { emitValidators } from './emit-validators.ts';
+import { ContractFaults } from './faults.ts';
 import { lintProfile } from './profile-lint.ts';
 import { SDK_FOLDERS, sdkOutputs } from './sdk/outputs.ts';
 import type { ContractSource } from './source.ts';
@@ -20,17 +21,6 @@ const COMPOSED = 'functions/compose/generated';
 
 /** Every folder of that kind. */
 export const FOLDERS: readonly string[] = [GENERATED, COMPOSED, ...SDK_FOLDERS];
-
-/** The contract breaks rules: `faults` names each place and rule in one sentence. */
-export class ContractFaults extends Error {
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(`the contract has ${faults.length} fault(s):\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
-    this.name = 'ContractFaults';
-    this.faults = faults;
-  }
-}
 
 /**
  * Every generated file by its path from the root; the same source gives the same files. Throws `ContractFaults` for an
