@@ -3,13 +3,13 @@ import { Command } from 'commander';
 import { drift, type Generated, write } from '../contracts/generate/disk.ts';
 import { ContractFaults } from '../contracts/generate/faults.ts';
 import { FOLDERS, generate } from '../contracts/generate/outputs.ts';
-import { readSource } from '../contracts/generate/source.ts';
+import { type ContractSource, lintSource, readSource } from '../contracts/generate/source.ts';
 
 type Generator = (root: string) => Promise<Generated>;
 
 /** In this order. A module is loaded when its turn comes, because it may import files that an earlier generator writes. */
 const generators: Readonly<Record<string, Generator>> = {
-  contract: async (root) => ({ files: await generate(readSource(root), root), folders: FOLDERS }),
+  contract: async (root) => ({ files: await generate(soundSource(root), root), folders: FOLDERS }),
   'sdk-surface': async () => (await import('./sdk-surface.ts')).generated(),
   settings: async () => (await import('./settings-reference.ts')).generated(),
   'firestore-indexes': async () => (await import('./firestore-indexes.ts')).generated(),
@@ -40,6 +40,12 @@ await new Command('generate')
     }
   })
   .parseAsync();
+
+function soundSource(root: string): ContractSource {
+  const faults = lintSource(root);
+  if (faults.length > 0) throw new ContractFaults(faults);
+  return readSource(root);
+}
 
 async function run(name: string, { root, check }: Omit<Options, 'only'>): Promise<void> {
   const generator = generators[name];

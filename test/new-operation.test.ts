@@ -2,6 +2,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { expandGroups } from '../contracts/generate/entries/expand.ts';
+import { lintEntries } from '../contracts/generate/entries/lint.ts';
+import type { ComposedEntry, GroupSource } from '../contracts/generate/entries/types.ts';
+import { readEntries, readSurroundings } from '../contracts/generate/source.ts';
 import catalog from '../contracts/public-sdk-surface.json' with { type: 'json' };
 import {
   conformanceStub,
@@ -11,11 +15,12 @@ import {
   registered,
 } from '../scripts/new-operation/code.ts';
 import { inChangelog, planOperation } from '../scripts/new-operation/plan.ts';
-import { AnswerFault, completed, type Given } from '../scripts/new-operation/request.ts';
+import { AnswerFault, completed, type Given, type NewOperation } from '../scripts/new-operation/request.ts';
 import { nextSteps } from '../scripts/new-operation/steps.ts';
 import { unfinishedStubs } from '../scripts/new-operation/unfinished.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-new-operation-'));
+const surroundings = readSurroundings('.');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const PARCEL: Given = {
@@ -40,6 +45,21 @@ const job = completed(
   },
   catalog,
 );
+
+/** The planned entry, written out as the generator does it. */
+function writtenOut(files: ReadonlyMap<string, string>, { group, id }: NewOperation): ComposedEntry {
+  const planned = JSON.parse(files.get(`contracts/operations/${group}.json`) ?? '') as GroupSource;
+  const { operations } = expandGroups({ [group]: planned }, surroundings)[group] ?? { operations: [] };
+  const entry = operations.find((each) => each.id === id);
+  if (entry === undefined) throw new Error(`no entry ${id}`);
+  return entry;
+}
+
+/** The faults of the published entries together with the planned one. */
+function lintedWith(files: ReadonlyMap<string, string>, group: string): readonly string[] {
+  const planned = JSON.parse(files.get(`contracts/operations/${group}.json`) ?? '') as GroupSource;
+  return lintEntries({ ...readEntries('contracts/operations'), [group]: planned }, surroundings);
+}
 
 describe('the answers', () => {
   it('follow from group, id, method and path', () => {
@@ -86,6 +106,7 @@ describe('an operation of a known group', () => {
       'contracts/operations',
       'contracts/schemas',
       'contracts/catalog.json',
+      'contracts/shared.json',
       'sdk/scenario',
       'CHANGELOG.md',
     ])
@@ -118,13 +139,18 @@ describe('an operation of a known group', () => {
   });
 
   it('takes a tenant id as a single path segment, and another parameter as free text', () => {
-    const { operations } = JSON.parse(files.get('contracts/operations/canonical.json') ?? '') as {
-      operations: readonly { readonly id: string; readonly parameters: readonly object[] }[];
-    };
-    const [tenant, id] = operations.find((each) => each.id === parcel.id)?.parameters ?? [];
+    const [tenant, id] = writtenOut(files, parcel).parameters;
     expect(tenant).toMatchObject({ name: 'tenantId', strict: true });
     expect(id).toMatchObject({ name: 'parcelId' });
     expect(id).not.toHaveProperty('strict');
+  });
+
+  it('has an entry without faults, after the others, whose text stays', () => {
+    const path = 'contracts/operations/canonical.json';
+    const text = files.get(path) ?? '';
+    expect(lintedWith(files, 'canonical')).toEqual([]);
+    expect(text.startsWith(readFileSync(path, 'utf8').replace(/\n {2}\]\n\}\n$/, ''))).toBe(true);
+    expect(writtenOut(files, parcel)).toMatchObject({ stability: 'preview', mutation: 'read' });
   });
 
   it('refuses every call and fails its test until it is written', () => {
@@ -156,13 +182,25 @@ describe('an operation of a new group, with a job', () => {
     expect(files.get('test/conformance/parcels.ts')).toContain('describeImportParcels(conformance)');
   });
 
+  it('has an entry without faults', () => expect(lintedWith(files, 'parcels')).toEqual([]));
+
   it('answers the admission of its job', () => {
-    const entry = files.get('contracts/operations/parcels.json') ?? '';
-    expect(entry).toContain('"status": 202');
-    expect(entry).toContain('AdmissionReceipt');
-    for (const name of ['productId', 'tenantId', 'Idempotency-Key', 'Location', 'product_policy_violation'])
-      expect(entry).toContain(`"${name}"`);
-    expect(files.get('contracts/schemas/parcels.schema.json')).toContain('"idempotencyKey"');
+    const entry = writtenOut(files, job);
+    expect(entry.responses).toMatchObject([
+      {
+        status: 202,
+        schema: 'AdmissionReceipt',
+        headers: [{ name: 'Location' }, { name: 'Idempotency-Replayed' }],
+      },
+    ]);
+    expect(entry.parameters.map(({ name }) => name)).toEqual([
+      'productId',
+      'tenantId',
+      'Idempotency-Key',
+      'X-Idempotency-Key',
+    ]);
+    expect(entry.idempotency.requirement).toBe('supported');
+    expect(entry.problems).toContain('product_policy_violation');
     expect(files.get('functions/groups/parcels/jobs.ts')).toContain("handlerId: 'parcels.import'");
     expect(nextSteps(job)).toContain('parcels.import');
   });

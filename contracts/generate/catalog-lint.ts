@@ -36,7 +36,7 @@ function shapesOf(schema: object): Ajv2020 {
   return ajv;
 }
 
-/** Validates each file of the catalog against `catalog.schema.json`. */
+/** Validates the catalog file and each composed group against `catalog.schema.json`. */
 function lintShapes({ catalog, catalogSchema }: ContractSource): readonly string[] {
   const ajv = shapesOf(catalogSchema as object);
   const faultsOf = (path: string, shape: string, value: object) =>
@@ -50,7 +50,7 @@ function lintShapes({ catalog, catalogSchema }: ContractSource): readonly string
       ...(/^[a-z][a-z0-9]*$/.test(name)
         ? []
         : [`${groupFile(name)}: the name of a group may use a-z and 0-9 only`]),
-      ...faultsOf(groupFile(name), 'GroupFile', file),
+      ...faultsOf(groupFile(name), 'ComposedGroup', file),
     ]),
   ];
 }

@@ -1,10 +1,5 @@
-import type {
-  AuthorizationClass,
-  Catalog,
-  CatalogGroup,
-  CatalogOperation,
-  ExcludedRoute,
-} from './catalog.ts';
+import type { AuthorizationClass, Catalog, ExcludedRoute } from './catalog.ts';
+import type { ComposedGroup } from './entries/types.ts';
 
 /** `contracts/catalog.json`: the parts of the catalog that belong to no single group. */
 export interface CatalogFile {
@@ -14,47 +9,40 @@ export interface CatalogFile {
   readonly excluded: readonly ExcludedRoute[];
 }
 
-/** `contracts/operations/<group>.json`: one group. The name of the file is the name of the group. */
-export interface GroupFile extends CatalogGroup {
-  readonly $schema?: string;
-  readonly operations: readonly Omit<CatalogOperation, 'group'>[];
-}
-
 export const CATALOG_FILE = 'contracts/catalog.json';
+export const SHARED_FILE = 'contracts/shared.json';
 
 export function groupFile(group: string): string {
   return `contracts/operations/${group}.json`;
 }
 
-/** Joins the files of the catalog. Groups stand in the order of their `position`, then of their names. */
+/** Joins the catalog file and the groups, whose entries are written out. Groups stand in the order of their `position`, then of their names. */
 export function composeCatalog(
   { $schema: _schema, ...whole }: CatalogFile,
-  files: Readonly<Record<string, GroupFile>>,
+  composed: Readonly<Record<string, ComposedGroup>>,
 ): Catalog {
-  const ordered = Object.entries(files).toSorted(
+  const ordered = Object.entries(composed).toSorted(
     ([a, { position: first }], [b, { position: second }]) => first - second || (a < b ? -1 : 1),
   );
   return {
     ...whole,
-    groups: Object.fromEntries(
-      ordered.map(([name, { $schema: _own, operations: _operations, ...group }]) => [name, group]),
-    ),
+    groups: Object.fromEntries(ordered.map(([name, { operations: _operations, ...group }]) => [name, group])),
     operations: ordered.flatMap(([group, { operations }]) =>
       operations.map(({ id, ...rest }) => ({ id, group, ...rest })),
     ),
   };
 }
 
-/** Splits the catalog into the files that `composeCatalog` joins; the lint checks each against its schema. */
+/** Splits the catalog into the parts that `composeCatalog` joins; the lint checks each against its schema. */
 export function splitCatalog({ groups, operations, ...whole }: Catalog): {
   readonly whole: CatalogFile;
-  readonly groups: Readonly<Record<string, GroupFile>>;
+  readonly groups: Readonly<Record<string, ComposedGroup>>;
 } {
-  const files = Object.entries(groups).map(([name, group]) => {
+  const composed = Object.entries(groups).map(([name, group]) => {
     const members = operations.filter((operation) => operation.group === name);
     return [name, { ...group, operations: members.map(({ group: _group, ...rest }) => rest) }] as const;
   });
-  return { whole, groups: Object.fromEntries(files) };
+  return { whole, groups: Object.fromEntries(composed) };
 }
 
 /**

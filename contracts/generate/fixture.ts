@@ -265,7 +265,7 @@ const fixtureCatalog: Catalog = {
           mediaType: null,
           schema: null,
           description: 'Nothing to do.',
-          headers: [{ name: 'Depot-Hint', description: 'Sometimes.', required: false }],
+          headers: [{ name: 'Depot-Hint', description: 'Now and then.', required: false }],
         },
         {
           status: 503,

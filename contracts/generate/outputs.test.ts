@@ -16,13 +16,13 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Validator } from '../validator.ts';
-import { CATALOG_FILE, groupFile, splitCatalog } from './compose-catalog.ts';
 import { drift, write } from './disk.ts';
 import { ContractFaults } from './faults.ts';
 import { fixtureSource } from './fixture.ts';
+import { sourceFiles } from './fixture-files.ts';
 import { generate } from './outputs.ts';
 import type { Json } from './schema.ts';
-import { type ContractSource, readSource } from './source.ts';
+import { lintSource, readSource } from './source.ts';
 
 const run = promisify(execFile);
 const root = process.cwd();
@@ -255,7 +255,8 @@ describe('the drift check', () => {
 
   it('fails as a command, naming the file, and changes nothing', async () => {
     const copy = at('source');
-    for (const [path, value] of sourceFiles(fixture)) {
+    const sourceSchema = JSON.parse(readFileSync('contracts/source.schema.json', 'utf8')) as object;
+    for (const [path, value] of sourceFiles(fixture, sourceSchema)) {
       mkdirSync(dirname(join(copy, path)), { recursive: true });
       writeFileSync(join(copy, path), JSON.stringify(value));
     }
@@ -265,6 +266,8 @@ describe('the drift check', () => {
         () => ({ code: 0, stderr: '' }),
         (error: { code: number; stderr: string }) => error,
       );
+    expect(lintSource(copy)).toEqual([]);
+    expect(readSource(copy).catalog).toEqual(fixture.catalog);
     write(copy, await generate(readSource(copy), copy));
     expect(await check()).toEqual({ code: 0, stderr: '' });
     const file = join(copy, 'contracts/generated/errors.ts');
@@ -276,23 +279,6 @@ describe('the drift check', () => {
     expect(readFileSync(file, 'utf8')).toContain('// planted');
   });
 });
-
-/** The files under the root from which `readSource` reads this contract, and those that its evidence names. */
-function sourceFiles({ catalog, catalogSchema, models, problems, limits, ...release }: ContractSource) {
-  const { whole, groups } = splitCatalog(catalog);
-  const evidence = catalog.operations.flatMap(({ evidence: { fixtures, tests } }) => [...fixtures, ...tests]);
-  const $defs = Object.fromEntries([...models.values()].map(({ name, schema }) => [name, schema]));
-  return new Map<string, unknown>([
-    ['package.json', release],
-    [CATALOG_FILE, whole],
-    ...Object.entries(groups).map(([name, group]) => [groupFile(name), group] as const),
-    ['contracts/catalog.schema.json', catalogSchema],
-    ['contracts/schemas/depots.schema.json', { $defs }],
-    ['contracts/errors.json', { errors: problems }],
-    ['contracts/limits.json', { limits }],
-    ...evidence.map((path) => [path, ''] as const),
-  ]);
-}
 
 describe('an unsound contract', () => {
   it('is not generated from', async () => {

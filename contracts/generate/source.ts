@@ -1,8 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Catalog } from './catalog.ts';
-import { CATALOG_FILE, type CatalogFile, composeCatalog, type GroupFile } from './compose-catalog.ts';
+import { CATALOG_FILE, type CatalogFile, composeCatalog, groupFile, SHARED_FILE } from './compose-catalog.ts';
+import { expandGroups, type Surroundings } from './entries/expand.ts';
+import { lintEntries } from './entries/lint.ts';
+import type { GroupSource, SharedSource } from './entries/types.ts';
 import { type Json, type Model, mapReferences, REFERENCE, type Schema } from './schema.ts';
+import { compiledShapes, shapeFaults } from './shape.ts';
 
 export interface ProblemSource {
   readonly code: string;
@@ -34,14 +38,18 @@ export interface ContractSource {
   readonly license: string;
 }
 
-/** Reads the contract under `root`. Throws if a file is missing or not JSON, or if a reference has no target. */
+/**
+ * Reads the contract under `root` and writes its entries out. Throws if a file is missing or not JSON, if a reference has no
+ * target, or if an entry names a part that does not exist.
+ */
 export function readSource(root: string): ContractSource {
   const read = (path: string) => readJson(join(root, path));
   const release = read('package.json') as { version: string; license: string };
+  const surroundings = readSurroundings(root);
   return {
     catalog: composeCatalog(
       read(CATALOG_FILE) as CatalogFile,
-      readFolder(join(root, 'contracts/operations'), '.json') as Record<string, GroupFile>,
+      expandGroups(readEntries(join(root, OPERATIONS)), surroundings),
     ),
     catalogSchema: read('contracts/catalog.schema.json') as Json,
     models: readModels(join(root, 'contracts/schemas')),
@@ -49,6 +57,42 @@ export function readSource(root: string): ContractSource {
     limits: (read('contracts/limits.json') as { limits: LimitSource[] }).limits,
     version: release.version,
     license: release.license,
+  };
+}
+
+const OPERATIONS = 'contracts/operations';
+
+/** The faults of the entries under `root`, one sentence each. `readSource` needs entries without faults. */
+export function lintSource(root: string): readonly string[] {
+  const schemas = ['catalog.schema.json', 'source.schema.json'];
+  const ajv = compiledShapes(
+    Object.fromEntries(schemas.map((name) => [name, readJson(join(root, 'contracts', name)) as object])),
+  );
+  const surroundings = readSurroundings(root);
+  const groups = readEntries(join(root, OPERATIONS));
+  const misshapen = [
+    ...shapeFaults(ajv, 'source.schema.json#/$defs/SharedFile', SHARED_FILE, surroundings.shared),
+    ...Object.entries(groups).flatMap(([name, group]) =>
+      shapeFaults(ajv, 'source.schema.json#/$defs/GroupFile', groupFile(name), group),
+    ),
+  ];
+  return misshapen.length > 0 ? misshapen : lintEntries(groups, surroundings);
+}
+
+/** The files of a folder of group files, by the names of their groups. */
+export function readEntries(folder: string): Readonly<Record<string, GroupSource>> {
+  return readFolder(folder, '.json') as Record<string, GroupSource>;
+}
+
+/** The parts of the contract under `root` that entries are written out with. */
+export function readSurroundings(root: string): Surroundings {
+  const read = (path: string) => readJson(join(root, path));
+  return {
+    shared: read(SHARED_FILE) as SharedSource,
+    classes: (read(CATALOG_FILE) as CatalogFile).authorizationClasses,
+    problemOrder: (read('contracts/errors.json') as { errors: ProblemSource[] }).errors.map(
+      ({ code }) => code,
+    ),
   };
 }
 

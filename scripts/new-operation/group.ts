@@ -7,7 +7,7 @@ export function groupFiles({ group }: NewOperation, position: number): Readonly<
   const name = pascal(group);
   return {
     [`contracts/operations/${group}.json`]: json({
-      $schema: '../catalog.schema.json',
+      $schema: '../source.schema.json',
       position,
       title: name,
       description: unfinished('say in one sentence what the group is for'),

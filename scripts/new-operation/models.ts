@@ -1,4 +1,3 @@
-import { jobRequestStub } from './job.ts';
 import { unfinished } from './unfinished.ts';
 
 type Definitions = Readonly<Record<string, object>>;
@@ -7,11 +6,9 @@ type Definitions = Readonly<Record<string, object>>;
 export function modelStubs(
   names: { readonly request: string | null; readonly answer: string },
   known: ReadonlySet<string>,
-  admitsJob = false,
 ): Definitions {
   const stubs: Record<string, object> = {};
-  if (names.request !== null && !known.has(names.request))
-    stubs[names.request] = admitsJob ? jobRequestStub : stub(true);
+  if (names.request !== null && !known.has(names.request)) stubs[names.request] = stub(true);
   if (!known.has(names.answer)) stubs[names.answer] = stub(false);
   return stubs;
 }

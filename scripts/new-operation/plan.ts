@@ -1,13 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathNames } from '../../contracts/generate/catalog.ts';
+import { SHARED_FILE } from '../../contracts/generate/compose-catalog.ts';
+import type { NamedParts } from '../../contracts/generate/entries/types.ts';
 import { conformanceStub, handlerPath, handlerStub, inSuite, registered } from './code.ts';
 import { catalogEntry, conformancePath, modelNames } from './entry.ts';
 import { groupFiles } from './group.ts';
 import { jobsPath, jobsStub } from './job.ts';
 import { modelStubs } from './models.ts';
-import { sentence } from './names.ts';
+import { sentence, snake } from './names.ts';
 import type { NewOperation } from './request.ts';
+import { withEntry } from './text.ts';
 import { unfinished } from './unfinished.ts';
 
 /** The texts of the files that an operation adds or changes, by path. Nothing is written yet. */
@@ -23,18 +26,16 @@ export function planOperation(root: string, operation: NewOperation): ReadonlyMa
     for (const [path, text] of Object.entries(groupFiles(operation, nextPosition(root))))
       files.set(path, text);
   const names = modelNames(operation);
-  const order = parsed<{ errors: readonly { readonly code: string }[] }>(read('contracts/errors.json'));
   change(`contracts/operations/${group}.json`, (text) =>
-    edited<{ operations: object[] }>(text, ({ operations }) => {
-      operations.push(
-        catalogEntry(
-          operation,
-          order.errors.map(({ code }) => code),
-        ),
-      );
-    }),
+    withEntry(
+      text,
+      catalogEntry(operation, {
+        ...parsed<NamedParts>(read(SHARED_FILE)).parameters,
+        ...parsed<NamedParts>(text).parameters,
+      }),
+    ),
   );
-  const stubs = modelStubs(names, knownModels(root), operation.job !== null);
+  const stubs = modelStubs(names, knownModels(root));
   if (Object.keys(stubs).length > 0)
     change(`contracts/schemas/${group}.schema.json`, (text) =>
       edited<{ $defs: object }>(text, ({ $defs }) => {
@@ -71,13 +72,11 @@ function knownModels(root: string): ReadonlySet<string> {
 /** The call in the scenario of the SDKs: arguments are the path parameters, then the request. */
 function scenarioStep(operation: NewOperation): object {
   const { id, path } = operation;
-  const { sdk } = catalogEntry(operation, []) as { readonly sdk: object };
   const named = pathNames(path).map((name) => (name === 'tenantId' ? { kept: 'tenant' } : 'x'));
-  const example = operation.job === null ? { name: 'example' } : { idempotencyKey: 'example-1' };
-  const body = modelNames(operation).request === null ? [] : [example];
+  const body = modelNames(operation).request === null ? [] : [{ name: 'example' }];
   return {
     step: unfinished(`name the step in which a client calls ${id}, and give its arguments`),
-    method: sdk,
+    method: { python: snake(id), typescript: id },
     arguments: [...named, ...body],
   };
 }

@@ -12,6 +12,7 @@ const PLACES = [
   'contracts/operations',
   'contracts/schemas',
   'contracts/catalog.json',
+  'contracts/shared.json',
   'functions',
   'test',
   'sdk/scenario',

@@ -1,19 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type CatalogFile,
-  composeCatalog,
-  type GroupFile,
-} from '../../contracts/generate/compose-catalog.ts';
+import { type CatalogFile, composeCatalog } from '../../contracts/generate/compose-catalog.ts';
 import type { Generated } from '../../contracts/generate/disk.ts';
+import { expandGroups } from '../../contracts/generate/entries/expand.ts';
 import { generate } from '../../contracts/generate/outputs.ts';
 import type { Schema } from '../../contracts/generate/schema.ts';
-import { type ContractSource, collectModels, readSource } from '../../contracts/generate/source.ts';
+import {
+  type ContractSource,
+  collectModels,
+  readEntries,
+  readSource,
+  readSurroundings,
+} from '../../contracts/generate/source.ts';
 
 const OWN = 'test/notes/contracts';
 const GENERATED = `${OWN}/generated`;
 /** What a group loads; documents and clients are made of the published catalog alone. */
 const KEPT = /^contracts\/generated\/(models\.ts|groups\.ts|operations\.ts|operations\/|validators\/)/;
+
+const EVIDENCE = {
+  fixtures: [`${OWN}/operations/notes.json`],
+  catalogTests: ['test/notes/contract.test.ts'],
+};
 
 /** Models of the published contract that the group uses. */
 const SHARED: ReadonlySet<string> = new Set([
@@ -26,6 +34,8 @@ const SHARED: ReadonlySet<string> = new Set([
 function source(root: string): ContractSource {
   const own = (path: string): unknown => JSON.parse(readFileSync(join(root, OWN, path), 'utf8'));
   const published = readSource(root);
+  const surroundings = readSurroundings(root);
+  const whole = own('catalog.json') as CatalogFile;
   const version = published.version;
   const common = [...published.models.values()].filter(({ name }) => SHARED.has(name));
   const { $defs } = own('schemas/notes.schema.json') as { readonly $defs: Readonly<Record<string, Schema>> };
@@ -33,8 +43,12 @@ function source(root: string): ContractSource {
   return {
     ...published,
     catalog: composeCatalog(
-      { ...(own('catalog.json') as CatalogFile), catalogVersion: version },
-      { notes: own('operations/notes.json') as GroupFile },
+      { ...whole, catalogVersion: version },
+      expandGroups(readEntries(join(root, OWN, 'operations')), {
+        ...surroundings,
+        shared: { ...surroundings.shared, evidence: EVIDENCE },
+        classes: whole.authorizationClasses,
+      }),
     ),
     models: collectModels({ common: shared, notes: $defs }),
   };
