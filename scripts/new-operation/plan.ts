@@ -10,7 +10,7 @@ import { jobsPath, jobsStub } from './job.ts';
 import { modelStubs } from './models.ts';
 import { sentence, snake } from './names.ts';
 import type { NewOperation } from './request.ts';
-import { withEntry } from './text.ts';
+import { withItem, withMembers } from './text.ts';
 import { unfinished } from './unfinished.ts';
 
 /** The texts of the files that an operation adds or changes, by path. Nothing is written yet. */
@@ -27,8 +27,9 @@ export function planOperation(root: string, operation: NewOperation): ReadonlyMa
       files.set(path, text);
   const names = modelNames(operation);
   change(`contracts/operations/${group}.json`, (text) =>
-    withEntry(
+    withItem(
       text,
+      'operations',
       catalogEntry(operation, {
         ...parsed<NamedParts>(read(SHARED_FILE)).parameters,
         ...parsed<NamedParts>(text).parameters,
@@ -37,22 +38,14 @@ export function planOperation(root: string, operation: NewOperation): ReadonlyMa
   );
   const stubs = modelStubs(names, knownModels(root));
   if (Object.keys(stubs).length > 0)
-    change(`contracts/schemas/${group}.schema.json`, (text) =>
-      edited<{ $defs: object }>(text, ({ $defs }) => {
-        Object.assign($defs, stubs);
-      }),
-    );
+    change(`contracts/schemas/${group}.schema.json`, (text) => withMembers(text, '$defs', stubs));
   files.set(handlerPath(operation), handlerStub(operation));
   change(`functions/groups/${group}/handlers.ts`, (text) => registered(text, operation));
   const jobs = jobsPath(group);
   if (operation.job !== null && !existsSync(join(root, jobs))) files.set(jobs, jobsStub(operation));
   files.set(conformancePath(group, id), conformanceStub(operation));
   change(`test/conformance/${group}.ts`, (text) => inSuite(text, operation));
-  change('sdk/scenario/scenario.json', (text) =>
-    edited<{ steps: object[] }>(text, ({ steps }) => {
-      steps.push(scenarioStep(operation));
-    }),
-  );
+  change('sdk/scenario/scenario.json', (text) => withItem(text, 'steps', scenarioStep(operation)));
   change('CHANGELOG.md', (text) => inChangelog(text, operation));
   return files;
 }
@@ -92,12 +85,6 @@ export function inChangelog(text: string, operation: NewOperation): string {
   const { method, path, stability, id } = operation;
   const line = `- ${sentence(id)}: \`${method} ${path}\`${stability === 'preview' ? ' (preview)' : ''}. ${unfinished('say what users can do now')}\n`;
   return `${text.slice(0, end)}${line}${text.slice(end)}`;
-}
-
-function edited<T>(text: string, edit: (value: T) => void): string {
-  const value = parsed<T>(text);
-  edit(value);
-  return `${JSON.stringify(value, null, 2)}\n`;
 }
 
 function parsed<T>(text: string): T {

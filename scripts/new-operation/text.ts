@@ -2,16 +2,44 @@ import { isDeepStrictEqual } from 'node:util';
 
 const WIDTH = 110;
 
-/** The text of a group file with one more entry at its end. The rest of the text stays as it is. */
-export function withEntry(text: string, entry: object): string {
-  const { operations, ...group } = JSON.parse(text) as { readonly operations: readonly object[] };
-  const indent = '    ';
-  const end = operations.length === 0 ? '[]\n}\n' : '\n  ]\n}\n';
-  const begin = operations.length === 0 ? '[\n' : ',\n';
-  const added = `${text.slice(0, -end.length)}${begin}${indent}${expanded(entry, indent)}\n  ]\n}\n`;
-  if (!isDeepStrictEqual(JSON.parse(added), { ...group, operations: [...operations, entry] }))
-    throw new Error('the operations must be the last member of the group file');
-  return added;
+/** The text of a JSON file with one more item at the end of a list, its last member. The rest of the text stays as it is. */
+export function withItem(text: string, member: string, item: object): string {
+  const before = parsed<Readonly<Record<string, readonly object[]>>>(text);
+  const list = before[member] ?? [];
+  const inserted = insertedInto(text, ['[', ']'], list.length, [expanded(item, INDENT)]);
+  return checked(inserted, { ...before, [member]: [...list, item] });
+}
+
+/** The text of a JSON file with more members at the end of an object, its last member. */
+export function withMembers(text: string, member: string, members: Readonly<Record<string, object>>): string {
+  const before = parsed<Readonly<Record<string, object>>>(text);
+  const object = before[member] ?? {};
+  const added = Object.entries(members).map(([name, value]) => `"${name}": ${expanded(value, INDENT)}`);
+  const inserted = insertedInto(text, ['{', '}'], Object.keys(object).length, added);
+  return checked(inserted, { ...before, [member]: { ...object, ...members } });
+}
+
+const INDENT = '    ';
+
+function insertedInto(
+  text: string,
+  [open, close]: readonly [string, string],
+  count: number,
+  parts: readonly string[],
+): string {
+  const end = count === 0 ? `${open}${close}\n}\n` : `\n  ${close}\n}\n`;
+  const begin = count === 0 ? `${open}\n` : ',\n';
+  const added = parts.map((part) => `${INDENT}${part}`).join(',\n');
+  return `${text.slice(0, -end.length)}${begin}${added}\n  ${close}\n}\n`;
+}
+
+function checked(text: string, expected: unknown): string {
+  if (isDeepStrictEqual(parsed(text), expected)) return text;
+  throw new Error('the list or object must be the last member of its file');
+}
+
+function parsed<T>(text: string): T {
+  return JSON.parse(text) as T;
 }
 
 /** A JSON value as the formatter leaves it: on one line where it fits. */
