@@ -1,7 +1,7 @@
 import { pathNames } from '../../contracts/generate/catalog.ts';
 import type { EntrySource, NamedParts, ParameterSource } from '../../contracts/generate/entries/types.ts';
 import { jobEntryParts } from './job.ts';
-import { sentence, snake, subjectOf } from './names.ts';
+import { kebab, sentence, subjectOf } from './names.ts';
 import type { NewOperation } from './request.ts';
 import { unfinished } from './unfinished.ts';
 
@@ -56,7 +56,7 @@ export function catalogEntry(operation: NewOperation, named: NamedParameters): E
 }
 
 export function conformancePath(group: string, id: string): string {
-  return `test/conformance/${group}-${snake(id).replaceAll('_', '-')}.ts`;
+  return `test/conformance/${group}-${kebab(id)}.ts`;
 }
 
 /** Parameters that refuse `/ \ % ? #`; every other one without a name is free text. */

@@ -4,10 +4,6 @@ export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '-'}${letter.toLowerCase()}`);
 }
 
-export function snake(name: string): string {
-  return kebab(name).replaceAll('-', '_');
-}
-
 export function pascal(name: string): string {
   return name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
