@@ -83,7 +83,8 @@ function write(options: Options, files: ReadonlyMap<string, string>, operation: 
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  tool(root, 'node_modules/.bin/biome', 'check', '--write', ...files.keys());
+  const formatted = [...files.keys()].filter((path) => /\.(?:ts|json)$/.test(path));
+  tool(root, 'node_modules/.bin/biome', 'check', '--write', ...formatted);
   if (options.generate) tool(root, 'npm', 'run', '--silent', 'generate');
   console.log(nextSteps(operation));
 }

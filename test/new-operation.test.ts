@@ -178,14 +178,35 @@ describe('an operation of a known group', () => {
   });
 });
 
+describe('the first job of a group', () => {
+  it('lets its function create tasks', () => {
+    const given = { ...PARCEL, id: 'foldParcels', method: 'POST', mutation: 'write', job: 'parcels.fold' };
+    const map = planOperation('.', completed(given, catalog)).get('infra/groups.tf');
+    expect(map).toMatch(/^ {4}canonical +=.* queues = true, buckets = \["artifacts"\]/m);
+    expect(map?.replace(/^ {4}canonical .*\n/m, '')).toBe(
+      readFileSync('infra/groups.tf', 'utf8').replace(/^ {4}canonical .*\n/m, ''),
+    );
+  });
+});
+
 describe('an operation of a new group, with a job', () => {
   const files = planOperation('.', job);
 
-  it('makes the group, and touches no list', () => {
+  it('makes the group, and lists its function', () => {
+    const listed = ['infra/groups.tf', 'docs/infrastructure.md', 'docs/local-cloud.md', 'docs/firebase.md'];
     expect([...files.keys()].filter((path) => !path.includes('parcels'))).toEqual([
       'sdk/scenario/scenario.json',
       'CHANGELOG.md',
+      ...listed,
     ]);
+    for (const path of listed) {
+      const before = readFileSync(path, 'utf8').split('\n');
+      const added = (files.get(path) ?? '').split('\n').filter((line) => !before.includes(line));
+      expect(added, path).toEqual([expect.stringContaining('parcels')]);
+    }
+    expect(files.get('infra/groups.tf')).toContain(
+      '    parcels     = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }\n  }\n',
+    );
     expect(files.get('functions/compose/groups/parcels.ts')).toContain('parcelsHandlers');
     expect(files.get('functions/groups/parcels/handlers.ts')).toContain('importParcels(dependencies)');
     expect(files.get('test/conformance/parcels.test.ts')).toContain('describeParcels(tested)');

@@ -5,6 +5,7 @@ import { SHARED_FILE } from '../../contracts/generate/compose-catalog.ts';
 import { snake } from '../../contracts/generate/entries/defaults.ts';
 import type { NamedParts } from '../../contracts/generate/entries/types.ts';
 import { conformanceStub, handlerPath, handlerStub, inSuite, registered } from './code.ts';
+import { deploymentOf, startsRuns } from './deployment.ts';
 import { catalogEntry, conformancePath, modelNames } from './entry.ts';
 import { groupFiles } from './group.ts';
 import { jobsPath, jobsStub } from './job.ts';
@@ -23,7 +24,10 @@ export function planOperation(root: string, operation: NewOperation): ReadonlyMa
   };
   const { group, id } = operation;
 
-  if (!existsSync(join(root, `contracts/operations/${group}.json`)))
+  const isNew = !existsSync(join(root, `contracts/operations/${group}.json`));
+  const jobs = jobsPath(group);
+  const firstJob = operation.job !== null && !existsSync(join(root, jobs));
+  if (isNew)
     for (const [path, text] of Object.entries(groupFiles(operation, nextPosition(root))))
       files.set(path, text);
   const names = modelNames(operation);
@@ -42,12 +46,13 @@ export function planOperation(root: string, operation: NewOperation): ReadonlyMa
     change(`contracts/schemas/${group}.schema.json`, (text) => withMembers(text, '$defs', stubs));
   files.set(handlerPath(operation), handlerStub(operation));
   change(`functions/groups/${group}/handlers.ts`, (text) => registered(text, operation));
-  const jobs = jobsPath(group);
-  if (operation.job !== null && !existsSync(join(root, jobs))) files.set(jobs, jobsStub(operation));
+  if (firstJob) files.set(jobs, jobsStub(operation));
   files.set(conformancePath(group, id), conformanceStub(operation));
   change(`test/conformance/${group}.ts`, (text) => inSuite(text, operation));
   change('sdk/scenario/scenario.json', (text) => withItem(text, 'steps', scenarioStep(operation)));
   change('CHANGELOG.md', (text) => inChangelog(text, operation));
+  const deployed = isNew ? deploymentOf(operation) : firstJob ? startsRuns(operation) : {};
+  for (const [path, by] of Object.entries(deployed)) change(path, by);
   return files;
 }
 
