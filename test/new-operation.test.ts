@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -164,8 +164,10 @@ describe('an operation of a known group', () => {
   });
 
   it('refuses every call and fails its test until it is written', () => {
-    expect(handlerStub(parcel)).toContain("Promise.reject(new Error('NOT");
-    expect(conformanceStub(parcel)).toContain("expect.fail('NOT");
+    const handlers = readFileSync('functions/groups/canonical/handlers.ts', 'utf8');
+    expect(handlerStub(parcel, handlers)).toContain("Promise.reject(new Error('NOT");
+    const suite = readFileSync('test/conformance/canonical.ts', 'utf8');
+    expect(conformanceStub(parcel, suite)).toContain("expect.fail('NOT");
   });
 
   it('is registered in its group and in its suite', () => {
@@ -175,6 +177,29 @@ describe('an operation of a known group', () => {
     const suite = inSuite(readFileSync('test/conformance/canonical.ts', 'utf8'), parcel);
     expect(suite).toContain('    describeGetCanonicalParcel(conformance);\n');
     expect(suite).toContain("from './canonical-get-canonical-parcel.ts'");
+  });
+});
+
+describe('an operation of each group', () => {
+  const groups = Object.keys(catalog.groups);
+  const given = { ...PARCEL, id: 'getParcel', path: '/parcels/{parcelId}' };
+
+  it.each(groups)('has its stubs: %s', (group) => {
+    const access = group === 'execution' ? 'maintenance' : 'read';
+    const operation = completed({ ...given, group, access }, catalog);
+    const files = planOperation('.', operation);
+    const handlers = files.get(`functions/groups/${group}/handlers.ts`) ?? '';
+    const [, names] = /getParcel: getParcel\(([^)]*)\)/.exec(handlers) ?? [];
+    const stub = files.get(`functions/groups/${group}/parcel/get-parcel.ts`) ?? '';
+    const [, parameters = ''] = /getParcel\(([^)]*)\): Handler<'getParcel'>/.exec(stub) ?? [];
+    expect([...parameters.matchAll(/_(\w+):/g)].map((match) => match[1]).join(', ')).toBe(names);
+    for (const [, path = ''] of stub.matchAll(/from '([^']*)'/g))
+      expect(existsSync(join(`functions/groups/${group}/parcel`, path)), path).toBe(true);
+    const tests = files.get(`test/conformance/${group}-get-parcel.ts`) ?? '';
+    expect(tests).toContain('describeGetParcel(');
+    const runs =
+      files.get(`test/conformance/${group}.ts`) ?? files.get(`test/conformance/${group}-get-parcel.test.ts`);
+    expect(runs).toContain('describeGetParcel(');
   });
 });
 

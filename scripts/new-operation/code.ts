@@ -1,5 +1,5 @@
 import { conformancePath } from './entry.ts';
-import { kebab, pascal } from './names.ts';
+import { kebab } from './names.ts';
 import type { NewOperation } from './request.ts';
 import { unfinished } from './unfinished.ts';
 
@@ -7,24 +7,48 @@ export function handlerPath({ group, resource, id }: NewOperation): string {
   return `functions/groups/${group}/${resource}/${kebab(id)}.ts`;
 }
 
-/** A handler that compiles and refuses every call until it is written. */
-export function handlerStub({ group, id }: NewOperation): string {
-  const type = `${pascal(group)}Dependencies`;
+/** A handler that compiles and refuses every call until it is written. It takes what the handlers of the group take. */
+export function handlerStub({ group, id }: NewOperation, handlers: string): string {
+  const { parameters, imports } = handlersOf(handlers, group);
+  const unused = parameters.map(({ name, type }) => `_${name}: ${type}`).join(', ');
   return `import type { Handler } from '../../../http/handler.ts';
-import type { ${type} } from '../dependencies.ts';
-
-export function ${id}(_dependencies: ${type}): Handler<'${id}'> {
+${imports.map((line) => `${line}\n`).join('')}
+export function ${id}(${unused}): Handler<'${id}'> {
   return () => Promise.reject(new Error('${unfinished(`load, decide and write in ${id}`)}'));
 }
 `;
 }
 
-/** `handlers.ts` of the group with the operation in its last object. */
+/** `handlers.ts` of the group with the operation in the object that it returns. */
 export function registered(text: string, { group, resource, id }: NewOperation): string {
   const line = `import { ${id} } from './${resource}/${kebab(id)}.ts';\n`;
-  const end = text.lastIndexOf('  };');
-  if (end < 0) throw new Error(`functions/groups/${group}/handlers.ts has no object of handlers`);
-  return afterImports(`${text.slice(0, end)}    ${id}: ${id}(dependencies),\n${text.slice(end)}`, line);
+  const { parameters } = handlersOf(text, group);
+  const entry = `    ${id}: ${id}(${parameters.map(({ name }) => name).join(', ')}),\n`;
+  const end = /,?\s*\};\n\}\n$/.exec(text);
+  if (end === null) throw new Error(`functions/groups/${group}/handlers.ts has no object of handlers`);
+  const before = text.slice(0, end.index);
+  return afterImports(`${before}${before.endsWith('{') ? '' : ','}\n${entry}  };\n}\n`, line);
+}
+
+/** The parameters of the function that makes the handlers of a group, and imports of their types for a file one folder deeper. */
+function handlersOf(text: string, group: string) {
+  const list = new RegExp(`${group}Handlers\\(([^)]*)\\): GroupHandlers`).exec(text)?.[1];
+  if (list === undefined) throw new Error(`functions/groups/${group}/handlers.ts has no ${group}Handlers`);
+  const parameters = [...list.matchAll(/(\w+): ([^,<]+(?:<[^>]*>)?)/g)].map(([, name = '', type = '']) => ({
+    name,
+    type: type.trim(),
+  }));
+  const types = new Set(parameters.flatMap(({ type }) => type.match(/\w+/g) ?? []));
+  const imports = [...text.matchAll(/^import type \{([^}]*)\} from '(\.[^']*)';/gm)].flatMap(
+    ([, names = '', path = '']) => {
+      const used = names.split(',').filter((name) => types.has(name.trim()));
+      const deeper = path.startsWith('./') ? `.${path}` : `../${path}`;
+      return used.length === 0
+        ? []
+        : [`import type { ${used.map((name) => name.trim()).join(', ')} } from '${deeper}';`];
+    },
+  );
+  return { parameters, imports };
 }
 
 export function describeName({ id }: NewOperation): string {
@@ -32,27 +56,72 @@ export function describeName({ id }: NewOperation): string {
 }
 
 /** A conformance test that fails with its task until it is written. */
-export function conformanceStub(operation: NewOperation): string {
+export function conformanceStub(operation: NewOperation, suite: string): string {
   const { group, id } = operation;
-  const type = group === 'execution' ? 'ExecutionConformance' : 'Conformance';
+  const type = /const conformance: (\w+)/.exec(suite)?.[1] ?? 'Conformance';
+  const imported = new RegExp(`^import (?:type )?\\{[^}]*\\b${type}\\b[^}]*\\} from '([^']*)';`, 'm');
+  const from = imported.exec(suite)?.[1] ?? `./${group}.ts`;
   return `import { describe, expect, it } from 'vitest';
-import type { ${type} } from './${group}.ts';
+import type { ${type} } from '${from}';
 
 export function ${describeName(operation)}(_conformance: ${type}): void {
   describe('${id}', () => {
-    it('does what it promises', () => {
-      expect.fail('${unfinished(`test each rule and each refusal of ${id} on every store`)}');
-    });
+    ${failingTest(operation)}
   });
 }
 `;
+}
+
+/** The same for a group whose tests are not parts of one suite: the file opens its store itself, on each database. */
+export function ownSuite(operation: NewOperation): Readonly<Record<string, string>> {
+  const { group, id } = operation;
+  const path = conformancePath(group, id);
+  const name = describeName(operation);
+  return {
+    [path]: `import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { group } from '../../functions/compose/groups/${group}.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { openStore, type TestedStore } from './stores/tested-store.ts';
+
+export function ${name}(tested: TestedStore): void {
+  describe(\`${id} on \${tested.title}\`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await openStore(tested, (await group.collections?.()) ?? []);
+    });
+    afterAll(async () => {
+      await store.close();
+    });
+    ${failingTest(operation)}
+  });
+}
+`,
+    [path.replace(/\.ts$/, '.test.ts')]: `import { ${name} } from './${group}-${kebab(id)}.ts';
+import { stores } from './stores/lane.ts';
+
+for (const tested of stores) ${name}(tested);
+`,
+  };
+}
+
+function failingTest({ id }: NewOperation): string {
+  return `it('does what it promises', () => {
+      expect.fail('${unfinished(`test each rule and each refusal of ${id} on every store`)}');
+    });`;
+}
+
+const SUITE_CALL = /^ +(?:describe\w+\(conformance\)|const conformance: .*);\n/gm;
+
+/** Whether a file calls the tests of its operations one by one, with the store that it opened. */
+export function isSuite(text: string): boolean {
+  return text.search(SUITE_CALL) >= 0;
 }
 
 /** The conformance suite of the group with the new tests at its end. */
 export function inSuite(text: string, operation: NewOperation): string {
   const name = describeName(operation);
   const file = conformancePath(operation.group, operation.id).replace('test/conformance/', './');
-  const calls = [...text.matchAll(/^ +(?:describe\w+\(conformance\)|const conformance: .*);\n/gm)];
+  const calls = [...text.matchAll(SUITE_CALL)];
   const last = calls.at(-1);
   if (last === undefined) throw new Error(`test/conformance/${operation.group}.ts calls no tests`);
   const end = last.index + last[0].length;

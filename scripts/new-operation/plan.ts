@@ -4,7 +4,7 @@ import { pathNames } from '../../contracts/generate/catalog.ts';
 import { SHARED_FILE } from '../../contracts/generate/compose-catalog.ts';
 import { snake } from '../../contracts/generate/entries/defaults.ts';
 import type { NamedParts } from '../../contracts/generate/entries/types.ts';
-import { conformanceStub, handlerPath, handlerStub, inSuite, registered } from './code.ts';
+import { conformanceStub, handlerPath, handlerStub, inSuite, isSuite, ownSuite, registered } from './code.ts';
 import { deploymentOf, startsRuns } from './deployment.ts';
 import { catalogEntry, conformancePath, modelNames } from './entry.ts';
 import { groupFiles } from './group.ts';
@@ -44,11 +44,15 @@ export function planOperation(root: string, operation: NewOperation): ReadonlyMa
   const stubs = modelStubs(names, knownModels(root));
   if (Object.keys(stubs).length > 0)
     change(`contracts/schemas/${group}.schema.json`, (text) => withMembers(text, '$defs', stubs));
-  files.set(handlerPath(operation), handlerStub(operation));
-  change(`functions/groups/${group}/handlers.ts`, (text) => registered(text, operation));
+  const handlers = `functions/groups/${group}/handlers.ts`;
+  files.set(handlerPath(operation), handlerStub(operation, read(handlers)));
+  change(handlers, (text) => registered(text, operation));
   if (firstJob) files.set(jobs, jobsStub(operation));
-  files.set(conformancePath(group, id), conformanceStub(operation));
-  change(`test/conformance/${group}.ts`, (text) => inSuite(text, operation));
+  const suite = `test/conformance/${group}.ts`;
+  if (files.has(suite) || (existsSync(join(root, suite)) && isSuite(read(suite)))) {
+    files.set(conformancePath(group, id), conformanceStub(operation, read(suite)));
+    change(suite, (text) => inSuite(text, operation));
+  } else for (const [path, text] of Object.entries(ownSuite(operation))) files.set(path, text);
   change('sdk/scenario/scenario.json', (text) => withItem(text, 'steps', scenarioStep(operation)));
   change('CHANGELOG.md', (text) => inChangelog(text, operation));
   const deployed = isNew ? deploymentOf(operation) : firstJob ? startsRuns(operation) : {};
