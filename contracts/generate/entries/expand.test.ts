@@ -233,11 +233,14 @@ describe('an entry written out', () => {
   });
 
   it('refuses a name that nothing has', () => {
-    expect(() => expanded({ parameters: ['depotId'] })).toThrow('nothing is named depotId');
+    const refused = (change: Partial<EntrySource>) => {
+      const message = 'contracts/operations/depots.json: getDepotPeek cannot be written out';
+      const cause = new Error('nothing is named depotId');
+      expect(() => expanded(change)).toThrow(new Error(message, { cause }));
+    };
     const headers = ['depotId'];
-    expect(() => expanded({ responses: [{ status: 204, description: 'No.', headers }] })).toThrow(
-      'nothing is named depotId',
-    );
+    refused({ parameters: ['depotId'] });
+    refused({ responses: [{ status: 204, description: 'No.', headers }] });
   });
 });
 

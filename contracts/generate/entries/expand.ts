@@ -5,6 +5,7 @@ import type {
   CatalogParameter,
   CatalogRoute,
 } from '../catalog.ts';
+import { groupFile } from '../compose-catalog.ts';
 import { evidenceOf, factsOf, idempotencyOf, mcpOf, sdkOf } from './defaults.ts';
 import { problemsOf } from './problems.ts';
 import type {
@@ -44,7 +45,13 @@ function expandGroup(name: string, group: GroupSource, surroundings: Surrounding
     position,
     title,
     description,
-    operations: operations.map((entry) => expandEntry(name, group, entry, surroundings)),
+    operations: operations.map((entry) => {
+      try {
+        return expandEntry(name, group, entry, surroundings);
+      } catch (cause) {
+        throw new Error(`${groupFile(name)}: ${entry.id} cannot be written out`, { cause });
+      }
+    }),
   };
 }
 
