@@ -1,16 +1,20 @@
 /** What the project's source may import and touch: pure rules over one file's path and text. */
 
-const imported = /(?:^|[\s;}])(?:import|export)\s(?:[^'";]*?\sfrom\s)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/g;
+const imported =
+  /(?:^|[\s;}])(?:import|export)\s(type\s[^'";]*?\sfrom\s|[^'";]*?\sfrom\s)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/g;
 
 export interface Import {
   readonly specifier: string;
   readonly dynamic: boolean;
+  /** `import type` and `export type`, which compile to nothing. */
+  readonly typeOnly: boolean;
 }
 
 export function importsOf(text: string): Import[] {
-  return [...withoutComments(text).matchAll(imported)].map(([, fixed, dynamic]) => ({
+  return [...withoutComments(text).matchAll(imported)].map(([, names = '', fixed, dynamic]) => ({
     specifier: fixed ?? dynamic ?? '',
     dynamic: fixed === undefined,
+    typeOnly: /^type\s/.test(names),
   }));
 }
 
