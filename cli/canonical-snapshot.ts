@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { machine } from '../functions/compose/machine.ts';
-import type { Counts } from '../functions/groups/canonical/copies/snapshot/lines.ts';
+import type { SnapshotCounts } from '../functions/groups/canonical/copies/snapshot/lines.ts';
 import { readSnapshot, type TenantSnapshot } from '../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { exportTenant, restoreTenant } from '../functions/groups/canonical/copies/tenant-copies.ts';
 import { mustAsk } from './confirm.ts';
@@ -108,7 +108,7 @@ async function restoreSnapshot(options: SnapshotRestoreOptions): Promise<void> {
 }
 
 /** The counts in the form of an archive. */
-function countsOf({ documents, fences, outbox, transactions }: TenantSnapshot): Counts {
+function countsOf({ documents, fences, outbox, transactions }: TenantSnapshot): SnapshotCounts {
   return {
     commits: transactions.length,
     documents: documents.length,
@@ -118,7 +118,7 @@ function countsOf({ documents, fences, outbox, transactions }: TenantSnapshot): 
 }
 
 /** The export of an unknown tenant is empty, so a misspelt tenant id would look like a success. */
-export function warnIfEmpty(tenantId: string, counts: Counts): void {
+export function warnIfEmpty(tenantId: string, counts: SnapshotCounts): void {
   if (Object.values(counts).some((count) => count > 0)) return;
   warn(`WARNING: the tenant ${tenantId} holds nothing. Is its name right, and the database?`);
 }

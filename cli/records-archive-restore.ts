@@ -4,8 +4,9 @@ import { type ScannedStore, tallySpace } from '../functions/collections/copies/e
 import { restoreSpace, verifySpace } from '../functions/collections/copies/restore-space.ts';
 import { EntryVersions } from '../functions/collections/entry-versions.ts';
 import { entryFormats } from '../functions/collections/search/formats.ts';
-import { DEFAULT_SPACE, spaceScope } from '../functions/collections/store-collections.ts';
+import { spaceScope } from '../functions/collections/store-collections.ts';
 import { machine } from '../functions/compose/machine.ts';
+import { DEFAULT_SPACE } from '../functions/kernel/identifiers.ts';
 import { archiveDirectory } from './archive-directory.ts';
 import { newProgress } from './canonical-snapshot.ts';
 import { confirmByName, mustAsk } from './confirm.ts';

@@ -1,7 +1,7 @@
 import { machine } from '../functions/compose/machine.ts';
 import {
-  type Counts,
   LineTally,
+  type SnapshotCounts,
   snapshotLines,
 } from '../functions/groups/canonical/copies/snapshot/lines.ts';
 import { tenantCollections, tenantScope } from '../functions/groups/canonical/records.ts';
@@ -15,7 +15,7 @@ const PAGE_RECORDS = 300;
 
 /** The content that a tenant has, or would have. */
 export interface TenantContent {
-  readonly counts: Counts;
+  readonly counts: SnapshotCounts;
   /** SHA-256 of its lines: the same on every provider. */
   readonly contentHash: string;
 }

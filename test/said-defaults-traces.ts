@@ -1,5 +1,5 @@
-import { DEFAULT_SPACE } from '../functions/collections/store-collections.ts';
 import { machine } from '../functions/compose/machine.ts';
+import { DEFAULT_SPACE } from '../functions/kernel/identifiers.ts';
 import type { RecordStore } from '../functions/store/port.ts';
 import { createTraceParts } from '../functions/traces/parts.ts';
 import { writeTrace } from '../functions/traces/write-trace.ts';

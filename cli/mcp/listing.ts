@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import pins from '../../contracts/mcp-pins.json' with { type: 'json' };
-import { isJsonObject, type JsonMembers } from '../../functions/identity/oidc/json-object.ts';
 import type { Json } from '../../functions/kernel/canonical-json.ts';
-import { isWithinDepth } from '../../functions/kernel/json-kinds.ts';
+import { isJsonObject, isWithinDepth, type JsonMembers } from '../../functions/kernel/json-kinds.ts';
 import type { ToolDefinition } from '../../functions/mcp/catalog.ts';
 import { definitionFaults, textFaults } from '../../functions/mcp/definitions.ts';
 import { instructionsDefinition } from '../../functions/mcp/service/instructions.ts';

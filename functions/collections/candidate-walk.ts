@@ -4,12 +4,12 @@ import type { FoundEntry } from '../store/search.ts';
 import { isAdmitted } from './judge-records.ts';
 import type { RecordQuery } from './page-request.ts';
 import { partitionPrefix } from './rules/record-key.ts';
-import type { CandidateOrder, FoundRecord } from './search/candidate-order.ts';
+import type { CandidateOrder, WalkedRecord } from './search/candidate-order.ts';
 import type { EntryFormat } from './search/formats.ts';
 import type { LexicalQuery } from './search/lexical-query.ts';
-import { heldBy, type Walk, type WalkedDemand } from './search/plan.ts';
+import { type CandidateWalk, heldBy, type WalkedDemand } from './search/plan.ts';
 import type { CandidatePool } from './search/pool.ts';
-import type { Reading } from './search/reader.ts';
+import type { CandidateReading } from './search/reader.ts';
 import { isBudgetEnd } from './search-limit.ts';
 import { type SearchReader, textsOf } from './search-reader.ts';
 import { RECORDS } from './store-collections.ts';
@@ -36,9 +36,9 @@ export interface Candidates {
 }
 
 /** A record whose words fulfil the query. */
-export interface WaitingCandidate extends FoundRecord {
+export interface WaitingCandidate extends WalkedRecord {
   readonly id: string;
-  readonly reading: Reading;
+  readonly reading: CandidateReading;
   /** Whether the other conditions of the query admit it; `null`: its text tells. */
   readonly isAdmitted: boolean | null;
 }
@@ -49,9 +49,9 @@ interface Walking extends Candidates {
   readonly known: Set<string>;
 }
 
-type IndexWalk = Extract<Walk, { readonly source: 'inverted_index' }>;
+type IndexWalk = Extract<CandidateWalk, { readonly source: 'inverted_index' }>;
 
-export function candidateBytes({ terms }: LexicalQuery, { paths }: Reading): number {
+export function candidateBytes({ terms }: LexicalQuery, { paths }: CandidateReading): number {
   const ofPaths = paths.reduce((sum, { length }) => sum + PATH_BYTES + 2 * length, 0);
   return CANDIDATE_BYTES + TERM_BYTES * terms.length + ofPaths;
 }
@@ -227,7 +227,7 @@ async function* withTexts(
 function foundBy(
   { query, demand }: Walking,
   { id, orderKey }: ReadEntry,
-  reading: Reading,
+  reading: CandidateReading,
 ): WaitingCandidate {
   const isSure = query.condition.filter === null;
   return { id, orderKey, held: heldBy(reading, demand), reading, isAdmitted: isSure || null };
@@ -240,7 +240,7 @@ function needsText({ reading }: ReadEntry): boolean {
 interface ReadEntry {
   readonly id: string;
   readonly orderKey: string;
-  readonly reading: Reading | 'body';
+  readonly reading: CandidateReading | 'body';
 }
 
 /** The entries of the partitions that may be candidates, and that no term before has led to. */

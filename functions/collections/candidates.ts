@@ -4,7 +4,7 @@ import { walkPages } from '../store/pages.ts';
 import type { ListSelection, Moment, RecordData } from '../store/port.ts';
 import type { ReadBudget } from './read-budget.ts';
 import type { AttemptBytes } from './read-call.ts';
-import type { Driver } from './rules/driver.ts';
+import type { QueryDriver } from './rules/driver.ts';
 import type { Incarnation } from './rules/incarnation.ts';
 import type { ProjectedValues } from './rules/projection.ts';
 import { partitionPrefix } from './rules/record-key.ts';
@@ -35,7 +35,7 @@ type Found = AsyncGenerator<RecordData, void, undefined>;
 /** The records that a driver finds, behind the order key `after`, in the order of the listing. */
 export function candidatesOf(
   reader: RecordReader,
-  driver: Exclude<Driver, { readonly by: 'range' }>,
+  driver: Exclude<QueryDriver, { readonly by: 'range' }>,
   after: string | null,
   wanted: number,
 ): Found {
@@ -65,7 +65,7 @@ export function headsOf(reader: RecordReader): Found {
 /** Those of one partition that have a value in an index, behind the order key `after`. Records of other partitions cost one page at most. */
 export async function* equalInPartition(
   reader: RecordReader,
-  driver: Extract<Driver, { readonly by: 'equal' }>,
+  driver: Extract<QueryDriver, { readonly by: 'equal' }>,
   partitionKey: string,
   after: string | null,
 ): Found {

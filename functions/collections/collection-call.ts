@@ -1,5 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
-import type { Found } from '../store/port.ts';
+import type { LoadedRecords } from '../store/port.ts';
 import { StoreError } from '../store/port.ts';
 import type { RecordParts } from './parts.ts';
 import { collectionMissing, readCollection } from './read-policy.ts';
@@ -55,7 +55,7 @@ async function checked(
 }
 
 /** `Moved` where the policy that was read with the records is not the one of `collection`. */
-export function movedFrom({ name, incarnation }: StoredCollection, found: Found): Moved | null {
+export function movedFrom({ name, incarnation }: StoredCollection, found: LoadedRecords): Moved | null {
   const policy = found.get(policyKey(name));
   if (policy !== undefined && incarnationIn(policy.head) === incarnation) return null;
   return new Moved(policy === undefined ? null : collectionOf(policy));

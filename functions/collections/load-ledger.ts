@@ -2,7 +2,13 @@ import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
-import { type Found, type RecordData, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
+import {
+  type LoadedRecords,
+  type RecordData,
+  type RecordKey,
+  type RecordStore,
+  StoreError,
+} from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type EntryRange, rangeIn, rangeMembers } from './entry-range.ts';
 import type { BatchItem } from './rules/batch.ts';
@@ -57,7 +63,7 @@ export function ledgerIn({ head, body }: RecordData): LoadLedger {
 }
 
 /** Throws where the job must not write any more: another process has ended its run. */
-export function activeLedger(found: Found, runId: string): LoadLedger {
+export function activeLedger(found: LoadedRecords, runId: string): LoadLedger {
   const record = found.get(ledgerKey(runId));
   const ledger = record === undefined ? null : ledgerIn(record);
   if (ledger === null || ledger.phase === 'abandoned')

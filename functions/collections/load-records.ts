@@ -20,7 +20,7 @@ import {
   writeChunk,
 } from './write-chunk.ts';
 
-export interface Load {
+export interface RecordsLoad {
   readonly runId: string;
   readonly space: string;
   readonly target: ChunkTarget;
@@ -45,7 +45,7 @@ export const OFFERED_MAX = 100;
  */
 export async function loadRecords(
   parts: RecordParts,
-  load: Load,
+  load: RecordsLoad,
   begun: LoadLedger,
   watch: LoadWatch,
 ): Promise<LoadLedger> {
@@ -65,7 +65,7 @@ export function isOver({ next, stopped }: LoadLedger, requested: number): boolea
   return stopped || next >= requested;
 }
 
-async function writeNext(parts: RecordParts, load: Load, at: number): Promise<readonly ItemOutcome[]> {
+async function writeNext(parts: RecordParts, load: RecordsLoad, at: number): Promise<readonly ItemOutcome[]> {
   const { space, target, items, continueOnError } = load;
   const ledger = chunkLedger(load, at);
   try {
@@ -80,7 +80,7 @@ async function writeNext(parts: RecordParts, load: Load, at: number): Promise<re
 /** The database carries not even the next item alone. */
 async function refuseItem(
   { store, entries }: RecordParts,
-  { space }: Load,
+  { space }: RecordsLoad,
   ledger: ChunkLedger,
 ): Promise<readonly ItemOutcome[]> {
   const { version } = await entries.written();
@@ -93,7 +93,7 @@ async function refuseItem(
   });
 }
 
-function chunkLedger({ runId, continueOnError }: Load, at: number): ChunkLedger {
+function chunkLedger({ runId, continueOnError }: RecordsLoad, at: number): ChunkLedger {
   const own = outcomesKey(runId, at);
   const keys: readonly KeyRequest[] = [{ key: ledgerKey(runId) }, { key: own, view: 'body' }];
   return {

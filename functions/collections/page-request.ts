@@ -1,6 +1,6 @@
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import { chooseDriver, type Driver, type IndexedFacts, indexedFacts, rangeOf } from './rules/driver.ts';
+import { chooseDriver, type IndexedFacts, indexedFacts, type QueryDriver, rangeOf } from './rules/driver.ts';
 import { type Filter, type FilterNode, readFilter } from './rules/filter.ts';
 import { type RecordCondition, readPartitionKeys } from './rules/judge.ts';
 import { type PageRequest, readPageRequest } from './rules/offset-page.ts';
@@ -26,7 +26,7 @@ export interface RecordQuery {
   readonly condition: RecordCondition;
   readonly order: readonly OrderTerm[];
   readonly page: PageRequest;
-  readonly driver: Driver;
+  readonly driver: QueryDriver;
   /** What indexes say of every match, beside the partition keys. */
   readonly facts: IndexedFacts;
   /** Whether a path leads into the vectors: they are unpacked for it alone. */
@@ -71,7 +71,7 @@ export function readQuery(request: QueryRequest, policy: CollectionPolicy, point
   };
 }
 
-function driverOf(condition: RecordCondition, projected: readonly RecordPath[]): Driver {
+function driverOf(condition: RecordCondition, projected: readonly RecordPath[]): QueryDriver {
   const driver = chooseDriver(condition, projected);
   return driver.by === 'in' && driver.values.length > MERGED_LISTS_MAX ? rangeOf(driver) : driver;
 }

@@ -1,6 +1,6 @@
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-import type { Found, KeyRequest, Write } from '../store/port.ts';
+import type { KeyRequest, LoadedRecords, Write } from '../store/port.ts';
 import { type EntryRange, onlyVersion } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
 import { readCollection } from './read-policy.ts';
@@ -24,11 +24,11 @@ export function newIncarnation({ world }: RecordParts): Incarnation {
 export interface Together {
   readonly keys: readonly KeyRequest[];
   /** Whether an earlier try has made the change already; nothing is written then. */
-  readonly isDone: (found: Found) => boolean;
+  readonly isDone: (found: LoadedRecords) => boolean;
   /** The versions of the search entries of a replacement; without it, the one that this process writes. */
-  readonly entries?: (found: Found) => EntryRange;
+  readonly entries?: (found: LoadedRecords) => EntryRange;
   /** Throws to refuse the change. */
-  readonly writes: (found: Found, collection: StoredCollection, isNew: boolean) => readonly Write[];
+  readonly writes: (found: LoadedRecords, collection: StoredCollection, isNew: boolean) => readonly Write[];
 }
 
 const ALONE: Together = { keys: [], isDone: () => false, writes: () => [] };

@@ -1,6 +1,6 @@
 import { callOn, movedFrom } from './collection-call.ts';
 import type { RecordParts } from './parts.ts';
-import type { RecordKey } from './rules/record-key.ts';
+import type { PartitionedKey } from './rules/record-key.ts';
 import { recordJson } from './rules/record-text.ts';
 import { etagOf } from './rules/record-write.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
@@ -18,7 +18,7 @@ export async function getRecord(
   parts: RecordParts,
   space: string,
   name: string,
-  key: RecordKey,
+  key: PartitionedKey,
 ): Promise<ReadRecord | null> {
   const store = await parts.store();
   return callOn(parts, space, name, async (collection) => {

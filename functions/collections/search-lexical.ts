@@ -7,7 +7,7 @@ import type { RecordQuery } from './page-request.ts';
 import { CandidateOrder, foundMax } from './search/candidate-order.ts';
 import { lexicalDiagnostics } from './search/diagnostics.ts';
 import type { LexicalQuery } from './search/lexical-query.ts';
-import { planLexical, type Walk } from './search/plan.ts';
+import { type CandidateWalk, planLexical } from './search/plan.ts';
 import { CandidatePool, type Ranking } from './search/pool.ts';
 import type { RankedRecord } from './search-answer.ts';
 import { rankByCounts } from './search-counted.ts';
@@ -65,7 +65,7 @@ function answerOf(ranking: Ranking): readonly RankedRecord[] {
 async function walkOf(
   { find, budget, turns, incarnation, formats }: SearchReader,
   lexical: LexicalQuery,
-): Promise<Walk> {
+): Promise<CandidateWalk> {
   const plan = planLexical(lexical, formats);
   const where = { by: 'counts', collection: RECORDS.name, group: incarnation, max: plan.countMax } as const;
   const counts: number[] = [];
@@ -87,7 +87,11 @@ async function walkOf(
  * Leaves room for the records of the page. Returns what ended the search for one more candidate than the query scores: a
  * full pool answers without it.
  */
-async function fillPool(candidates: Candidates, walk: Walk, most: number): Promise<ServiceError | null> {
+async function fillPool(
+  candidates: Candidates,
+  walk: CandidateWalk,
+  most: number,
+): Promise<ServiceError | null> {
   const { reader, pool, order } = candidates;
   reader.budget.keep(() => Math.min(most, Math.max(1, pool.size + order.size)));
   try {

@@ -10,7 +10,7 @@ import type { PayloadPlace } from './payload-place.ts';
 import { leftoverKey, stagedBytesKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
 
 /** Larger requests lie beside their run. */
-export const INLINE_BYTES_MAX = 64 * 1024;
+export const STAGED_INLINE_BYTES_MAX = 64 * 1024;
 
 /** Upkeep looks at a staged payload for the first time after this. No admission lasts so long. */
 const REST_MS = 3_600_000;

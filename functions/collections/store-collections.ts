@@ -1,11 +1,8 @@
 import { type OwnedCollection, SPACE_DATA } from '../store/ownership.ts';
-import type { RecordKey as Key, Scope } from '../store/port.ts';
+import type { RecordKey, Scope } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import type { Incarnation } from './rules/incarnation.ts';
-import type { RecordKey } from './rules/record-key.ts';
-
-/** The space of a deployment without policies. */
-export const DEFAULT_SPACE = 'default';
+import type { PartitionedKey } from './rules/record-key.ts';
 
 /** How the collections and records of a space lie in the store. The first two are all that a copy of a space carries. */
 export const POLICIES: OwnedCollection = { name: 'policies', pairedIndexes: false, ...SPACE_DATA };
@@ -60,10 +57,10 @@ export function spaceScope(space: string): Scope {
   return { kind: 'spaces', name: space };
 }
 
-export function policyKey(name: string): Key {
+export function policyKey(name: string): RecordKey {
   return { collection: POLICIES.name, id: recordId('policy', name) };
 }
 
-export function recordKey(incarnation: Incarnation, { partitionKey, id }: RecordKey): Key {
+export function recordKey(incarnation: Incarnation, { partitionKey, id }: PartitionedKey): RecordKey {
   return { collection: RECORDS.name, id: recordId(incarnation, partitionKey, id) };
 }

@@ -7,7 +7,7 @@ import type { Incarnation } from './rules/incarnation.ts';
 import type { RecordFacts, VectorFacts } from './rules/inspection.ts';
 import type { RecordPath } from './rules/path.ts';
 import { type ProjectedValues, projectedPaths, projectValues } from './rules/projection.ts';
-import { orderKey, type RecordKey } from './rules/record-key.ts';
+import { orderKey, type PartitionedKey } from './rules/record-key.ts';
 import { type RecordInput, readRecordInSteps, type StoredText, vectorIn } from './rules/record-text.ts';
 import type { RecordStamp, StoredStamp } from './rules/record-write.ts';
 import { cutToBytes } from './rules/text-order.ts';
@@ -68,7 +68,7 @@ export function* storedSearch(
 }
 
 /** What a stored text names, without the values of its other members. */
-function* keyIn({ text }: StoredText): Generator<void, RecordKey> {
+function* keyIn({ text }: StoredText): Generator<void, PartitionedKey> {
   const key = { id: '', partitionKey: '' };
   for (const { name, value } of yield* membersInSteps(text))
     if (name === 'id' || name === 'partitionKey') key[name] = JSON.parse(value) as string;

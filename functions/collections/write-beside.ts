@@ -1,4 +1,4 @@
-import type { Decision, Found, KeyRequest, RecordStore, TransactRequest } from '../store/port.ts';
+import type { Decision, KeyRequest, LoadedRecords, RecordStore, TransactRequest } from '../store/port.ts';
 import { mustWiden, widenedPolicy } from './entry-range.ts';
 import { policyKey, spaceScope } from './store-collections.ts';
 
@@ -19,7 +19,7 @@ export async function writeBeside<R>(
   space: string,
   { name, version }: WrittenCollection,
   request: TransactRequest,
-  decide: (found: Found) => Decision<R>,
+  decide: (found: LoadedRecords) => Decision<R>,
 ): Promise<R> {
   const key = policyKey(name);
   const scope = spaceScope(space);

@@ -4,8 +4,8 @@ import { inTurns, type Turns } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
 import {
   type Decision,
-  type Found,
   type KeyRequest,
+  type LoadedRecords,
   type RecordData,
   type RecordStore,
   StoreError,
@@ -14,7 +14,7 @@ import {
 import { callOn, Moved, movedFrom } from './collection-call.ts';
 import type { RecordParts } from './parts.ts';
 import type { BatchOutcome } from './rules/batch.ts';
-import type { RecordKey } from './rules/record-key.ts';
+import type { PartitionedKey } from './rules/record-key.ts';
 import { decideUpsert, type WritePrecondition } from './rules/record-write.ts';
 import type { EntryFormat } from './search/formats.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
@@ -39,7 +39,7 @@ export interface ChunkItem {
 
 export interface ItemOutcome {
   /** What the item names, as far as it does. */
-  readonly key: Partial<RecordKey>;
+  readonly key: Partial<PartitionedKey>;
   readonly outcome: BatchOutcome;
 }
 
@@ -52,9 +52,13 @@ export interface ChunkOptions {
 export interface ChunkLedger {
   readonly keys: readonly KeyRequest[];
   /** The outcomes that an earlier try of the chunk has left; the chunk then writes nothing. */
-  readonly recorded: (found: Found) => readonly ItemOutcome[] | null;
+  readonly recorded: (found: LoadedRecords) => readonly ItemOutcome[] | null;
   /** `version`: that of the search entries of the chunk. */
-  readonly writes: (found: Found, outcomes: readonly ItemOutcome[], version: number) => readonly Write[];
+  readonly writes: (
+    found: LoadedRecords,
+    outcomes: readonly ItemOutcome[],
+    version: number,
+  ) => readonly Write[];
 }
 
 /**
@@ -156,7 +160,7 @@ async function writeItems(
     ? store.transact(spaceScope(space), request, decide)
     : writeBeside(store, space, { name: believed.name, version }, request, decide);
 
-  function decide(found: Found): Decision<readonly ItemOutcome[] | Moved> {
+  function decide(found: LoadedRecords): Decision<readonly ItemOutcome[] | Moved> {
     const moved = believed === null ? null : movedFrom(believed, found);
     if (moved !== null) return { writes: [], result: moved };
     const recorded = ledger?.recorded(found) ?? null;
@@ -176,7 +180,7 @@ async function writeItems(
 }
 
 interface Deciding {
-  readonly found: Found;
+  readonly found: LoadedRecords;
   readonly into: Chunk['into'];
   readonly continueOnError: boolean;
   readonly now: number;
@@ -217,7 +221,7 @@ function wordsOf(error: ServiceError): string {
 }
 
 /** What a refused item names. */
-function namedIn(text: string): Partial<RecordKey> {
+function namedIn(text: string): Partial<PartitionedKey> {
   const { id, partitionKey } = (parseJson(text) ?? {}) as Readonly<Record<string, unknown>>;
   return {
     ...(typeof id === 'string' ? { id } : {}),

@@ -3,7 +3,7 @@ import { inTurns } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
 import { callOn, type Moved, movedFrom } from './collection-call.ts';
 import type { RecordParts } from './parts.ts';
-import type { RecordKey } from './rules/record-key.ts';
+import type { PartitionedKey } from './rules/record-key.ts';
 import { type RecordInput, recordJson } from './rules/record-text.ts';
 import {
   checkPrecondition,
@@ -16,7 +16,7 @@ import { findableText, recordData, stampIn } from './stored-record.ts';
 import { policyRequest, writeBeside } from './write-beside.ts';
 
 export interface WrittenRecord {
-  readonly key: RecordKey;
+  readonly key: PartitionedKey;
   readonly stamp: RecordStamp;
   /** The JSON text of the answer. */
   readonly json: string;
@@ -66,7 +66,7 @@ export async function deleteRecord(
   parts: RecordParts,
   space: string,
   name: string,
-  { partitionKey, id }: RecordKey,
+  { partitionKey, id }: PartitionedKey,
   precondition: WritePrecondition = {},
 ): Promise<void> {
   const store = await parts.store();

@@ -4,7 +4,7 @@ import { LineTally, snapshotLines } from '../groups/canonical/copies/snapshot/li
 import { tenantCollections, tenantScope } from '../groups/canonical/records.ts';
 import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-import { type CopyOptions, tallyRuns } from '../runs/copies/export-runs.ts';
+import { type RunsCopyOptions, tallyRuns } from '../runs/copies/export-runs.ts';
 import { markRemoval, removalMark } from '../runs/copies/removal-mark.ts';
 import { removeRuns } from '../runs/copies/remove-runs.ts';
 import { existingRuns } from '../runs/copies/restore-runs.ts';
@@ -43,7 +43,7 @@ export interface DeletionReceipt extends TenantInventory, Ended {
   readonly contentHash: string;
 }
 
-export interface DeletionOptions extends CopyOptions {
+export interface DeletionOptions extends RunsCopyOptions {
   readonly cancelRuns: boolean;
 }
 
@@ -52,7 +52,7 @@ const PAGE_RECORDS = 300;
 export async function inventoryOf(
   runtime: Runtime,
   tenantId: string,
-  options: CopyOptions,
+  options: RunsCopyOptions,
 ): Promise<TenantInventory> {
   const store = await runtime.store();
   const now = runtime.world.clock.now();
@@ -122,7 +122,7 @@ function receiptOf(tenantId: string, { inventory, earlier }: Mark, ended: Ended)
   return { ...receipt, contentHash: sha256(canonicalJson(receipt)) };
 }
 
-async function recordsIn(runtime: Runtime, tenantId: string, options: CopyOptions): Promise<number> {
+async function recordsIn(runtime: Runtime, tenantId: string, options: RunsCopyOptions): Promise<number> {
   const { canonical, runs } = await inventoryOf(runtime, tenantId, options);
   return sumOf(canonical.counts) + sumOf(runs.counts);
 }
@@ -132,7 +132,7 @@ export function forgetDeletion(runtime: Runtime, tenantId: string): Promise<void
   return markRemoval(runtime, tenantId, null);
 }
 
-async function begun(runtime: Runtime, tenantId: string, options: CopyOptions): Promise<Mark> {
+async function begun(runtime: Runtime, tenantId: string, options: RunsCopyOptions): Promise<Mark> {
   const text = await removalMark(runtime, tenantId);
   const before = text === null ? null : (JSON.parse(text) as Mark);
   if (before !== null && before.ended === undefined) return before;

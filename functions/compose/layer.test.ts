@@ -29,7 +29,7 @@ vi.mock('../collections/read-lanes.ts', (original) => counting('ReadLanes', orig
 vi.mock('../collections/staged-payloads.ts', (original) => counting('StagedPayloads', original));
 vi.mock('../embeddings/paid-flights.ts', (original) => counting('PaidFlights', original));
 vi.mock('../kernel/page-token.ts', (original) => counting('PageTokens', original));
-vi.mock('../objects/bytes-in-flight.ts', (original) => counting('BytesInFlight', original));
+vi.mock('../objects/object-memory.ts', (original) => counting('ObjectMemory', original));
 
 test('a process has one of each layer, and so of what bounds it, whatever it serves', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-layers-'));
@@ -43,7 +43,7 @@ test('a process has one of each layer, and so of what bounds it, whatever it ser
       await service.start();
       await service.call(service.groups);
       expect(made).toEqual({
-        BytesInFlight: 1,
+        ObjectMemory: 1,
         CursorMemory: 1,
         IncarnationCache: 1,
         PageTokens: 1,

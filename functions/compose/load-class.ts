@@ -1,5 +1,5 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
-import type { Load } from '../http/class-line.ts';
+import type { RequestLoad } from '../http/class-line.ts';
 
 /** Each keeps work that is done, or ends it: refused, the work would be done again. Heartbeats and completions come first. */
 const LEASE = /^(?:heartbeat|complete|report|release|renew|acknowledge|wait)(?=[A-Z])|LeaseCheckpoint$/;
@@ -32,7 +32,7 @@ const WAITING: ReadonlySet<string> = new Set([
 const PROBES: ReadonlySet<string> = new Set(['getHealth', 'getReadiness', 'getWorkerHealth']);
 
 /** `null`: the request is always served. Reads and writes are `usual` unless they are work for a whole tenant or collection. */
-export function loadOf(entry: OperationEntry): Load | null {
+export function loadOf(entry: OperationEntry): RequestLoad | null {
   const { id, group, mutation } = entry;
   if (PROBES.has(id)) return null;
   if (LEASE.test(id) && mutation === 'write') return { loadClass: 'lease', mayWait: false };

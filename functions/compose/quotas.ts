@@ -6,7 +6,7 @@ import type { QuotaLimit } from '../kernel/quota.ts';
 import type { World } from '../kernel/world.ts';
 import { Meter } from '../quotas/meter.ts';
 import { meteredStore } from '../quotas/metered-store.ts';
-import { SHARDS } from '../quotas/usage-store.ts';
+import { USAGE_SHARDS } from '../quotas/usage-store.ts';
 import type { ByteOwner, RecordStore } from '../store/port.ts';
 import { databasePath } from './database-path.ts';
 
@@ -27,7 +27,7 @@ export function boundedStore(
   const meter = new Meter({
     store: () => Promise.resolve(store),
     world,
-    shard: byte % SHARDS,
+    shard: byte % USAGE_SHARDS,
     limitOf: limitsOf(settings),
     bytesPerMinute: settings.server.writeBytesPerMinute,
     // What could not be added stays counted, and is tried again.

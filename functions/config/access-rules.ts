@@ -7,7 +7,7 @@ import {
   googleKeySetUrl,
   type IdentityPolicy,
 } from './settings/access.ts';
-import type { ProductPolicy } from './settings/execution.ts';
+import type { ProductPolicySettings } from './settings/execution.ts';
 import { type Settings, table } from './table.ts';
 
 /** Rules of access settings. A policy that cannot be enforced, or that grants less than it seems to, stops the start. */
@@ -149,7 +149,7 @@ const executionPolicies: Rule = ({ executionAccess, execution }) => {
 
 function executionPolicyFaults(
   policy: Partial<ExecutionIdentityPolicy>,
-  products: ReadonlyMap<string, Partial<ProductPolicy>>,
+  products: ReadonlyMap<string, Partial<ProductPolicySettings>>,
 ): string[] {
   const { Principal, ProductId, WorkerId, AllowedTenantIds: tenants = [] } = policy;
   const { AllowedHandlerIds: handlers = [], AllowedOperations: allowed = [] } = policy;

@@ -2,7 +2,7 @@ import { type Entry, emptyList, type Node } from './node.ts';
 import { Secret } from './secret.ts';
 
 /** What a kind needs while it reads: it says which entries it understood and what was wrong with them. */
-export interface Reading {
+export interface KindReading {
   readonly take: (entry: Entry) => void;
   readonly refuse: (entry: Entry, message: string) => void;
 }
@@ -23,7 +23,7 @@ export interface Kind<T> {
   readonly secretTails: readonly string[];
   /** JSON Schema 2020-12 of the value in a settings file, for editors. */
   readonly schema: Schema;
-  read(node: Node, reading: Reading): T | undefined;
+  read(node: Node, reading: KindReading): T | undefined;
 }
 
 interface Scalar<T> {
@@ -182,7 +182,7 @@ function asEmptyList(entry: Entry, items: readonly Node[]): string | undefined {
 }
 
 /** A blank item is a mistake that would change the meaning of the list, so it is refused, not dropped. */
-function readItem<T>(item: Kind<T>, node: Node, reading: Reading): T | undefined {
+function readItem<T>(item: Kind<T>, node: Node, reading: KindReading): T | undefined {
   const { entry } = node;
   if (entry === undefined || entry.value.trim() !== '') return item.read(node, reading);
   reading.take(entry);

@@ -1,6 +1,6 @@
 import { distance } from '../kernel/near-names.ts';
 import type { Fault } from './fault.ts';
-import type { Reading } from './kinds.ts';
+import type { KindReading } from './kinds.ts';
 import { type Entry, Node } from './node.ts';
 import { crossFaults } from './rules.ts';
 import { fallbackOf, type Given, type Host, type Setting } from './setting.ts';
@@ -166,7 +166,7 @@ function readLine(
   if (node === undefined) return fallbackOf(line, given);
   // A setting below this one stands before it in the table.
   const own = [...node.entries()].filter((entry) => !taken.has(entry));
-  const reading: Reading = {
+  const reading: KindReading = {
     take: (entry) => taken.add(entry),
     refuse: (entry, message) => faults.push({ key: entry.key, source: entry.source, message }),
   };

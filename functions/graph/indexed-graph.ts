@@ -10,7 +10,7 @@ import type { GraphAssertion, GraphEdge, GraphKind, GraphNode, GraphReview } fro
 import { statusesOf } from './rules/graph-lists.ts';
 import { elementIn, inRecordOrder } from './rules/rebuild.ts';
 import { graphRecordId } from './rules/record-ids.ts';
-import type { Answer, Ask, EdgePage, Side } from './rules/walk.ts';
+import type { Ask, EdgePage, GraphAnswer, Side } from './rules/walk.ts';
 
 const EDGES_A_PAGE = 50;
 const KEYS_A_READ = 100;
@@ -28,7 +28,7 @@ export class IndexedGraph {
     this.#partitionKey = partitionIn(choice);
   }
 
-  async answer(asked: Ask): Promise<Answer> {
+  async answer(asked: Ask): Promise<GraphAnswer> {
     switch (asked.ask) {
       case 'nodes':
         return { ask: 'nodes', nodes: await this.#byIds<GraphNode>('node', asked.ids) };

@@ -16,7 +16,7 @@ import type { TraversalProfile } from './rules/profile.ts';
 import type { GraphSource } from './rules/projection.ts';
 import { inRecordOrder, rebuildEnvelope } from './rules/rebuild.ts';
 import { type Traversed, traverse } from './rules/traverse.ts';
-import type { Walk } from './rules/walk.ts';
+import type { GraphWalk } from './rules/walk.ts';
 
 /** A walk asks twice for each node; above that, reading the whole graph takes fewer reads. */
 const INDEXED_NODES_MAX = 500;
@@ -138,7 +138,7 @@ async function withinBudget<Result>(walk: Promise<Result>): Promise<Result | nul
   }
 }
 
-async function answered<Result>(walk: Walk<Result>, graph: IndexedGraph, turns: Turns): Promise<Result> {
+async function answered<Result>(walk: GraphWalk<Result>, graph: IndexedGraph, turns: Turns): Promise<Result> {
   let step = walk.next();
   while (step.done !== true) {
     step = walk.next(await graph.answer(step.value));

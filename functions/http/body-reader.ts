@@ -8,7 +8,7 @@ import type { PacedJsonLimits } from '../kernel/paced-json.ts';
 import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from '../kernel/strict-json.ts';
 import type { Turns } from '../kernel/turns.ts';
 import type { World } from '../kernel/world.ts';
-import { type Judge, type Reserve, readBody, refuseBody } from './body.ts';
+import { type Judge, type ReserveBytes, readBody, refuseBody } from './body.ts';
 import type { BodyPolicy, StreamWorld } from './body-time.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
@@ -35,13 +35,13 @@ interface Source {
   readonly route: OperationRoute;
   readonly framing: Framing;
   readonly limitBytes: number;
-  readonly reserve: Reserve;
+  readonly reserve: ReserveBytes;
   readonly judge: Judge | undefined;
 }
 
 /** Counts the bytes of a body, and may refuse it before it is read to its end. */
 export interface Admission {
-  readonly reserve: Reserve;
+  readonly reserve: ReserveBytes;
   readonly judge?: Judge | undefined;
 }
 

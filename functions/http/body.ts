@@ -6,7 +6,7 @@ import type { RawRequest } from './message.ts';
 import { pacedChunks, tooLarge } from './paced-chunks.ts';
 
 /** Counts the bytes of a body before the server holds them. Throws where they are too many. */
-export type Reserve = (bytes: number) => void;
+export type ReserveBytes = (bytes: number) => void;
 
 /** Judges the beginning of a body and throws to refuse it. `false`: a longer beginning is needed. */
 export type Judge = (beginning: Uint8Array) => Promise<boolean>;
@@ -26,7 +26,7 @@ export async function readBody(
     judge,
   }: {
     readonly policy?: BodyPolicy;
-    readonly reserve?: Reserve;
+    readonly reserve?: ReserveBytes;
     readonly judge?: Judge | undefined;
   } = {},
 ): Promise<ByteBlocks> {

@@ -6,15 +6,15 @@ import { bodyPolicy } from './body-time.ts';
 import { selectionOf } from './byte-answer.ts';
 import { abandonStreams, streamsOf } from './byte-stream.ts';
 import { createPerformCall, type PerformCall } from './call.ts';
-import type { Load } from './class-line.ts';
+import type { RequestLoad } from './class-line.ts';
 import { correlationHeader, correlationIdOf } from './correlation.ts';
 import { type Cors, createCors } from './cors.ts';
 import type { Chain, RawRequest, RawResponse, RequestHead } from './message.ts';
 import type { ChainOptions } from './options.ts';
 import { problemOf } from './problem.ts';
-import { addressOf, createReceive, type Exchange, type Receive } from './receive.ts';
+import { addressOf, createReceive, type Receive, type RequestFacts } from './receive.ts';
 import { RequestBooks } from './request-books.ts';
-import { type AnsweredRequest, type Failure, logRequest } from './request-log.ts';
+import { type AnsweredRequest, logRequest, type RequestFailure } from './request-log.ts';
 import { createRouter } from './router.ts';
 import { createSharedCapacity, type SharedCapacity } from './shared-capacity.ts';
 import { sourceAddress } from './source-address.ts';
@@ -47,7 +47,7 @@ function createRefuseEarly(options: ChainOptions, { line }: Parts): NonNullable<
 
 function createServe(options: ChainOptions, parts: Parts): (request: RawRequest) => Promise<RawResponse> {
   return async (request) => {
-    const exchange: Exchange = { request, headers: null, entry: null, fields: [] };
+    const exchange: RequestFacts = { request, headers: null, entry: null, fields: [] };
     const state: State = {
       exchange,
       arrivedAt: options.world.clock.now(),
@@ -59,7 +59,7 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
       ends: [],
     };
     let response: RawResponse;
-    let failure: Failure | null = null;
+    let failure: RequestFailure | null = null;
     try {
       state.correlationId = correlationIdOf(rawField(request, 'x-correlation-id'), options.world.random);
       response = await serve(options, parts, state);
@@ -98,7 +98,7 @@ interface Parts extends SharedCapacity {
   readonly validators: Validators;
   readonly perform: PerformCall;
   /** By operation; of those that are always served, `null`. */
-  readonly loads: ReadonlyMap<string, Load | null>;
+  readonly loads: ReadonlyMap<string, RequestLoad | null>;
 }
 
 function assemble(options: ChainOptions, shared: SharedCapacity): Parts {

@@ -3,7 +3,7 @@ import type { ServiceError } from '../kernel/errors.ts';
 /** What a request is worth to the service when there are more requests than it can serve. */
 export type LoadClass = 'lease' | 'usual' | 'bulk';
 
-export interface Load {
+export interface RequestLoad {
   readonly loadClass: LoadClass;
   /** The request may take long for other reasons than the work of this process: it waits for an event, or for a provider. */
   readonly mayWait: boolean;
@@ -18,7 +18,7 @@ export interface Slot {
   readonly leave: () => void;
 }
 
-export interface LineRequest extends Load {
+export interface LineRequest extends RequestLoad {
   /** The source address, as the rate limit counts it. */
   readonly source: string;
   /** Aborted when the client has gone. */

@@ -1,7 +1,7 @@
 import type { GroupOperations, OperationId, OperationTypes } from '../../contracts/generated/operations.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { JsonText } from '../kernel/json-value-text.ts';
-import type { Trace } from '../kernel/log.ts';
+import type { TraceContext } from '../kernel/log.ts';
 import type { StoredBytes } from './byte-answer.ts';
 import type { ByteBody } from './byte-body.ts';
 
@@ -10,7 +10,7 @@ export interface CallContext {
   readonly caller: Caller;
   readonly correlationId: string;
   /** For log lines. */
-  readonly trace?: Trace | undefined;
+  readonly trace?: TraceContext | undefined;
   /** When the request had arrived in full, in milliseconds since 1970: the one `now` of the call. */
   readonly now: number;
   /** Aborted when the client has gone or the server is stopping. */

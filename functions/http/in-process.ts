@@ -3,7 +3,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { JsonText } from '../kernel/json-value-text.ts';
-import type { Trace } from '../kernel/log.ts';
+import type { TraceContext } from '../kernel/log.ts';
 import { parseStrictJsonText, strictJsonLimits } from '../kernel/strict-json.ts';
 import { type Answer, isByteIterable, writeAnswer } from './answer.ts';
 import { bodyRefusal } from './body-reader.ts';
@@ -32,7 +32,7 @@ export interface InProcessInput {
 export interface InProcessContext {
   /** Absent: a fresh one. */
   readonly correlationId?: string;
-  readonly trace?: Trace | undefined;
+  readonly trace?: TraceContext | undefined;
   readonly signal?: AbortSignal;
   readonly draining?: AbortSignal;
   /** Counts bytes that the answer will hold; throws where too many are under way. */

@@ -3,7 +3,7 @@ import { ByteBlocks } from '../kernel/byte-blocks.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from '../kernel/strict-json.ts';
-import type { Reserve } from './body.ts';
+import type { ReserveBytes } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
 import { mediaTypeOf } from './headers.ts';
@@ -77,7 +77,7 @@ export async function readForm(
 
 /** Counts what a form holds in memory. */
 export interface FormCount {
-  readonly reserve: Reserve;
+  readonly reserve: ReserveBytes;
   /** What the values of a JSON text take beside it. */
   readonly heldBy: (counts: JsonCounts) => number;
 }
@@ -103,7 +103,7 @@ const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)"?/i;
 async function readWhole(
   parser: MultipartParser,
   { name, mediaType }: PartHead,
-  reserve: Reserve,
+  reserve: ReserveBytes,
 ): Promise<Uint8Array> {
   const charset = CHARSET.exec(mediaType ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
   if (mediaType !== null && !jsonTypes.test(mediaTypeOf(mediaType)))

@@ -7,7 +7,7 @@ import type { World } from '../kernel/world.ts';
 import type { Answer } from './answer.ts';
 import type { BodyPolicy } from './body-time.ts';
 import type { BytesInFlightLimits } from './bytes-in-flight.ts';
-import type { Load } from './class-line.ts';
+import type { RequestLoad } from './class-line.ts';
 import type { CorsSettings } from './cors.ts';
 import type { CallContext, JudgesBodies } from './handler.ts';
 import type { HeaderLimits } from './headers.ts';
@@ -75,7 +75,7 @@ export interface OverloadOptions {
   /** How many requests may be at work; further ones wait in a line, and are refused where it is too long. */
   readonly atWorkMax: number;
   /** `null`: requests of the operation are always served. */
-  readonly loadOf: (entry: OperationEntry) => Load | null;
+  readonly loadOf: (entry: OperationEntry) => RequestLoad | null;
   /** Whether a request for this target may be one that is served before others. */
   readonly mayBeServedFirst: (target: string) => boolean;
 }

@@ -26,7 +26,7 @@ export interface Received {
 }
 
 /** The facts of a request as the chain learns them, for the log and the answer. */
-export interface Exchange {
+export interface RequestFacts {
   readonly request: RawRequest;
   headers: Headers | null;
   entry: OperationEntry | null;
@@ -34,7 +34,7 @@ export interface Exchange {
 }
 
 /** Checks everything of a request but its caller and its input. Answers a CORS preflight itself. */
-export type Receive = (exchange: Exchange) => Promise<Received | { readonly preflight: RawResponse }>;
+export type Receive = (exchange: RequestFacts) => Promise<Received | { readonly preflight: RawResponse }>;
 
 export interface ReceiveParts {
   readonly router: Router;
@@ -79,7 +79,7 @@ export function createReceive(options: ChainOptions, { router, cors, limits }: R
 /** The address that the rate limit counts. Without readable headers it is the other end of the connection. */
 export function addressOf(
   { trustedProxyHops = 0 }: Pick<ChainOptions, 'trustedProxyHops'>,
-  { request, headers }: Exchange,
+  { request, headers }: RequestFacts,
 ): string {
   return sourceAddress(request.socketAddress, headers?.get('x-forwarded-for'), trustedProxyHops);
 }

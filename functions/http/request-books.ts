@@ -1,5 +1,5 @@
 import type { Flight } from './bytes-in-flight.ts';
-import type { Load, Slot } from './class-line.ts';
+import type { RequestLoad, Slot } from './class-line.ts';
 import { ByteStream, type RawResponse } from './message.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
 import { type Charge, chargeRefusal } from './weighed.ts';
@@ -11,7 +11,7 @@ export class RequestBooks {
   readonly #signal: AbortSignal;
   #callerName: string | null = null;
   #flight: Flight | null = null;
-  #load: Load | null = null;
+  #load: RequestLoad | null = null;
   #slot: Slot | null = null;
   /** The class whose permits further work takes; `null` for none. */
   rateClass: string | null = null;
@@ -32,7 +32,7 @@ export class RequestBooks {
   }
 
   /** Takes a place at work, and waits for one where none is free: `undefined` for at once. Rejects with `overloaded`. */
-  enter(load: Load): Promise<void> | undefined {
+  enter(load: RequestLoad): Promise<void> | undefined {
     this.#load = load;
     const entered = this.#shared.line.enter({ ...load, source: this.#addressOf(), signal: this.#signal });
     if (entered instanceof Promise)
@@ -44,7 +44,7 @@ export class RequestBooks {
   }
 
   /** Goes on as work of another class: gives the place away and waits in the line of that class. Rejects as `enter` does. */
-  async enterAs(load: Load): Promise<void> {
+  async enterAs(load: RequestLoad): Promise<void> {
     this.leave();
     await this.enter(load);
   }

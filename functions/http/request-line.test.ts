@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import type { LogEvent } from '../kernel/log.ts';
-import type { Load, Slot } from './class-line.ts';
+import type { RequestLoad, Slot } from './class-line.ts';
 import { RequestLine } from './request-line.ts';
 
-const usual: Load = { loadClass: 'usual', mayWait: false };
+const usual: RequestLoad = { loadClass: 'usual', mayWait: false };
 const overloaded = expect.objectContaining({ code: 'overloaded' });
 
 /** A line whose event loop turns when the test says so. */

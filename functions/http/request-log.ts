@@ -1,25 +1,25 @@
 import type { Caller } from '../identity/caller.ts';
 import type { permissionDenied } from '../identity/grants.ts';
 import { ExpectedAbsence } from '../kernel/errors.ts';
-import { describeFailure, type LogEvent, type Trace } from '../kernel/log.ts';
+import { describeFailure, type LogEvent, type TraceContext } from '../kernel/log.ts';
 import { elapsedMs } from '../kernel/timestamp.ts';
 import { describeStoreFailure } from '../store/describe-failure.ts';
 import { ContractViolationError } from './answer.ts';
 import type { RawResponse } from './message.ts';
 import type { ChainOptions } from './options.ts';
-import { addressOf, type Exchange } from './receive.ts';
+import { addressOf, type RequestFacts } from './receive.ts';
 
-export interface Failure {
+export interface RequestFailure {
   readonly code: string;
   readonly unexpected: boolean;
   readonly error: unknown;
 }
 
 export interface AnsweredRequest {
-  readonly exchange: Exchange;
+  readonly exchange: RequestFacts;
   readonly arrivedAt: number;
   readonly correlationId: string;
-  readonly trace: Trace | undefined;
+  readonly trace: TraceContext | undefined;
   readonly caller: Caller | null;
 }
 
@@ -31,7 +31,7 @@ export function logRequest(
   options: Pick<ChainOptions, 'log' | 'world' | 'trustedProxyHops'>,
   { exchange, arrivedAt, correlationId, trace, caller }: AnsweredRequest,
   { status }: RawResponse,
-  failure: Failure | null,
+  failure: RequestFailure | null,
 ): void {
   const { request, entry } = exchange;
   // A request that breaks off because its caller has gone is no fault.

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { invalidMember, type ServiceError } from '../kernel/errors.ts';
-import { type JsonMembers, parseJsonObject } from './oidc/json-object.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
+import { parseJsonObject } from './oidc/json-object.ts';
 
 /**
  * Proofs of an external context: JSON Web Tokens in compact form (RFC 7515 section 7.1), signed with ES256 (RFC 7518 section 3.4)

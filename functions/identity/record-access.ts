@@ -1,4 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
+import { DEFAULT_SPACE } from '../kernel/identifiers.ts';
 import type { AuthorizedOperation, ClassPolicy } from './authorizer.ts';
 import type { Caller } from './caller.ts';
 import { asciiLowerCase, permissionDenied } from './grants.ts';
@@ -17,9 +18,6 @@ export interface RecordGrant<Operation extends string = RecordAccessOperation> {
   readonly productId: string | null;
   readonly operations: readonly Operation[];
 }
-
-/** The space of all callers where no policies are configured. */
-export const DEFAULT_SPACE = 'default';
 
 /** The members of a caller that a decision reads; jobs keep only these. */
 export type RecordCaller = Pick<Caller, 'kind' | 'principal'>;

@@ -7,7 +7,7 @@ import type { StartRequest } from '../runs/rules/start.ts';
 import type { Run, RunScope } from '../runs/run.ts';
 import type { JobCaller, RunJob } from '../runs/run-job.ts';
 import type { Runtime } from '../runs/runtime.ts';
-import { type Reserve, startHere } from '../runs/start-here.ts';
+import { type ReserveSlot, startHere } from '../runs/start-here.ts';
 import { findStarted, isKeyUsed, type Started } from '../runs/start-run.ts';
 import type { JobHandler, JobPlugin } from './job-plugin.ts';
 
@@ -15,7 +15,7 @@ import type { JobHandler, JobPlugin } from './job-plugin.ts';
 export interface Jobs {
   readonly runtime: Runtime;
   /** Leases a new run in the transaction that admits it; absent where this process executes no handlers. */
-  readonly reserve?: Reserve;
+  readonly reserve?: ReserveSlot;
 }
 
 export interface JobRequest {

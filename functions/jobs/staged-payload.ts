@@ -1,4 +1,4 @@
-import { INLINE_BYTES_MAX, type StagedPayloads } from '../collections/staged-payloads.ts';
+import { STAGED_INLINE_BYTES_MAX, type StagedPayloads } from '../collections/staged-payloads.ts';
 import { canonicalInSteps } from '../kernel/canonical-in-steps.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
@@ -45,7 +45,7 @@ export async function textPayload(
 ): Promise<KeptPayload> {
   const hashed = `{"collection":${JSON.stringify(known.collection)},"request":${text}}`;
   const payloadHash = await hashOf(hashed);
-  if (Buffer.byteLength(text) <= INLINE_BYTES_MAX)
+  if (Buffer.byteLength(text) <= STAGED_INLINE_BYTES_MAX)
     return { payload: { ...known, request: text }, payloadHash };
   return { payload: known, payloadHash, stage: () => stageText(payloads, space, known, text) };
 }
@@ -63,7 +63,7 @@ export async function requestPayload(
 ): Promise<KeptPayload> {
   const text = checkedText(payloads, await inTurns(canonicalInSteps(request), turns), what);
   const payloadHash = await hashOf(text);
-  if (Buffer.byteLength(text) <= INLINE_BYTES_MAX) return { payload: request as Json, payloadHash };
+  if (Buffer.byteLength(text) <= STAGED_INLINE_BYTES_MAX) return { payload: request as Json, payloadHash };
   return { payload: {}, payloadHash, stage: () => stageText(payloads, space, {}, text) };
 }
 

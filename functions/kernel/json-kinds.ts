@@ -1,6 +1,12 @@
 import type { Json, JsonObject } from './canonical-json.ts';
 
-export function isJsonObject(value: Json | undefined): value is JsonObject {
+/** The members of an object whose values are not known to be JSON, such as those of a parsed token or of a client's message. */
+export type JsonMembers = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonMembers;
+// The last overload is the one that `filter` sees.
+export function isJsonObject(value: Json | undefined): value is JsonObject;
+export function isJsonObject(value: unknown): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -10,7 +10,7 @@ import type { Clock } from './world.ts';
 export type Severity = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
 /** The trace that a request belongs to, as its `traceparent` names it. */
-export interface Trace {
+export interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
   /** Two hexadecimal digits; the last bit says whether the trace is sampled. */
@@ -32,7 +32,7 @@ export interface LogEvent {
   /** How many things the line is about. */
   readonly count?: number;
   readonly correlationId?: string;
-  readonly trace?: Trace | undefined;
+  readonly trace?: TraceContext | undefined;
   /** The verified principal of the caller. */
   readonly principal?: string;
   /** The caller's address, as the rate limit counts it. */
@@ -89,7 +89,7 @@ const textLengthMax = 1024;
 export type LogFormat = 'google' | 'otel';
 
 const GOOGLE = 'logging.googleapis.com/';
-const traceMembers: Readonly<Record<LogFormat, (trace: Trace) => object>> = {
+const traceMembers: Readonly<Record<LogFormat, (trace: TraceContext) => object>> = {
   google: ({ traceId, spanId, flags }) => ({
     [`${GOOGLE}trace`]: traceId,
     [`${GOOGLE}spanId`]: spanId,

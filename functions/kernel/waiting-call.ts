@@ -1,4 +1,4 @@
-import type { Place } from './waiting-places.ts';
+import type { WaitingPlace } from './waiting-places.ts';
 import type { Timers } from './world.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { Timers } from './world.ts';
  */
 export class WaitingCall {
   readonly #signal: AbortSignal;
-  readonly #place: Place | null;
+  readonly #place: WaitingPlace | null;
   readonly #cancelDeadline: () => void;
   readonly #resume = (): void => {
     const resume = this.#idle;
@@ -19,7 +19,7 @@ export class WaitingCall {
   #owesLook = false;
 
   /** The call waits up to `waitMs`, and no longer once `signal` is aborted; without a place it does not wait. It leaves the place. */
-  constructor(timers: Timers, waitMs: number, signal: AbortSignal, place: Place | null) {
+  constructor(timers: Timers, waitMs: number, signal: AbortSignal, place: WaitingPlace | null) {
     this.#signal = signal;
     this.#place = place;
     this.#expired = waitMs <= 0 || place === null;

@@ -10,7 +10,7 @@ export interface PlaceOwner {
 export type PlaceOwners = readonly [PlaceOwner, ...PlaceOwner[]];
 
 /** The right of one call to wait, until it is left. */
-export interface Place {
+export interface WaitingPlace {
   readonly leave: () => void;
 }
 
@@ -28,7 +28,7 @@ export class WaitingPlaces {
    * Takes from the share of each owner, and of the one of `oneOf` with the most room, where it names any. `null` where all
    * places are taken, or an owner has its share: the call is then answered without waiting.
    */
-  take(each: PlaceOwners, oneOf: readonly PlaceOwner[] = []): Place | null {
+  take(each: PlaceOwners, oneOf: readonly PlaceOwner[] = []): WaitingPlace | null {
     const roomOf = ({ name, share }: PlaceOwner): number => share - this.#of(name);
     const [first, ...others] = oneOf;
     const roomiest =

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
+import { isJsonObject, type JsonMembers } from '../kernel/json-kinds.ts';
 import type { InputRequest, InputRequests } from './catalog.ts';
 import { missingCapability } from './errors.ts';
 

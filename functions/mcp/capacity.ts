@@ -1,5 +1,5 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
-import type { Load } from '../http/class-line.ts';
+import type { RequestLoad } from '../http/class-line.ts';
 import type { RawRequest } from '../http/message.ts';
 import type { HeaderField } from '../http/rate-limit.ts';
 import { RequestBooks } from '../http/request-books.ts';
@@ -15,7 +15,7 @@ export interface EndpointCapacity extends SharedCapacity {
   readonly rateClass: string;
   readonly trustedProxyHops: number;
   /** The class of an operation, which is known once the message is read. Absent: all are usual ones. */
-  readonly loadOf?: (entry: OperationEntry) => Load | null;
+  readonly loadOf?: (entry: OperationEntry) => RequestLoad | null;
 }
 
 /** What one request takes of it. */

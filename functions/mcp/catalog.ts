@@ -1,8 +1,8 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { RequestBooks } from '../http/request-books.ts';
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
-import type { Trace } from '../kernel/log.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
+import type { TraceContext } from '../kernel/log.ts';
 import type { LongNumbers } from '../kernel/strict-json.ts';
 import type { McpCaller } from './caller.ts';
 
@@ -105,7 +105,7 @@ export interface McpContext {
   readonly caller: McpCaller;
   readonly correlationId: string;
   /** That of `_meta.traceparent`, else that of the request. */
-  readonly trace?: Trace | undefined;
+  readonly trace?: TraceContext | undefined;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
   /** Aborted when the server begins to stop: a call that only waits should answer. */

@@ -8,7 +8,7 @@ import { methodNotAllowed } from '../http/router.ts';
 import { sentTrace } from '../http/trace-context.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { CredentialHeaders } from '../identity/credentials.ts';
-import { describeFailure, type Log, type LogEvent, type Trace } from '../kernel/log.ts';
+import { describeFailure, type Log, type LogEvent, type TraceContext } from '../kernel/log.ts';
 import type { PageTokens } from '../kernel/page-token.ts';
 import { type StrictJsonLimits, strictJsonLimits } from '../kernel/strict-json.ts';
 import { elapsedMs } from '../kernel/timestamp.ts';
@@ -76,7 +76,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Chain {
 interface State {
   readonly request: RawRequest;
   readonly correlationId: string;
-  readonly trace: Trace | undefined;
+  readonly trace: TraceContext | undefined;
   readonly capacity: RequestCapacity | null;
   headers: Headers | null;
   caller: Caller | null;

@@ -1,8 +1,8 @@
 import { traceOf } from '../http/trace-context.ts';
-import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { isJsonObject, type JsonMembers } from '../kernel/json-kinds.ts';
 import { compactJson, membersOf } from '../kernel/json-slices.ts';
-import type { Trace } from '../kernel/log.ts';
+import type { TraceContext } from '../kernel/log.ts';
 import {
   type JsonMeasure,
   type LongNumbers,
@@ -104,7 +104,7 @@ export function versionOf({ params }: McpCall): string | undefined {
 }
 
 /** The trace that the client names; a faulty one is as good as none. */
-export function traceIn({ params }: McpCall): Trace | undefined {
+export function traceIn({ params }: McpCall): TraceContext | undefined {
   const meta = params['_meta'];
   return isJsonObject(meta) ? traceOf(meta['traceparent']) : undefined;
 }

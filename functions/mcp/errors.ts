@@ -1,4 +1,4 @@
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
 
 /** The revision of the Model Context Protocol that the endpoint speaks, and the only one. */
 export const REVISION = '2026-07-28';

@@ -1,4 +1,4 @@
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
 import type { Log, Severity } from '../kernel/log.ts';
 import type { PageTokens } from '../kernel/page-token.ts';
 import type { Clock } from '../kernel/world.ts';

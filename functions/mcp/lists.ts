@@ -1,5 +1,5 @@
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
 import { invalidParams } from './errors.ts';
 import type { McpExchange } from './exchange.ts';
 import { CONTENT_VERSION } from './names.ts';

@@ -1,4 +1,4 @@
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
 
 /** Notifications that the client has not read may wait up to this number; a later one then takes the place of the last. */
 const WAITING_MAX = 100;

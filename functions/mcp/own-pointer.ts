@@ -1,5 +1,5 @@
-import { isJsonObject } from '../identity/oidc/json-object.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
+import { isJsonObject } from '../kernel/json-kinds.ts';
 import { AS_GIVEN } from './own-words.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
+import { isJsonObject, type JsonMembers } from '../kernel/json-kinds.ts';
 import { headerMismatch } from './errors.ts';
 import type { FieldValue, MirrorFields } from './header-fields.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../identity/oidc/json-object.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
+import { isJsonObject } from '../kernel/json-kinds.ts';
 import type { McpPrompt } from './catalog.ts';
 import { invalidParams } from './errors.ts';
 import type { AnswerMethod, McpExchange } from './exchange.ts';

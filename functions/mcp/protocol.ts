@@ -1,5 +1,5 @@
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
-import type { Trace } from '../kernel/log.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
+import type { TraceContext } from '../kernel/log.ts';
 import type { StrictJsonLimits } from '../kernel/strict-json.ts';
 import type { McpCaller } from './caller.ts';
 import type { McpCapacity, McpContext } from './catalog.ts';
@@ -27,7 +27,7 @@ export interface McpRequest {
   readonly body: Uint8Array;
   readonly caller: McpCaller;
   readonly correlationId: string;
-  readonly trace?: Trace | undefined;
+  readonly trace?: TraceContext | undefined;
   readonly signal: AbortSignal;
   readonly draining?: AbortSignal;
   readonly capacity?: McpCapacity;
@@ -47,7 +47,7 @@ export interface ReplyFacts {
   readonly operation?: string;
   readonly refusal?: Refusal;
   /** The trace that the call names. */
-  readonly trace?: Trace | undefined;
+  readonly trace?: TraceContext | undefined;
 }
 
 /** Answers requests from the catalog alone: nothing is kept between two of them. Never rejects. */

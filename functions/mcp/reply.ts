@@ -1,5 +1,5 @@
 import { ByteStream, type RawResponse } from '../http/message.ts';
-import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
+import { isJsonObject, type JsonMembers } from '../kernel/json-kinds.ts';
 import type { McpReply } from './protocol.ts';
 import { WrittenItems } from './written-items.ts';
 

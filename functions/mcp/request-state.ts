@@ -1,8 +1,7 @@
 import type { Caller } from '../identity/caller.ts';
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
-import { isJsonObject } from '../identity/oidc/json-object.ts';
 import { type Json, type JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { isJsonObject, type JsonMembers } from '../kernel/json-kinds.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { capabilitiesFor, demandCapabilities } from './capabilities.ts';
 import type { InputRequired } from './catalog.ts';

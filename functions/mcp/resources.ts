@@ -1,4 +1,4 @@
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
 import type { ResourceAnswer } from './catalog.ts';
 import { invalidParams } from './errors.ts';
 import type { AnswerMethod, McpExchange } from './exchange.ts';

@@ -1,4 +1,4 @@
-import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { JsonMembers } from '../kernel/json-kinds.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import type { McpTask, ToolResult } from './catalog.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../identity/oidc/json-object.ts';
+import { isJsonObject } from '../kernel/json-kinds.ts';
 import { demandCapabilities, taskCapability } from './capabilities.ts';
 import { SUBSCRIPTION_ID } from './envelope.ts';
 import { invalidParams } from './errors.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../identity/oidc/json-object.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
+import { isJsonObject } from '../kernel/json-kinds.ts';
 import { demandCapabilities, hasTasks, taskCapability } from './capabilities.ts';
 import type { McpTool, ToolAnswer } from './catalog.ts';
 import { invalidParams, McpError, missingCapability } from './errors.ts';

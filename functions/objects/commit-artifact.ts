@@ -1,5 +1,5 @@
 import { callOn, Moved, movedFrom } from '../collections/collection-call.ts';
-import type { RecordKey } from '../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../collections/rules/record-key.ts';
 import { decideUpsert } from '../collections/rules/record-write.ts';
 import { recordKey } from '../collections/store-collections.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
@@ -9,7 +9,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import { inTurns } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
-import { type Decision, type Found, StoreError } from '../store/port.ts';
+import { type Decision, type LoadedRecords, StoreError } from '../store/port.ts';
 import { takeTicket } from './kept-bytes.ts';
 import { leftoverIn, leftoverKey, leftoverRecord, type Ticket, UNFINISHED_REST_MS } from './leftovers.ts';
 import type { ObjectParts } from './parts.ts';
@@ -38,7 +38,7 @@ export interface ArtifactCommit {
 }
 
 export interface CommittedArtifact {
-  readonly key: RecordKey;
+  readonly key: PartitionedKey;
   readonly artifact: ObjectInfo;
   readonly receivedAt: string;
 }
@@ -106,7 +106,7 @@ async function commitOnce(
   );
 }
 
-function writtenBefore(found: Found, ticket: Ticket): CommittedArtifact | null {
+function writtenBefore(found: LoadedRecords, ticket: Ticket): CommittedArtifact | null {
   const record = found.get(leftoverKey(ticket));
   if (record === undefined || leftoverIn(record).kind !== 'done') return null;
   if (typeof record.body !== 'string') throw new StoreError('corrupt', 'an artifact has no receipt');
@@ -115,7 +115,7 @@ function writtenBefore(found: Found, ticket: Ticket): CommittedArtifact | null {
 }
 
 function decideBoth(
-  found: Found,
+  found: LoadedRecords,
   { commit, collection, input }: Attempt,
   now: number,
 ): Decision<CommittedArtifact> {
@@ -145,7 +145,7 @@ function decideBoth(
 }
 
 /** The object that is there, with the same bytes; `null` where there is none. */
-function existingIn(found: Found, { place, contentHash }: ArtifactCommit): ObjectInfo | null {
+function existingIn(found: LoadedRecords, { place, contentHash }: ArtifactCommit): ObjectInfo | null {
   const record = found.get(objectKey(place));
   if (record === undefined) return null;
   const info = infoIn(record.head);

@@ -1,4 +1,4 @@
-import type { ByteLease } from './bytes-in-flight.ts';
+import type { ByteLease } from './object-memory.ts';
 
 const STEP_BYTES_MIN = 64 * 1024;
 const STEP_BYTES_MAX = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { spaceScope } from '../collections/store-collections.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Found } from '../store/port.ts';
+import type { LoadedRecords } from '../store/port.ts';
 import { leftoverIn, leftoverKey, leftoverRecord, type Ticket, UNFINISHED_REST_MS } from './leftovers.ts';
 import type { ObjectParts } from './parts.ts';
 
@@ -44,7 +44,7 @@ export async function dropBytes(parts: ObjectParts, space: string, ticket: Ticke
 }
 
 /** Throws where upkeep has taken the bytes: the write lasted too long. */
-export function takeTicket(found: Found, ticket: Ticket): void {
+export function takeTicket(found: LoadedRecords, ticket: Ticket): void {
   const record = found.get(leftoverKey(ticket));
   if (record !== undefined && !leftoverIn(record).isDoomed) return;
   throw new ServiceError('unavailable', 'The write took too long. Nothing was written. Try again.', {

@@ -2,7 +2,7 @@ import { limits } from '../../contracts/generated/limits.ts';
 import { objectBytesMax } from '../blobs/rules.ts';
 import type { RecordParts } from '../collections/parts.ts';
 import type { PayloadPlace } from '../collections/payload-place.ts';
-import { BytesInFlight } from './bytes-in-flight.ts';
+import { ObjectMemory } from './object-memory.ts';
 import { SpaceMarks } from './space-marks.ts';
 
 /** What the functions over objects depend on. */
@@ -11,7 +11,7 @@ export interface ObjectParts {
   readonly records: RecordParts;
   /** Where the bytes of large objects lie. */
   readonly place: PayloadPlace;
-  readonly bytes: BytesInFlight;
+  readonly bytes: ObjectMemory;
   readonly marks: SpaceMarks;
   readonly limits: ObjectLimits;
 }
@@ -39,7 +39,7 @@ export function objectLimits(messageBytesMax: number | null, bytesInFlightMax: n
 export function createObjectParts(own: Pick<ObjectParts, 'records' | 'place' | 'limits'>): ObjectParts {
   return {
     ...own,
-    bytes: new BytesInFlight(own.limits.bytesInFlightMax, own.limits.objectBytesMax, own.records.world.clock),
+    bytes: new ObjectMemory(own.limits.bytesInFlightMax, own.limits.objectBytesMax, own.records.world.clock),
     marks: new SpaceMarks(own.records),
   };
 }

@@ -3,7 +3,7 @@ import type { Conditions } from '../kernel/conditions.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { formatUtc, laterUtc } from '../kernel/timestamp.ts';
 import { decisionTime } from '../kernel/world.ts';
-import type { Decision, Found } from '../store/port.ts';
+import type { Decision, LoadedRecords } from '../store/port.ts';
 import { dropBytes, keepBytes, takeTicket } from './kept-bytes.ts';
 import { leftoverKey, newTicket, settleTicket } from './leftovers.ts';
 import type { ObjectParts } from './parts.ts';
@@ -13,10 +13,10 @@ import type { ObjectMetadata } from './rules/metadata.ts';
 import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
 import {
-  INLINE_BYTES_MAX,
   infoIn,
   type LostBytes,
   lostWith,
+  OBJECT_INLINE_BYTES_MAX,
   objectKey,
   objectRecord,
 } from './stored-object.ts';
@@ -44,7 +44,7 @@ export async function putObject(parts: ObjectParts, space: string, write: Object
     const { body, declaredBytes } = write;
     const bytesMax = parts.limits.objectBytesMax;
     const received = await receiveBytes({ body, declaredBytes, bytesMax, lease });
-    const isSmall = received.bytes.byteLength <= INLINE_BYTES_MAX;
+    const isSmall = received.bytes.byteLength <= OBJECT_INLINE_BYTES_MAX;
     return await (isSmall
       ? putSmall(parts, space, write, received)
       : putLarge(parts, space, write, received));
@@ -108,7 +108,7 @@ async function putLarge(
   const key = objectKey(write.place);
   const keys = [{ key }, { key: leftoverKey(ticket) }];
   const arrivedAt = world.clock.now();
-  const decide = (found: Found): Decision<ObjectInfo> => {
+  const decide = (found: LoadedRecords): Decision<ObjectInfo> => {
     const now = decisionTime(world.clock, arrivedAt);
     const { lost, updatedAt } = beforeOf(found, write);
     takeTicket(found, ticket);
@@ -136,7 +136,7 @@ interface Before {
 }
 
 /** What the write replaces. Throws `precondition_failed`. */
-function beforeOf(found: Found, { place, condition }: ObjectWrite): Before {
+function beforeOf(found: LoadedRecords, { place, condition }: ObjectWrite): Before {
   const before = found.get(objectKey(place));
   const info = before === undefined ? null : infoIn(before.head);
   checkCondition(info?.etag ?? null, condition);

@@ -1,7 +1,7 @@
 import { spaceScope } from '../collections/store-collections.ts';
 import { sha256 } from '../kernel/canonical-json.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
-import type { ByteLease } from './bytes-in-flight.ts';
+import type { ByteLease } from './object-memory.ts';
 import type { ObjectParts } from './parts.ts';
 import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sha256 } from '../kernel/canonical-json.ts';
-import { BytesInFlight } from './bytes-in-flight.ts';
+import { ObjectMemory } from './object-memory.ts';
 import { receiveBytes } from './receive-bytes.ts';
 
 const KIB = 1024;
@@ -8,7 +8,7 @@ const MIB = 1024 * KIB;
 const SMALL = 64 * KIB;
 const busy = expect.objectContaining({ code: 'unavailable', extensions: { retryAfterSeconds: 1 } });
 const tooLarge = expect.objectContaining({ code: 'payload_too_large' });
-const bytesOf = (bytesMax: number) => new BytesInFlight(bytesMax, bytesMax / 2, { now: () => 0 });
+const bytesOf = (bytesMax: number) => new ObjectMemory(bytesMax, bytesMax / 2, { now: () => 0 });
 const malformed = expect.objectContaining({ code: 'malformed_request' });
 
 async function* body(...sizes: number[]): AsyncGenerator<Uint8Array, void, undefined> {
@@ -107,7 +107,7 @@ describe('the bytes of an upload', () => {
 
   test('go at once where others need them, also while the upload waits for more', async () => {
     let now = 0;
-    const bytes = new BytesInFlight(4 * MIB, 2 * MIB, { now: () => now });
+    const bytes = new ObjectMemory(4 * MIB, 2 * MIB, { now: () => now });
     bytes.lease('first').begin(MIB, () => undefined);
     const waits = Promise.withResolvers<void>();
     let isClosed = false;

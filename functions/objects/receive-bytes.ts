@@ -1,7 +1,7 @@
 import { ServiceError } from '../kernel/errors.ts';
 import { sha256InTurns } from '../kernel/turns.ts';
-import type { ByteLease } from './bytes-in-flight.ts';
 import { GrowingBytes } from './growing-bytes.ts';
+import type { ByteLease } from './object-memory.ts';
 
 /** The content of an object that has arrived. */
 export interface ReceivedBytes {

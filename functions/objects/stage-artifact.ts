@@ -1,7 +1,7 @@
 import { dropBytes, keepBytes } from './kept-bytes.ts';
 import { newTicket, type Ticket } from './leftovers.ts';
 import type { ObjectParts } from './parts.ts';
-import { INLINE_BYTES_MAX } from './stored-object.ts';
+import { OBJECT_INLINE_BYTES_MAX } from './stored-object.ts';
 
 /** The content of an artifact between its admission and its commit. */
 export interface StagedArtifact {
@@ -22,7 +22,7 @@ export async function stageArtifact(
   bytes: Uint8Array,
 ): Promise<StagedArtifact> {
   const ticket = newTicket(parts.records.world);
-  if (bytes.byteLength <= INLINE_BYTES_MAX)
+  if (bytes.byteLength <= OBJECT_INLINE_BYTES_MAX)
     return { ticket, inline: bytes, discard: () => Promise.resolve() };
   await keepBytes(parts, space, { ticket, kind: 'artifact', bytes });
   return { ticket, inline: null, discard: () => dropBytes(parts, space, ticket) };

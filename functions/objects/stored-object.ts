@@ -7,7 +7,7 @@ import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
 
 /** Bytes up to this lie in the record of the object: 32 KiB. */
-export const INLINE_BYTES_MAX = 32 * 1024;
+export const OBJECT_INLINE_BYTES_MAX = 32 * 1024;
 
 /** Bytes outside that no object names any more. They lie there, and count, until upkeep removes them. */
 export interface LostBytes {

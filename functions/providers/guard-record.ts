@@ -3,7 +3,7 @@ import { type Head, type RecordKey, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type GuardState, NO_CALLS } from './rules/guard.ts';
 import type { Periods, SeenClock } from './rules/periods.ts';
-import type { SpaceCount } from './rules/space-counts.ts';
+import type { ProviderSpaceCount } from './rules/space-counts.ts';
 
 /** What all instances know of each provider: one record each, of at most some 3 KB. */
 export const PROVIDER_GUARDS: OwnedCollection = {
@@ -56,7 +56,7 @@ export function stateIn(head: Head | undefined): GuardState {
   };
 }
 
-function spaceCountIn(item: unknown): SpaceCount {
+function spaceCountIn(item: unknown): ProviderSpaceCount {
   const [tag, calls, tokens, failures, unanswered, failedAt, restsUntil]: readonly unknown[] = Array.isArray(
     item,
   )

@@ -16,7 +16,7 @@ export interface RerankQuestion {
   readonly maxOutputBytes?: number | null | undefined;
 }
 
-export interface RerankCall {
+export interface ProviderRerankCall {
   /** Whose texts they are: its share of the limits is used, and it has the trace. */
   readonly space: string;
   readonly correlationId: string;
@@ -47,7 +47,7 @@ export type RerankResult =
     });
 
 /** Orders texts by how well they answer a query. A refusal or failure of the provider is a result: throws only where the call is interrupted. */
-export type Rerank = (question: RerankQuestion, call: RerankCall) => Promise<RerankResult>;
+export type Rerank = (question: RerankQuestion, call: ProviderRerankCall) => Promise<RerankResult>;
 
 /** Reranking by a provider, with all its limits, and a trace for each run. */
 export function rerankWith(

@@ -1,7 +1,13 @@
 import { beforePaidCall } from '../kernel/paid-calls.ts';
 import { delay, type World } from '../kernel/world.ts';
 import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
-import { type Found, type Head, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
+import {
+  type Head,
+  type LoadedRecords,
+  type RecordKey,
+  type RecordStore,
+  StoreError,
+} from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { ProviderFailure } from './failure.ts';
 import type { Periods } from './rules/periods.ts';
@@ -9,7 +15,7 @@ import {
   admitRun,
   endRun,
   NO_RUNS,
-  type RunCounts,
+  type ProviderRunCounts,
   type RunGuardLimits,
   type RunRefusal,
 } from './rules/run-guard.ts';
@@ -116,7 +122,7 @@ function keysOf({ provider, ofSpace, ofAll }: RunGuardParts, space: string): rea
   return [own, { key: { collection, id: recordId('provider-runs', provider) }, limits: ofAll }];
 }
 
-function putOf(key: RecordKey, { windows, runs, leases }: RunCounts) {
+function putOf(key: RecordKey, { windows, runs, leases }: ProviderRunCounts) {
   const head: Head = {
     windows: JSON.stringify(windows),
     runs,
@@ -125,7 +131,7 @@ function putOf(key: RecordKey, { windows, runs, leases }: RunCounts) {
   return { put: { key, head } };
 }
 
-function countsIn(found: Found, key: RecordKey): RunCounts {
+function countsIn(found: LoadedRecords, key: RecordKey): ProviderRunCounts {
   const head = found.get(key)?.head;
   if (head === undefined) return NO_RUNS;
   const { runs } = head;

@@ -1,4 +1,4 @@
-import type { Place } from '../kernel/waiting-places.ts';
+import type { WaitingPlace } from '../kernel/waiting-places.ts';
 
 /**
  * `RunQueue` carries run ids to workers. A message has no state: a worker leases the run from the store first. So
@@ -90,7 +90,7 @@ export interface ReadyRuns {
 export interface ReadyWait {
   readonly waitMs: number;
   /** The call leaves it; `null`: all that it may have are taken, and it does not wait. */
-  readonly place: Place | null;
+  readonly place: WaitingPlace | null;
 }
 
 export interface ReadyCall {

@@ -1,7 +1,7 @@
 import {
   type ByteOwner,
   type Decision,
-  type Found,
+  type LoadedRecords,
   type RecordData,
   type RecordStore,
   type Scope,
@@ -105,7 +105,7 @@ interface Owners {
 /** The writes with their counts, and what they change: the count of each record before is taken off, the new one put on. */
 function weigh<R>(
   { writes }: Decision<R>,
-  found: Found,
+  found: LoadedRecords,
   { scopeOwner, writer }: Owners,
 ): { readonly writes: readonly Write[]; readonly changes: readonly Counted[] } {
   const changes: Counted[] = [];

@@ -11,7 +11,7 @@ export const USAGE: OwnedCollection = {
   copies: 'none',
 };
 export const USAGE_SCOPE: Scope = { kind: 'system', name: 'usage' };
-export const SHARDS = 4;
+export const USAGE_SHARDS = 4;
 const USAGE_GROUP = 'usage';
 const PAGE = 500;
 const OWNERS_PAGE = 100;
@@ -29,7 +29,7 @@ export function usageKey({ kind, name }: ByteOwner, shard: number): RecordKey {
 
 /** The sum over the shards. */
 export async function readUse(store: RecordStore, owner: ByteOwner): Promise<Use> {
-  const keys = Array.from({ length: SHARDS }, (_, shard) => ({ key: usageKey(owner, shard) }));
+  const keys = Array.from({ length: USAGE_SHARDS }, (_, shard) => ({ key: usageKey(owner, shard) }));
   const { records } = await store.query(USAGE_SCOPE, { by: 'keys', keys });
   return records.reduce<Use>((sum, { head }) => plus(sum, useIn(head)), NO_USE);
 }
@@ -88,7 +88,7 @@ export async function ownersPage(
   if (after === null || first === undefined) return { names: [...names], next };
   // An owner has several records, and is met once: a page before has met those with a record that lies before this page.
   const keys = [...names]
-    .flatMap((name) => Array.from({ length: SHARDS }, (_, shard) => usageKey({ kind, name }, shard)))
+    .flatMap((name) => Array.from({ length: USAGE_SHARDS }, (_, shard) => usageKey({ kind, name }, shard)))
     .flatMap((key) => (key.id < first.key.id ? [{ key, view: 'head' as const }] : []));
   if (keys.length === 0) return { names: [...names], next };
   const met = (await store.query(USAGE_SCOPE, { by: 'keys', keys })).records;

@@ -1,6 +1,6 @@
 import type { RecordParts } from '../collections/parts.ts';
 import type { ReadCall } from '../collections/read-call.ts';
-import type { RecordKey } from '../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../collections/rules/record-key.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 
 import { readVectors } from './read-stored.ts';
@@ -80,7 +80,7 @@ export class ChunkVectors {
   }
 
   async #read(
-    lent: readonly { readonly vectorFrom: RecordKey; readonly embeddingTextHash: string }[],
+    lent: readonly { readonly vectorFrom: PartitionedKey; readonly embeddingTextHash: string }[],
   ): Promise<boolean> {
     if (lent.length === 0) return true;
     const keys = lent.map(({ vectorFrom }) => vectorFrom);

@@ -3,7 +3,7 @@ import type { RecordParts } from '../collections/parts.ts';
 import { IMPORT_PROGRESS, spaceScope } from '../collections/store-collections.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
 import { parseJson } from '../kernel/json-text.ts';
-import type { Found, Head, RecordData, RecordKey } from '../store/port.ts';
+import type { Head, LoadedRecords, RecordData, RecordKey } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type PackedPlan, packPlan } from './rules/packed-plan.ts';
 import type { IngestPlan } from './rules/plan.ts';
@@ -90,7 +90,7 @@ function listsHead(revisions: readonly number[], spared: readonly number[]): Hea
   return spared.length === 0 ? common : { ...common, spared: JSON.stringify(spared) };
 }
 
-function headIn(found: Found, key: RecordKey): ProgressHead | null {
+function headIn(found: LoadedRecords, key: RecordKey): ProgressHead | null {
   const record = found.get(key);
   return record === undefined ? null : headOf(record);
 }

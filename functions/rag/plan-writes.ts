@@ -1,4 +1,4 @@
-import type { RecordKey } from '../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../collections/rules/record-key.ts';
 import type { ChunkVector } from './rules/ingest-records.ts';
 import { chunkRecord, manifestRecord } from './rules/ingest-records.ts';
 import type { IngestPlan } from './rules/plan.ts';
@@ -6,7 +6,7 @@ import type { StoredChunks } from './rules/stored-chunks.ts';
 
 /** One write of a plan. */
 export interface PlanWrite {
-  readonly key: RecordKey;
+  readonly key: PartitionedKey;
   /** The revision that the plan has seen; `null`: no record. */
   readonly seen: number | null;
   /** The JSON text of the record; `null` removes it. Made when it is written: all together may be large. */

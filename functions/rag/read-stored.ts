@@ -4,7 +4,7 @@ import { collectionAt } from '../collections/query-records.ts';
 import { ReadBudget } from '../collections/read-budget.ts';
 import { type AttemptBytes, attemptsOf, type ReadCall } from '../collections/read-call.ts';
 import { indexValue } from '../collections/rules/index-value.ts';
-import type { RecordKey } from '../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../collections/rules/record-key.ts';
 import { recordValue, vectorIn } from '../collections/rules/record-text.ts';
 import { etagOf } from '../collections/rules/record-write.ts';
 import { recordKey, spaceScope } from '../collections/store-collections.ts';
@@ -74,7 +74,7 @@ export async function readVectors(
   parts: RecordParts,
   space: string,
   document: IngestDocument,
-  keys: readonly RecordKey[],
+  keys: readonly PartitionedKey[],
   call: ReadCall = {},
 ): Promise<readonly (ChunkVector | null)[]> {
   return atOneMoment(parts, space, document, call, async (reader) => {
@@ -124,7 +124,7 @@ async function atOneMoment<Result>(
 /** The records under the keys, as far as they are there. The bodies of one read are held at a time. */
 async function* recordsAt(
   { moment, incarnation, budget, turns, bytes }: RecordReader,
-  keys: readonly RecordKey[],
+  keys: readonly PartitionedKey[],
 ): AsyncGenerator<RecordData, void> {
   let size = KEYS_FIRST;
   for (let at = 0; at < keys.length; ) {
@@ -178,7 +178,7 @@ class ChunkFinder {
     return this.#kept.all;
   }
 
-  async byKeys(keys: readonly RecordKey[]): Promise<void> {
+  async byKeys(keys: readonly PartitionedKey[]): Promise<void> {
     for await (const record of recordsAt(this.#reader, keys)) this.#kept.keep(this.#chunkOf(record));
   }
 

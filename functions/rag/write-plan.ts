@@ -11,8 +11,8 @@ import { inTurns } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
 import {
   type Decision,
-  type Found,
   type KeyRequest,
+  type LoadedRecords,
   type RecordStore,
   StoreError,
   type Write,
@@ -35,7 +35,7 @@ export interface WriteLedger {
   readonly keys: readonly KeyRequest[];
   /** `null`: nothing may be written, because another execution of the job has moved the ledger. */
   readonly writes: (
-    found: Found,
+    found: LoadedRecords,
     moved: LedgerMove,
     stamps: readonly WrittenStamp[],
   ) => readonly Write[] | null;
@@ -188,12 +188,12 @@ class PlanWriter {
     });
   }
 
-  #isAsSeen(found: Found, { key, seen }: KeptRecord): boolean {
+  #isAsSeen(found: LoadedRecords, { key, seen }: KeptRecord): boolean {
     const record = found.get(recordKey(this.#collection.incarnation, key));
     return (record === undefined ? null : stampIn(record.head).revision) === seen;
   }
 
-  #decide(found: Found, batch: readonly ReadyWrite[], now: number) {
+  #decide(found: LoadedRecords, batch: readonly ReadyWrite[], now: number) {
     const writes: Write[] = [];
     const stamps: WrittenStamp[] = [];
     const passed: number[] = [];

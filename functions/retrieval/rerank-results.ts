@@ -1,7 +1,7 @@
 import { invalidMember } from '../kernel/errors.ts';
 import { isPassing, ProviderFailure } from '../providers/failure.ts';
 import type { RerankAnswer, RerankCall, Reranker, Rerankers } from './reranker.ts';
-import { blend, candidateId, candidateText, type Reranked, type RerankPayload } from './rules/rerank.ts';
+import { blend, candidateId, candidateText, type Reranked, type RerankerPayload } from './rules/rerank.ts';
 import type { RerankOptions } from './rules/rerank-options.ts';
 import type { RerankFailure, RerankOutcome } from './rules/rerank-outcome.ts';
 import type { FoundRecord } from './search-collection.ts';
@@ -67,7 +67,7 @@ export async function rerankResults(
 }
 
 /** The bytes of the payload as JSON in UTF-8. One that is surely larger than `most` is not printed: at least so many. */
-function payloadSize(payload: RerankPayload, most: number): number {
+function payloadSize(payload: RerankerPayload, most: number): number {
   const characters = payload.candidates.reduce((sum, { text }) => sum + text.length, payload.query.length);
   return characters > most ? characters : Buffer.byteLength(JSON.stringify(payload));
 }
@@ -82,7 +82,7 @@ function unranked(results: readonly FoundRecord[]): readonly Reranked<FoundRecor
 }
 
 interface Sent {
-  readonly payload: RerankPayload;
+  readonly payload: RerankerPayload;
   readonly payloadBytes: number;
   readonly inputBytesMax: number | null;
 }

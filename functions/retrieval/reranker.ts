@@ -2,7 +2,7 @@ import type { TurnRoom } from '../kernel/turn-room.ts';
 import { inTurns } from '../kernel/turns.ts';
 import type { ProviderFailure } from '../providers/failure.ts';
 import { tokenOverlap } from '../providers/rules/token-overlap.ts';
-import type { RerankItem, RerankPayload } from './rules/rerank.ts';
+import type { RerankerPayload, RerankItem } from './rules/rerank.ts';
 import type { RerankFailure } from './rules/rerank-outcome.ts';
 
 export interface RerankCall {
@@ -35,7 +35,7 @@ export interface Reranker {
   /** The largest request of the mode as JSON in UTF-8; `null` where the provider does not know the mode. */
   readonly inputBytesMax: (mode: string) => number | null;
   /** May throw a `ProviderFailure`. */
-  readonly rerank: (payload: RerankPayload, call: RerankCall) => Promise<RerankAnswer>;
+  readonly rerank: (payload: RerankerPayload, call: RerankCall) => Promise<RerankAnswer>;
 }
 
 export interface Rerankers {

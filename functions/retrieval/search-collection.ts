@@ -20,14 +20,14 @@ import { compareUtf8 } from '../kernel/utf8-order.ts';
 import type { RetrievalParts } from './parts.ts';
 import type { QueryVectors } from './query-vectors.ts';
 import { type CandidateLimits, candidateLimits } from './rules/candidate-limits.ts';
-import type { CandidatePool } from './rules/diagnostics.ts';
+import type { CandidateCounts } from './rules/diagnostics.ts';
 import { cutAt, type Fused, fuse, type Hit, isInKeyOrder } from './rules/fusion.ts';
-import type { Place } from './rules/merge.ts';
+import type { CollectionPlace } from './rules/merge.ts';
 import type { Retrieval } from './rules/request.ts';
 import { type PlannedVector, planVectors } from './rules/vector-plan.ts';
 
 /** A record that a retrieval found. */
-export interface FoundRecord extends Place {
+export interface FoundRecord extends CollectionPlace {
   readonly type: string;
   readonly score: number;
   readonly fused: Fused;
@@ -42,7 +42,7 @@ export interface FoundRecord extends Place {
 
 /** What one collection gives to a retrieval. */
 export interface FoundCollection {
-  readonly pool: CandidatePool;
+  readonly pool: CandidateCounts;
   readonly fields: readonly { readonly field: string; readonly metric: PlannedVector['slot']['metric'] }[];
   /** At most as many as the pool of the retrieval, in any order. */
   readonly records: readonly FoundRecord[];
@@ -211,7 +211,7 @@ function poolOf(
     readonly byWords: readonly RankedRecord[] | null;
     readonly merged: number;
   },
-): CandidatePool {
+): CandidateCounts {
   const byField = plan.map(({ field }, index) => [field, found.byVector[index]!.length] as const);
   return {
     collection,

@@ -1,8 +1,8 @@
 import type { Full } from '../kernel/full.ts';
-import type { Found, RecordData, RecordKey, Write } from '../store/port.ts';
+import type { LoadedRecords, RecordData, RecordKey, Write } from '../store/port.ts';
 import { activeCounterKey, jobCounterKey, jobShareKey, runShareKey, shardOf } from './records.ts';
 import type { Run } from './run.ts';
-import { jobOwner, type OwnedRun, type Owner } from './run-job.ts';
+import { type JobOwner, jobOwner, type OwnedRun } from './run-job.ts';
 import type { CeilingName, RuntimeOptions } from './runtime.ts';
 
 /** Counter records bound the number of active runs. Several shards share a ceiling, so that starts do not contend. */
@@ -49,7 +49,11 @@ export function countersOf(
 /** A smaller share has one counter: its shards would have room for so few runs that they refuse a run too early. */
 const SHARDED_MIN = 256;
 
-function shareOf({ runShareMax, counterShards }: RuntimeOptions, scope: Owner, shard: number): ActiveCounter {
+function shareOf(
+  { runShareMax, counterShards }: RuntimeOptions,
+  scope: JobOwner,
+  shard: number,
+): ActiveCounter {
   const ceiling = 'runShare';
   if (!isShareSharded({ runShareMax, counterShards }))
     return { key: runShareKey(scope, 0), max: runShareMax, ceiling, isShare: true, shard: 0 };
@@ -110,7 +114,7 @@ const BOUNDED: Readonly<Record<CeilingName, string>> = {
 /** How many runs or jobs the counters of one shard count, by what they bound. */
 export type ActiveCounts = Readonly<Partial<Record<CeilingName, number>>>;
 
-export function countsIn(found: Found, counters: readonly ActiveCounter[]): ActiveCounts {
+export function countsIn(found: LoadedRecords, counters: readonly ActiveCounter[]): ActiveCounts {
   return Object.fromEntries(counters.map(({ ceiling, key }) => [ceiling, activeCount(found, key)]));
 }
 
@@ -141,12 +145,12 @@ function quotaOf(ceiling: number, shard: number, shards: number): number {
   return Math.floor(ceiling / shards) + (shard < ceiling % shards ? 1 : 0);
 }
 
-export function activeCount(found: Found, counter: RecordKey): number {
+export function activeCount(found: LoadedRecords, counter: RecordKey): number {
   const active = found.get(counter)?.head.active;
   return typeof active === 'number' ? active : 0;
 }
 
-export function isFull(found: Found, { key, max }: ActiveCounter): boolean {
+export function isFull(found: LoadedRecords, { key, max }: ActiveCounter): boolean {
   return activeCount(found, key) >= max;
 }
 
@@ -169,18 +173,18 @@ export function counterRecord(key: RecordKey, active: number, writers: Writers |
 }
 
 /** Whether the shares of these counters hold: a run that a server of release 0.5.0 ends stays in its share until a repair. */
-export function sharesHold(found: Found, counters: readonly ActiveCounter[]): boolean {
+export function sharesHold(found: LoadedRecords, counters: readonly ActiveCounter[]): boolean {
   return counters.every(({ key, isShare }) => {
     const counter = found.get(key);
     return isShare === true || counter === undefined || writersOf(counter)?.compared === true;
   });
 }
 
-export function incremented(found: Found, counter: ActiveCounter, by = 1): Write {
+export function incremented(found: LoadedRecords, counter: ActiveCounter, by = 1): Write {
   return changed(found, counter, activeCount(found, counter.key) + by);
 }
 
-export function decremented(found: Found, counter: ActiveCounter): Write {
+export function decremented(found: LoadedRecords, counter: ActiveCounter): Write {
   return changed(found, counter, Math.max(0, activeCount(found, counter.key) - 1));
 }
 
@@ -189,7 +193,7 @@ export function newCounter({ key, isShare }: ActiveCounter, active: number): Rec
   return isShare === true ? { key, head: { active } } : counterRecord(key, active, ALWAYS);
 }
 
-function changed(found: Found, { key, isShare }: ActiveCounter, active: number): Write {
+function changed(found: LoadedRecords, { key, isShare }: ActiveCounter, active: number): Write {
   if (isShare === true) return active === 0 ? { remove: key } : { put: { key, head: { active } } };
   const before = found.get(key);
   return { put: counterRecord(key, active, before === undefined ? ALWAYS : writersOf(before)) };

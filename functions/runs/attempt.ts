@@ -9,9 +9,9 @@ import {
   endedByHolder,
   failed,
   failureOf,
+  type HandlerOutcome,
   isLeaseRefusal,
   isPassing,
-  type Outcome,
   succeeded,
   thrown,
   unhandled,
@@ -25,7 +25,7 @@ import type { Runtime } from './runtime.ts';
 import { complete } from './work.ts';
 
 /** One execution of a handler in this process. */
-export interface Execution {
+export interface HandlerExecution {
   readonly held: Held;
   /** Whose share of the slots it uses. */
   readonly owner: RunOwner;
@@ -50,7 +50,11 @@ export interface AttemptParts {
 }
 
 /** Executes the handler and completes the run. Returns whether the run was completed or parked. */
-export async function attemptRun(parts: AttemptParts, run: Run, execution: Execution): Promise<boolean> {
+export async function attemptRun(
+  parts: AttemptParts,
+  run: Run,
+  execution: HandlerExecution,
+): Promise<boolean> {
   const { runtime } = parts;
   try {
     const outcome = await execute(parts, run, execution);
@@ -76,14 +80,18 @@ export async function attemptRun(parts: AttemptParts, run: Run, execution: Execu
 }
 
 /** Completing twice is safe, and a repeat spares the handler another execution. */
-async function completeAttempt(runtime: Runtime, execution: Execution, outcome: Outcome): Promise<void> {
+async function completeAttempt(
+  runtime: Runtime,
+  execution: HandlerExecution,
+  outcome: HandlerOutcome,
+): Promise<void> {
   const { world } = runtime;
   await repeatWhileLeased(world, boundsOf(execution), () =>
     complete(runtime, execution.held, outcome, world.clock.now()),
   );
 }
 
-function boundsOf(execution: Execution): RepeatBounds {
+function boundsOf(execution: HandlerExecution): RepeatBounds {
   return { until: () => execution.expiresAt, isOver: () => execution.isOver };
 }
 
@@ -91,8 +99,8 @@ function boundsOf(execution: Execution): RepeatBounds {
 async function execute(
   { runtime, handler, graceMs, leaseLost, drains }: AttemptParts,
   run: Run,
-  execution: Execution,
-): Promise<Outcome | 'parked' | 'drained' | null> {
+  execution: HandlerExecution,
+): Promise<HandlerOutcome | 'parked' | 'drained' | null> {
   const { held, abort } = execution;
   if (handler === undefined) return failed('handler_missing', 'No handler is registered under this id');
   try {
@@ -126,9 +134,9 @@ async function pauseJob({ world }: Runtime, { job }: Run): Promise<void> {
 
 function outcomeOfError(
   runtime: Runtime,
-  { held, isOver, cancelledAt, abort }: Execution,
+  { held, isOver, cancelledAt, abort }: HandlerExecution,
   error: unknown,
-): Outcome | 'parked' | 'drained' | null {
+): HandlerOutcome | 'parked' | 'drained' | null {
   runtime.saw?.(error);
   if (isSuspension(error)) return 'parked';
   if (isOver) return null;

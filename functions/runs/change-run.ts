@@ -1,13 +1,13 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { decisionTime } from '../kernel/world.ts';
-import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
+import type { KeyRequest, LoadedRecords, RecordKey, Write } from '../store/port.ts';
 import { type ActiveCounter, countersOf, countersOfRun, decremented } from './active-runs.ts';
 import { afterWrite, announceChange } from './announcements.ts';
-import { heartbeatRecord, readRun, runKey, runRecord, traceKey, traceRecord } from './records.ts';
+import { heartbeatRecord, readRun, runKey, runRecord, runTraceKey, runTraceRecord } from './records.ts';
 import type { Change, Run } from './run.ts';
 import { ownerOfRun } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
-import { overflowingTrace, type TraceLimits, withTrace } from './trace.ts';
+import { overflowingTrace, type RunTraceLimits, withTrace } from './trace.ts';
 
 export interface ChangeRequest {
   readonly runId: string;
@@ -44,7 +44,7 @@ export interface Changed<R> {
 export async function changeRun<R>(
   runtime: Runtime,
   request: ChangeRequest,
-  decide: (run: Run | undefined, found: Found, at: number) => Decided<R>,
+  decide: (run: Run | undefined, found: LoadedRecords, at: number) => Decided<R>,
 ): Promise<Changed<R>> {
   const { runId, now } = request;
   const baseId = runtime.ids.next();
@@ -62,7 +62,7 @@ export async function changeRun<R>(
     await announceChange(runtime, done.before, done.run, now);
   if (request.mayMoveTrace === true && done.run !== undefined && overflowingTrace(done.run).length > 0) {
     await afterWrite(runtime, 'A trace could not be moved out of its run', () =>
-      moveTrace(runtime, runId, traceKey(runId, baseId)),
+      moveTrace(runtime, runId, runTraceKey(runId, baseId)),
     );
   }
   return { run: done.run, result: done.result };
@@ -78,7 +78,7 @@ async function transition<R>(
   request: ChangeRequest,
   baseId: string,
   counters: readonly ActiveCounter[],
-  decide: (run: Run | undefined, found: Found, at: number) => Decided<R>,
+  decide: (run: Run | undefined, found: LoadedRecords, at: number) => Decided<R>,
 ): Promise<Transition<R>> {
   const { runId } = request;
   const key = runKey(runId);
@@ -128,13 +128,13 @@ async function moveTrace(runtime: Runtime, runId: string, key: RecordKey): Promi
     const moving = run === undefined ? [] : overflowingTrace(run);
     if (run === undefined || moving.length === 0 || found.get(key) !== undefined)
       return { writes: [], result: null };
-    const trace = traceRecord(runId, moving);
+    const trace = runTraceRecord(runId, moving);
     const writes: Write[] = [{ put: { ...trace, key } }, { put: runRecord({ ...run, trace: [] }) }];
     return { writes, result: null, owner: ownerOfRun(run) };
   });
 }
 
-export function traceLimits(runtime: Runtime, run: Run): TraceLimits {
+export function traceLimits(runtime: Runtime, run: Run): RunTraceLimits {
   return {
     eventsPerRunMax: runtime.options.traceEventsPerRunMax,
     messageLengthMax: limits.executionTraceMessageLengthMax,

@@ -7,7 +7,7 @@ import type { Turns } from '../kernel/turns.ts';
 import type { CheckedArtifact } from './artifact.ts';
 import type { CheckpointWrite } from './checkpoint.ts';
 import type { Report } from './rules/report.ts';
-import type { Progress, TraceDraft } from './run.ts';
+import type { Progress, RunTraceDraft } from './run.ts';
 import { checkLine, checkLines, checkMap, checkName, optionalName } from './text-checks.ts';
 import type { NewValue } from './values.ts';
 
@@ -114,7 +114,7 @@ export function checkTrace(event: {
   readonly message?: string | null;
   readonly severity?: string | null;
   readonly details?: JsonObject | null;
-}): TraceDraft {
+}): RunTraceDraft {
   const { message = null, details = null } = event;
   if (details !== null) checkJson(details, limits.executionTraceDetailsBytesMax, '/details');
   return {

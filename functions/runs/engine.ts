@@ -1,7 +1,7 @@
 import { sha256 } from '../kernel/canonical-json.ts';
 import type { RunOwner } from '../queue/port.ts';
 import { announceLeaseEnd } from './announce-lease-end.ts';
-import { attemptRun, type Execution } from './attempt.ts';
+import { attemptRun, type HandlerExecution } from './attempt.ts';
 import { CANCELLED } from './cancellation.ts';
 import { giveBack } from './give-back.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
@@ -9,7 +9,7 @@ import { LEASE_LOST, LeaseRenewal } from './lease-renewal.ts';
 import { leaseRunById } from './lease-run.ts';
 import type { OutageLog } from './outage-log.ts';
 import type { PluginHandler } from './plugin.ts';
-import type { LeaseGrant } from './rules/lease.ts';
+import type { RunLeaseGrant } from './rules/lease.ts';
 import { isBeingCancelled, type Run } from './run.ts';
 import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
@@ -34,7 +34,7 @@ export interface EngineOptions {
 export type Delivered = 'executed' | 'nothing' | 'busy' | 'left';
 
 export interface Reservation {
-  readonly grant: LeaseGrant;
+  readonly grant: RunLeaseGrant;
   execute(run: Run): void;
   release(): void;
 }
@@ -61,7 +61,7 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #handlers: ReadonlyMap<string, PluginHandler>;
   readonly handlerIds: ReadonlySet<string>;
-  readonly #running = new Map<string, Execution>();
+  readonly #running = new Map<string, HandlerExecution>();
   readonly #idleListeners = new Set<() => void>();
   readonly #stopping = new AbortController();
   readonly #renewal: LeaseRenewal;
@@ -112,7 +112,7 @@ export class Engine {
     const token = this.#newToken();
     const { workerId, leaseMs: ttlMs } = this.#options;
     const tokenHash = sha256(token);
-    const grant: LeaseGrant = { kind: 'process', workerId, tokenHash, ttlMs, concurrencyKey: null };
+    const grant: RunLeaseGrant = { kind: 'process', workerId, tokenHash, ttlMs, concurrencyKey: null };
     return {
       grant,
       execute: (run) => {
@@ -271,7 +271,7 @@ export class Engine {
     const { workerId } = this.#options;
     const mayHold = (seen: Run) => this.#observe(execution, seen);
     const { promise, resolve: ended } = Promise.withResolvers<boolean>();
-    const execution: Execution = {
+    const execution: HandlerExecution = {
       held: { runId: run.id, workerId, tokenHash: sha256(token), mayHold },
       owner: slotOwner(run),
       abort: new AbortController(),
@@ -296,25 +296,25 @@ export class Engine {
   }
 
   /** Every write under the lease reads the run first. So a cancellation that reached another process is seen here. */
-  #observe(execution: Execution, run: Run): boolean {
+  #observe(execution: HandlerExecution, run: Run): boolean {
     if (execution.isOver) return false;
     if (isBeingCancelled(run)) this.#cancel(execution);
     return true;
   }
 
-  #cancel(execution: Execution): void {
+  #cancel(execution: HandlerExecution): void {
     execution.cancelledAt ??= this.#runtime.world.clock.now();
     execution.abort.abort(CANCELLED);
   }
 
-  #abandon(execution: Execution, reason: string): void {
+  #abandon(execution: HandlerExecution, reason: string): void {
     if (execution.isOver) return;
     this.#runtime.log({ severity: 'WARNING', message: reason, runId: execution.held.runId });
     this.#end(execution);
   }
 
   /** Frees the slot. The handler may still be executing. */
-  #end(execution: Execution, done = false): void {
+  #end(execution: HandlerExecution, done = false): void {
     if (execution.isOver) return;
     execution.isOver = true;
     execution.abort.abort(OVER);

@@ -1,4 +1,4 @@
-import type { Execution } from './attempt.ts';
+import type { HandlerExecution } from './attempt.ts';
 import { endedByHolder, isLeaseRefusal } from './outcome.ts';
 import type { Runtime } from './runtime.ts';
 import { heartbeat } from './work.ts';
@@ -10,10 +10,10 @@ const UNRESPONSIVE = 'A handler that ignores its cancellation was abandoned';
 export class LeaseRenewal {
   readonly #runtime: Runtime;
   readonly #leaseMs: number;
-  readonly #executions: () => readonly Execution[];
-  readonly #abandon: (execution: Execution, reason: string) => void;
+  readonly #executions: () => readonly HandlerExecution[];
+  readonly #abandon: (execution: HandlerExecution, reason: string) => void;
   /** Executions whose own completion or wait overtook a renewal. One that is still there at the next renewal hangs. */
-  readonly #overtaken = new WeakSet<Execution>();
+  readonly #overtaken = new WeakSet<HandlerExecution>();
   #disarm: (() => void) | null = null;
   #stopped = false;
 
@@ -21,8 +21,8 @@ export class LeaseRenewal {
   constructor(
     runtime: Runtime,
     leaseMs: number,
-    executions: () => readonly Execution[],
-    abandon: (execution: Execution, reason: string) => void,
+    executions: () => readonly HandlerExecution[],
+    abandon: (execution: HandlerExecution, reason: string) => void,
   ) {
     this.#runtime = runtime;
     this.#leaseMs = leaseMs;
@@ -57,7 +57,7 @@ export class LeaseRenewal {
     if (this.#executions().length > 0 && !this.#stopped) this.arm();
   }
 
-  async #renewOne(execution: Execution): Promise<void> {
+  async #renewOne(execution: HandlerExecution): Promise<void> {
     const { clock } = this.#runtime.world;
     try {
       const run = await heartbeat(this.#runtime, execution.held, this.#leaseMs, clock.now());

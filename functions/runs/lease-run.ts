@@ -1,11 +1,11 @@
 import { sha256 } from '../kernel/canonical-json.ts';
-import type { Found, KeyRequest, RecordData, Write } from '../store/port.ts';
+import type { KeyRequest, LoadedRecords, RecordData, Write } from '../store/port.ts';
 import { requeueEarlyDelivery } from './announcements.ts';
 import { changeRun, type Decided } from './change-run.ts';
 import { concurrencyKeyOf } from './concurrency-key.ts';
 import { readRun, runKey, slotKey } from './records.ts';
 import { leaseIsOver, settleRun } from './rules/due.ts';
-import { type LeaseGrant, leaseRun } from './rules/lease.ts';
+import { leaseRun, type RunLeaseGrant } from './rules/lease.ts';
 import { type Change, isTerminal, type Run } from './run.ts';
 import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
@@ -174,7 +174,7 @@ function decideLease(
   runtime: Runtime,
   { wish, now, sharing }: LeaseCase,
   before: Run | undefined,
-  found: Found,
+  found: LoadedRecords,
 ): Decided<Attempted> {
   if (before === undefined) return refused('unavailable');
   if (!isFor(runtime, before, wish)) return refused(notFor(runtime, before, wish));
@@ -193,7 +193,7 @@ function decideLease(
   return { change, writes: slotWrites(leased.run, sharing), result: { verdict: 'leased', slot } };
 }
 
-function grantOf({ kind, workerId, token, ttlMs }: LeaseWish, sharing: Sharing | null): LeaseGrant {
+function grantOf({ kind, workerId, token, ttlMs }: LeaseWish, sharing: Sharing | null): RunLeaseGrant {
   const concurrencyKey = sharing?.concurrencyKey ?? null;
   return { kind, workerId, tokenHash: sha256(token), ttlMs, concurrencyKey };
 }
@@ -214,7 +214,7 @@ function notFor(runtime: Runtime, run: Run, wish: LeaseWish): Verdict {
   return run.status === 'queued' && wish.handlerIds.has(run.handlerId) ? 'other-worker' : 'unavailable';
 }
 
-function slotState(found: Found, run: Run, sharing: Sharing, now: number): SlotState {
+function slotState(found: LoadedRecords, run: Run, sharing: Sharing, now: number): SlotState {
   const slot = found.get(slotKey(sharing.concurrencyKey));
   const holderId = holderOf(slot);
   if (holderId !== sharing.holderId) return 'rival';

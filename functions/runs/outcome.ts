@@ -11,9 +11,9 @@ import type { Completion } from './rules/complete.ts';
 import type { NewValue } from './values.ts';
 
 /** The outcome of an attempt. Invalid values of a handler become a failure instead of an error: the run has to end. */
-export type Outcome = Omit<Completion, 'result'> & { readonly result?: NewValue };
+export type HandlerOutcome = Omit<Completion, 'result'> & { readonly result?: NewValue };
 
-export function succeeded(result: Json, bytesMax: number): Outcome {
+export function succeeded(result: Json, bytesMax: number): HandlerOutcome {
   let json: Json;
   let bytes: number;
   try {
@@ -26,11 +26,11 @@ export function succeeded(result: Json, bytesMax: number): Outcome {
   return { status: 'succeeded', failureClass: null, error: null, result: { json, bytes } };
 }
 
-export function failed(failureClass: string, error: string): Outcome {
+export function failed(failureClass: string, error: string): HandlerOutcome {
   return { status: 'failed', failureClass, error };
 }
 
-export function cancelled(): Outcome {
+export function cancelled(): HandlerOutcome {
   return { status: 'cancelled', failureClass: 'cancelled', error: 'The run was cancelled' };
 }
 
@@ -41,7 +41,7 @@ const failures: readonly unknown[] = [
   'cancelled',
 ] satisfies RunFailure['status'][];
 
-export function failureOf(failure: RunFailure): Outcome {
+export function failureOf(failure: RunFailure): HandlerOutcome {
   const status = legible(() => failure.status, 'failed');
   return {
     status: failures.includes(status) ? status : 'failed',
@@ -61,7 +61,7 @@ function classOf(name: unknown): string {
 const HANDLER_FAILED = 'The handler failed.';
 
 /** The failure of a handler that threw. Its text may quote stored data, so only Development shows it to callers. */
-export function thrown(error: unknown, showsText: boolean): Outcome {
+export function thrown(error: unknown, showsText: boolean): HandlerOutcome {
   return failed(
     'unknown',
     (showsText ? legible(() => cutText(messageOf(error)).trim(), '') : '') || HANDLER_FAILED,
@@ -69,7 +69,7 @@ export function thrown(error: unknown, showsText: boolean): Outcome {
 }
 
 /** The failure of a handler that left a rejected promise behind. */
-export function unhandled(reason: unknown, showsText: boolean): Outcome {
+export function unhandled(reason: unknown, showsText: boolean): HandlerOutcome {
   const text = showsText ? legible(() => cutText(messageOf(reason)).trim(), '') : '';
   return failed('unhandled_rejection', text || 'The handler left a rejected promise unhandled.');
 }

@@ -5,7 +5,15 @@ import { type RecordData, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type Checkpoint, readCheckpointRecord } from './checkpoint.ts';
 import { missingRun } from './held.ts';
-import { checkpointKey, readRun, runKey, TRACE_LAST_INDEX, TRACES, VALUES, valueKey } from './records.ts';
+import {
+  checkpointKey,
+  RUN_TRACE_PARTS,
+  readRun,
+  runKey,
+  TRACE_LAST_INDEX,
+  VALUES,
+  valueKey,
+} from './records.ts';
 import type { Run, StoredValue, TraceEntry } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { RESULT_VALUE } from './values.ts';
@@ -90,7 +98,7 @@ export async function readTrace(
   const isWanted = ({ sequenceId }: TraceEntry) => afterId === null || sequenceId > afterId;
   const begin =
     afterId === null ? {} : { range: { index: TRACE_LAST_INDEX, from: afterId }, orderBy: TRACE_LAST_INDEX };
-  const selection = { collection: TRACES, group: run.id, ...begin, limit: TRACE_PAGE };
+  const selection = { collection: RUN_TRACE_PARTS, group: run.id, ...begin, limit: TRACE_PAGE };
   for await (const { body } of recordsOf(listPages(store, runtime.scope, selection))) {
     found.push(...(parseJson(body ?? '[]') as TraceEntry[]).filter(isWanted));
     if (found.length >= limit) return found.slice(0, limit);

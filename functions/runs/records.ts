@@ -15,7 +15,7 @@ export const ADMISSIONS: OwnedCollection = { name: 'admissions', pairedIndexes: 
 /** Payloads, results and events that are too large to be rewritten with every change of their run. */
 export const VALUES: OwnedCollection = { name: 'values', pairedIndexes: false, ...TENANT_DATA };
 /** Older parts of traces. */
-export const TRACES: OwnedCollection = { name: 'traces', pairedIndexes: false, ...TENANT_DATA };
+export const RUN_TRACE_PARTS: OwnedCollection = { name: 'traces', pairedIndexes: false, ...TENANT_DATA };
 export const ARTIFACTS: OwnedCollection = { name: 'artifacts', pairedIndexes: false, ...TENANT_DATA };
 export const CHECKPOINTS: OwnedCollection = { name: 'checkpoints', pairedIndexes: false, ...TENANT_DATA };
 /** Run-owned leases. */
@@ -40,7 +40,7 @@ export const executionCollections: readonly OwnedCollection[] = [
   RUNS,
   ADMISSIONS,
   VALUES,
-  TRACES,
+  RUN_TRACE_PARTS,
   ARTIFACTS,
   CHECKPOINTS,
   LEASES,
@@ -118,8 +118,8 @@ export function valueKey(record: string): RecordKey {
   return { collection: VALUES.name, id: record };
 }
 
-export function traceKey(runId: string, firstSequenceId: string): RecordKey {
-  return { collection: TRACES.name, id: recordId(runId, firstSequenceId) };
+export function runTraceKey(runId: string, firstSequenceId: string): RecordKey {
+  return { collection: RUN_TRACE_PARTS.name, id: recordId(runId, firstSequenceId) };
 }
 
 export function artifactKey(runId: string, artifactId: string): RecordKey {
@@ -291,11 +291,11 @@ export function valueRecord(runId: string, record: string, text: string, version
 /** Indexes trace parts by their last sequence id, so that a reader can start at the part after a given id. */
 export const TRACE_LAST_INDEX = 'last';
 
-export function traceRecord(runId: string, entries: readonly TraceEntry[]): RecordData {
+export function runTraceRecord(runId: string, entries: readonly TraceEntry[]): RecordData {
   const first = entries[0]?.sequenceId ?? '';
   const last = entries.at(-1)?.sequenceId ?? '';
   return {
-    key: traceKey(runId, first),
+    key: runTraceKey(runId, first),
     head: { runId, first, last, entries: entries.length },
     body: JSON.stringify(entries),
     listing: { group: runId, id: first, hidden: false, indexes: { [TRACE_LAST_INDEX]: last } },

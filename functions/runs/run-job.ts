@@ -27,14 +27,14 @@ export interface JobCaller {
   readonly principal: string | null;
 }
 
-export interface Owner {
+export interface JobOwner {
   readonly productId: string;
   readonly tenantId: string;
 }
 
 /** A run, or a request for one, as far as its owner is concerned. */
 export interface OwnedRun {
-  readonly scope: Owner | null;
+  readonly scope: JobOwner | null;
   readonly job?: RunJob;
 }
 
@@ -53,7 +53,7 @@ export function slotOwner({ scope, job }: OwnedRun): string | null {
 }
 
 /** Within whose keys the idempotency key of a job is unique, beside its space: those of its product and tenant. */
-export function keyOwner(scope: Owner | null, job: RunJob): string {
+export function keyOwner(scope: JobOwner | null, job: RunJob): string {
   return scope === null ? jobOwner(job) : ownerOf(scope);
 }
 
@@ -63,7 +63,7 @@ export function ownerOfRun({ scope, job }: OwnedRun): ByteOwner | null {
   return scope === null ? null : { kind: 'tenants', name: scope.tenantId };
 }
 
-function ownerOf({ productId, tenantId }: Owner): string {
+function ownerOf({ productId, tenantId }: JobOwner): string {
   return recordId('job-owner', productId, tenantId);
 }
 

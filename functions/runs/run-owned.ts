@@ -1,7 +1,7 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { canonicalJson, type Json, type JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import type { Found, KeyRequest, RecordData, RecordKey, Write } from '../store/port.ts';
+import type { KeyRequest, LoadedRecords, RecordData, RecordKey, Write } from '../store/port.ts';
 import { changeRun } from './change-run.ts';
 import { raise } from './control.ts';
 import { type Held, missingRun, present } from './held.ts';
@@ -9,7 +9,7 @@ import { leaseRecordKey, readRun, runKey, timerRecordKey } from './records.ts';
 import { activeLease } from './rules/lease.ts';
 import { type InboxEvent, isTerminal, type Run, type RunTimer } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import { SMALL_BYTES } from './work.ts';
+import { SMALL_WAIT_BYTES } from './work.ts';
 
 /** Run-owned leases and recorded timers. Both belong to their run. */
 
@@ -92,7 +92,7 @@ function holderOf(record: RecordData | undefined, runId: string, now: number): s
 }
 
 /** A run that has ended holds no name. In a record of release 0.5.0 the holder may be of another product and tenant. */
-function mayHoldName(found: Found, runId: string, scope: Run['scope']): boolean {
+function mayHoldName(found: LoadedRecords, runId: string, scope: Run['scope']): boolean {
   const record = found.get(runKey(runId));
   if (record === undefined) return false;
   const run = readRun(record, runId);
@@ -144,7 +144,7 @@ export async function scheduleRunTimer(
     listing: { group: held.runId, id: timer.id, hidden: false, indexes: {} },
   };
   const keys = [{ key, expectAbsent: true }];
-  const grows = Buffer.byteLength(record.body ?? '') > SMALL_BYTES;
+  const grows = Buffer.byteLength(record.body ?? '') > SMALL_WAIT_BYTES;
   const request = { runId: held.runId, now, mayMoveTrace: true, grows, keys };
   await changeRun(runtime, request, (before) => {
     const { workerId } = activeLease(before, held, now);

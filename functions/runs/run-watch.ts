@@ -18,7 +18,7 @@ export interface WatchedRead<Value> {
   readonly dueAt?: number | null;
 }
 
-export interface RunWait {
+export interface RunWatchRequest {
   readonly runId: string;
   readonly waitMs: number;
   /** Aborted when the caller no longer waits. */
@@ -52,7 +52,7 @@ export class RunWatch {
    * many calls wait as may. `read` receives the run if this instance has changed it, which saves a query.
    */
   async until<Value>(
-    { runId, waitMs, signal }: RunWait,
+    { runId, waitMs, signal }: RunWatchRequest,
     read: (changed: Run | null) => Promise<WatchedRead<Value>>,
   ): Promise<Value> {
     const { clock, timers } = this.#world;

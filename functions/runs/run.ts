@@ -233,11 +233,11 @@ export function isBeingCancelled({ cancellationRequested, decided }: Run): boole
 /** The result of a rule: the changed run and its new trace events. */
 export interface Change {
   readonly run: Run;
-  readonly events: readonly TraceDraft[];
+  readonly events: readonly RunTraceDraft[];
 }
 
 /** A trace entry without its sequence id. */
-export interface TraceDraft {
+export interface RunTraceDraft {
   readonly type: string;
   readonly severity?: string;
   readonly message?: string | null;

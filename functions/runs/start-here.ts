@@ -8,7 +8,7 @@ import type { Runtime } from './runtime.ts';
 import { type Started, startRun } from './start-run.ts';
 
 /** Reserves a slot in this process for a run of the handler and the owner; `null` where the owner may have none. */
-export type Reserve = (handlerId: string, owner: RunOwner) => Reservation | null;
+export type ReserveSlot = (handlerId: string, owner: RunOwner) => Reservation | null;
 
 /** How a refusal is worded for the caller. */
 export interface StartView {
@@ -24,7 +24,7 @@ export interface StartView {
  */
 export async function startHere(
   runtime: Runtime,
-  reserve: Reserve | undefined,
+  reserve: ReserveSlot | undefined,
   request: StartRequest,
   now: number,
   { startable, seen = (run) => run }: StartView = {},

@@ -1,7 +1,7 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Full } from '../kernel/full.ts';
 import { decisionTime } from '../kernel/world.ts';
-import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
+import type { KeyRequest, LoadedRecords, RecordKey, Write } from '../store/port.ts';
 import {
   type ActiveCounter,
   type ActiveCounts,
@@ -30,7 +30,7 @@ import {
   shardOf,
   valueKey,
 } from './records.ts';
-import { type LeaseGrant, leaseRun } from './rules/lease.ts';
+import { leaseRun, type RunLeaseGrant } from './rules/lease.ts';
 import { createRun, rejectionOf, type StartRequest } from './rules/start.ts';
 import { type Change, type Run, wasRefused } from './run.ts';
 import { ownerOfRun } from './run-job.ts';
@@ -52,7 +52,7 @@ export interface Started {
 export async function startRun(
   runtime: Runtime,
   request: StartRequest,
-  grant: LeaseGrant | null = null,
+  grant: RunLeaseGrant | null = null,
 ): Promise<Started> {
   runtime.policies.checkStart(request);
   const { clock } = runtime.world;
@@ -156,7 +156,7 @@ type Outcome =
 interface Attempt {
   readonly request: StartRequest;
   readonly now: number;
-  readonly grant: LeaseGrant | null;
+  readonly grant: RunLeaseGrant | null;
   readonly id: string;
   /** The refused run whose use of the key does not count. */
   readonly freedOf: string | null;
@@ -244,7 +244,7 @@ async function write(
 }
 
 /** A full share is reported first: no other shard helps it. */
-function fullCounter(found: Found, counters: readonly ActiveCounter[]): ActiveCounter | undefined {
+function fullCounter(found: LoadedRecords, counters: readonly ActiveCounter[]): ActiveCounter | undefined {
   const shares = sharesHold(found, counters);
   const full = counters.filter((counter) => isFull(found, counter) && (shares || counter.isShare !== true));
   return full.find(isFinal) ?? full[0];

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ID, NOW, queuedRun } from './rules/run.fixture.ts';
-import type { Run, TraceDraft } from './run.ts';
-import { overflowingTrace, type TraceLimits, withTrace } from './trace.ts';
+import type { Run, RunTraceDraft } from './run.ts';
+import { overflowingTrace, type RunTraceLimits, withTrace } from './trace.ts';
 
-const LIMITS: TraceLimits = { eventsPerRunMax: 5, messageLengthMax: 40, redacted: new Set() };
-const log: TraceDraft = { type: 'log' };
+const LIMITS: RunTraceLimits = { eventsPerRunMax: 5, messageLengthMax: 40, redacted: new Set() };
+const log: RunTraceDraft = { type: 'log' };
 const times = (count: number, draft = log) => Array.from({ length: count }, () => draft);
 
-function told(run: Run, events: readonly TraceDraft[], baseId = ID, limits = LIMITS, now = NOW): Run {
+function told(run: Run, events: readonly RunTraceDraft[], baseId = ID, limits = LIMITS, now = NOW): Run {
   return withTrace({ run, events }, baseId, now, limits);
 }
 
@@ -135,7 +135,7 @@ describe('messages', () => {
 
 describe('redaction', () => {
   const redacted = new Set(['secret', '__proto__']);
-  const detailsOf = (details: TraceDraft['details']) =>
+  const detailsOf = (details: RunTraceDraft['details']) =>
     told(queuedRun(), [{ type: 'log', message: 'secret', details: details ?? null }], ID, {
       ...LIMITS,
       redacted,
@@ -156,7 +156,7 @@ describe('redaction', () => {
 });
 
 describe('a trace that has grown too long for its run', () => {
-  const run = (events: number, draft: TraceDraft = log) =>
+  const run = (events: number, draft: RunTraceDraft = log) =>
     told(queuedRun(), times(events, draft), ID, {
       ...LIMITS,
       eventsPerRunMax: 100,

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { momentIn } from './rules/moment.ts';
-import type { Change, Run, TraceDraft, TraceEntry } from './run.ts';
+import type { Change, Run, RunTraceDraft, TraceEntry } from './run.ts';
 
 /** Trace entries and characters that stay in the run's record. A longer trace moves to a record of its own. */
 const INLINE_ENTRIES_MAX = 16;
@@ -13,7 +13,7 @@ const ID_DIGITS = 20;
 /** Entries reserved for events of the runtime after those of workers are dropped. */
 const OWN_EVENTS_RESERVE = 1_000;
 
-export interface TraceLimits {
+export interface RunTraceLimits {
   readonly eventsPerRunMax: number;
   readonly messageLengthMax: number;
   /** Top-level members that are removed from details. */
@@ -28,7 +28,7 @@ const REDACTED = '[redacted]';
  * that they strictly increase despite different clocks. Events beyond the limit are counted and dropped; they never
  * fail the run.
  */
-export function withTrace(change: Change, baseId: string, now: number, limits: TraceLimits): Run {
+export function withTrace(change: Change, baseId: string, now: number, limits: RunTraceLimits): Run {
   const { run, events } = change;
   if (events.length === 0) return { ...run, ...momentsOf(run, now) };
   let last = run.lastSequenceId;
@@ -59,10 +59,10 @@ function momentsOf(run: Run, now: number): Pick<Run, 'updatedAt' | 'queuedAt'> {
 
 function entryOf(
   run: Run,
-  event: TraceDraft,
+  event: RunTraceDraft,
   sequenceId: string,
   now: number,
-  { messageLengthMax, redacted }: TraceLimits,
+  { messageLengthMax, redacted }: RunTraceLimits,
 ): TraceEntry {
   const message = event.message ?? null;
   return {
@@ -137,12 +137,12 @@ const endTypes: ReadonlySet<string> = new Set([
   'run.rejected',
 ]);
 
-function roomFor(event: TraceDraft, { eventsPerRunMax }: TraceLimits): number {
+function roomFor(event: RunTraceDraft, { eventsPerRunMax }: RunTraceLimits): number {
   if (!isOwn(event)) return eventsPerRunMax;
   return endTypes.has(event.type) ? Number.POSITIVE_INFINITY : eventsPerRunMax + OWN_EVENTS_RESERVE;
 }
 
 /** Events of the runtime. Attempts and waits bound their number, unlike those of workers. */
-function isOwn({ type, byWorker = false }: TraceDraft): boolean {
+function isOwn({ type, byWorker = false }: RunTraceDraft): boolean {
   return !byWorker && ownTypes.has(type);
 }

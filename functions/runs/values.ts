@@ -6,7 +6,7 @@ import type { InboxEvent, StoredValue } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Larger payloads and results get a record of their own: a run record is rewritten with every change. */
-export const INLINE_BYTES_MAX = 16_384;
+export const RUN_INLINE_BYTES_MAX = 16_384;
 
 /** A run record contains all unconsumed events and its timer, so only small payloads of those stay inline. */
 export const EVENT_INLINE_BYTES_MAX = 1_024;
@@ -38,7 +38,7 @@ export function storedValue(
   runId: string,
   name: string,
   { json, bytes }: NewValue,
-  { inlineBytesMax = INLINE_BYTES_MAX, version = null }: ValueOptions = {},
+  { inlineBytesMax = RUN_INLINE_BYTES_MAX, version = null }: ValueOptions = {},
 ): PreparedValue {
   if (bytes <= inlineBytesMax) return { value: { json }, record: '', write: null };
   const record = recordId(runId, name);

@@ -8,7 +8,7 @@ import { activeLease, renewLease } from './rules/lease.ts';
 import { releaseRun } from './rules/release.ts';
 import { type Report, reportProgress } from './rules/report.ts';
 import { type WaitRequest, waitInRun } from './rules/wait.ts';
-import type { Run, TraceDraft, WaitOutcome } from './run.ts';
+import type { Run, RunTraceDraft, WaitOutcome } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import {
   EVENT_INLINE_BYTES_MAX,
@@ -20,7 +20,7 @@ import {
 } from './values.ts';
 
 /** What a wait may carry on a full disk, and for an owner that may store nothing more. */
-export const SMALL_BYTES = 1_024;
+export const SMALL_WAIT_BYTES = 1_024;
 
 /** What the holder of a lease may do to its run, in process or over the wire. */
 
@@ -63,7 +63,7 @@ export async function decide(runtime: Runtime, held: Held, now: number): Promise
 export async function recordEvent(
   runtime: Runtime,
   held: Held,
-  event: TraceDraft,
+  event: RunTraceDraft,
   now: number,
   write: WriteName | null = null,
 ): Promise<void> {
@@ -123,7 +123,7 @@ export async function wait(
   const inline = { inlineBytesMax: EVENT_INLINE_BYTES_MAX };
   const value = storedValue(held.runId, `timer:${timerId}`, { json: payload, bytes }, inline);
   const full: WaitRequest = { ...request, timerId, payload: value.value };
-  const isSmall = bytes <= SMALL_BYTES;
+  const isSmall = bytes <= SMALL_WAIT_BYTES;
   const { run, result } = await changeRun(
     runtime,
     { runId: held.runId, now, keys: valueKeys(value), frees: isSmall, grows: !isSmall },

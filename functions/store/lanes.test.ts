@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
-import { Lanes } from './lanes.ts';
+import { ScopeLanes } from './lanes.ts';
 
 const waitMaxMs = 1_000;
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function lanesOf(width: number) {
   const world = new ManualWorld();
-  const lanes = new Lanes({ width, timers: world.timers, waitMaxMs });
+  const lanes = new ScopeLanes({ width, timers: world.timers, waitMaxMs });
   const started: string[] = [];
   const ends: (() => void)[] = [];
   const run = (name: string, label: string) => {

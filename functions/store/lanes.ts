@@ -1,7 +1,7 @@
 import type { Timers } from '../kernel/world.ts';
 import { StoreError } from './port.ts';
 
-export interface LanesOptions {
+export interface ScopeLanesOptions {
   /** How many calls of one name may run at once. */
   readonly width: number;
   readonly timers: Timers;
@@ -19,11 +19,11 @@ interface Lane {
  * so that a busy tenant leaves connections to the others, the rest wait here. More than one, because the next call
  * locks and reads while the one before is flushed to disk.
  */
-export class Lanes {
-  readonly #options: LanesOptions;
+export class ScopeLanes {
+  readonly #options: ScopeLanesOptions;
   readonly #busy = new Map<string, Lane>();
 
-  constructor(options: LanesOptions) {
+  constructor(options: ScopeLanesOptions) {
     this.#options = options;
   }
 

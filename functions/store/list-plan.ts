@@ -12,7 +12,7 @@ import { afterPrefix } from './prefixes.ts';
 export interface ListPlan {
   readonly question: ListQuestion;
   /** The rows to walk: the entries of one predicate, or the listed records. The alias in SQL is `d`. */
-  readonly driver: Driver;
+  readonly driver: ListDriver;
   /** The driver's entries are counted and few; other drivers have to be walked with care. */
   readonly few: boolean;
   readonly table: 'records' | 'entries';
@@ -26,7 +26,7 @@ export interface ListPlan {
   readonly inOrder: boolean;
 }
 
-export type Driver = Predicate | 'listing';
+export type ListDriver = Predicate | 'listing';
 
 /** A selection whose predicates on one index are merged. */
 export interface ListQuestion {
@@ -177,7 +177,7 @@ function fewestOf(
   return fewest;
 }
 
-function defaultDriver({ predicates, orderBy }: ListQuestion): Driver {
+function defaultDriver({ predicates, orderBy }: ListQuestion): ListDriver {
   if (orderBy === undefined) return predicates.find(isEquality) ?? 'listing';
   return predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined };
 }

@@ -14,7 +14,7 @@ import {
 /** A list that has not ended after so many pages is broken: its `next` leads nowhere. */
 const PAGES_MAX = 100_000;
 
-export interface Walk {
+export interface PageWalk {
   /** `next` of the page after which the walk begins; `null`, the default, begins with the first page. */
   readonly from?: string | null;
   /** The walk fails with `unavailable` after so many pages that have a `next`. */
@@ -27,7 +27,7 @@ export interface Walk {
  */
 export async function* walkPages<Page extends { readonly next: string | null }>(
   read: (after: { readonly after?: string }) => Promise<Page>,
-  { from = null, pagesMax = PAGES_MAX }: Walk = {},
+  { from = null, pagesMax = PAGES_MAX }: PageWalk = {},
 ): AsyncGenerator<Page, void, undefined> {
   let after = from;
   for (let pages = 1; ; pages += 1) {
@@ -44,7 +44,7 @@ export function listPages(
   store: RecordStore,
   scope: Scope,
   selection: Omit<ListSelection, 'by' | 'after'>,
-  walk?: Walk,
+  walk?: PageWalk,
 ): AsyncGenerator<RecordPage, void, undefined> {
   return walkPages((after) => store.query(scope, { by: 'list', ...selection, ...after }), walk);
 }
@@ -53,7 +53,7 @@ export function partPages(
   store: RecordStore,
   scope: Scope,
   selection: Omit<PartsSelection, 'by' | 'after'>,
-  walk?: Walk,
+  walk?: PageWalk,
 ): AsyncGenerator<PartPage, void, undefined> {
   return walkPages((after) => store.query(scope, { by: 'parts', ...selection, ...after }), walk);
 }
@@ -63,7 +63,7 @@ export function duePages(
   scope: Scope,
   collection: Collection,
   request: Omit<DueRequest, 'after'>,
-  walk?: Walk,
+  walk?: PageWalk,
 ): AsyncGenerator<RecordPage, void, undefined> {
   return walkPages((after) => store.due(scope, collection, { ...request, ...after }), walk);
 }

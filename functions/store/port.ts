@@ -29,7 +29,11 @@ export interface RecordStore {
    * nothing written. Only requested keys may be written, each once. Every requested key is guarded, whether written or not,
    * unless its request says `unguarded`.
    */
-  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R>;
+  transact<R>(
+    scope: Scope,
+    request: TransactRequest,
+    decide: (found: LoadedRecords) => Decision<R>,
+  ): Promise<R>;
 
   /**
    * Throws what a decision that `grows` by so many new bytes would, before they are written outside of the store. Counts
@@ -266,7 +270,7 @@ export interface ByteOwner {
   readonly name: string;
 }
 
-export interface Found {
+export interface LoadedRecords {
   get(key: RecordKey): RecordData | undefined;
 }
 

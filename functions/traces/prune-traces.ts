@@ -2,7 +2,7 @@ import type { ReadCall } from '../collections/read-call.ts';
 import type { ReadLane } from '../collections/read-lanes.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
-import type { Found, RecordStore, Write } from '../store/port.ts';
+import type { LoadedRecords, RecordStore, Write } from '../store/port.ts';
 import type { TraceParts } from './parts.ts';
 import { withoutTrace } from './rules/counts.ts';
 import type { PruneSelection } from './rules/prune-request.ts';
@@ -88,7 +88,7 @@ function removeTraces(
 }
 
 function countsAfter(
-  found: Found,
+  found: LoadedRecords,
   { operation, shard }: { readonly operation: string; readonly shard: number },
   removed: readonly TraceHead[],
 ): readonly Write[] {

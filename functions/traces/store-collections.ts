@@ -8,7 +8,11 @@ export { spaceScope };
 const OF_SPACE = { owner: 'space', copies: 'none' } as const;
 
 /** Traces of a space. Copies leave them out: they tell what one deployment did. */
-export const TRACES: OwnedCollection = { name: 'operation-traces', pairedIndexes: false, ...OF_SPACE };
+export const OPERATION_TRACES: OwnedCollection = {
+  name: 'operation-traces',
+  pairedIndexes: false,
+  ...OF_SPACE,
+};
 
 /** How many traces there are by their values, for each operation in several records. */
 export const TRACE_COUNTS: OwnedCollection = { name: 'trace-counts', pairedIndexes: false, ...OF_SPACE };
@@ -20,7 +24,7 @@ export const TRACE_RETENTION: OwnedCollection = {
   ...SERVICE_DATA,
 };
 
-export const traceCollections: readonly OwnedCollection[] = [TRACES, TRACE_COUNTS, TRACE_RETENTION];
+export const traceCollections: readonly OwnedCollection[] = [OPERATION_TRACES, TRACE_COUNTS, TRACE_RETENTION];
 
 /** The listing group of all traces of a space, newest first. */
 export const TRACE_GROUP = 'trace';
@@ -28,13 +32,13 @@ export const COUNTS_GROUP = 'counts';
 export const OPERATION_INDEX = 'operation';
 
 /** Traces of one operation that are written at the same time seldom wait for each other. */
-export const SHARDS = 8;
+export const COUNT_SHARDS = 8;
 
 const LAST_MOMENT = 9_999_999_999_999;
 const MOMENT_DIGITS = 13;
 
 export function traceKey(id: string): RecordKey {
-  return { collection: TRACES.name, id: recordId('trace', id) };
+  return { collection: OPERATION_TRACES.name, id: recordId('trace', id) };
 }
 
 export function countsKey(operation: string, shard: number): RecordKey {
@@ -59,5 +63,5 @@ function inverted(moment: number): string {
 /** A list of traces, the newest first. */
 export function tracesOf(operation: string | null): Pick<ListSelection, 'collection' | 'group' | 'equal'> {
   const equal = operation === null ? {} : { equal: { [OPERATION_INDEX]: operation } };
-  return { collection: TRACES, group: TRACE_GROUP, ...equal };
+  return { collection: OPERATION_TRACES, group: TRACE_GROUP, ...equal };
 }

@@ -1,6 +1,6 @@
 import { parseJson } from '../kernel/json-text.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
-import { type CountedValues, type Counts, mapDimensions } from './rules/counts.ts';
+import { type CountedValues, mapDimensions, type TraceCounts } from './rules/counts.ts';
 import {
   COUNTS_GROUP,
   countsKey,
@@ -57,7 +57,7 @@ export function traceHeadIn({ head }: RecordData): TraceHead {
 /** The values are pairs: a value may be the name of a member that every object has. */
 type CountsBody = Readonly<Record<string, readonly (readonly [string, number])[]>>;
 
-export function countsRecord(operation: string, shard: number, { total, values }: Counts): RecordData {
+export function countsRecord(operation: string, shard: number, { total, values }: TraceCounts): RecordData {
   return {
     key: countsKey(operation, shard),
     head: { operation, total },
@@ -68,7 +68,7 @@ export function countsRecord(operation: string, shard: number, { total, values }
 
 export function countsIn({ head, body }: RecordData): {
   readonly operation: string;
-  readonly counts: Counts;
+  readonly counts: TraceCounts;
 } {
   if (typeof body !== 'string') throw new StoreError('corrupt', 'the counts of traces have no content');
   const values = parseJson(body) as CountsBody;

@@ -1,8 +1,8 @@
 import { listPages, recordsOf } from '../store/pages.ts';
 import type { RecordStore } from '../store/port.ts';
 import type { TraceParts } from './parts.ts';
-import { type Counts, sumOf } from './rules/counts.ts';
-import { COUNTS_GROUP, SHARDS, spaceScope, TRACE_COUNTS, tracesOf } from './store-collections.ts';
+import { sumOf, type TraceCounts } from './rules/counts.ts';
+import { COUNT_SHARDS, COUNTS_GROUP, spaceScope, TRACE_COUNTS, tracesOf } from './store-collections.ts';
 import { countsIn, traceHeadIn } from './stored-trace.ts';
 
 type Tally = Readonly<Record<string, number>>;
@@ -50,11 +50,11 @@ async function readShards(
   store: RecordStore,
   space: string,
   operation: string | null,
-): Promise<ReadonlyMap<string, readonly Counts[]>> {
+): Promise<ReadonlyMap<string, readonly TraceCounts[]>> {
   // The shards of an operation stand together: their ids begin with its name.
   const from = operation === null ? {} : { afterId: `${operation}:` };
-  const selection = { collection: TRACE_COUNTS, group: COUNTS_GROUP, limit: 10 * SHARDS, ...from };
-  const shards = new Map<string, Counts[]>();
+  const selection = { collection: TRACE_COUNTS, group: COUNTS_GROUP, limit: 10 * COUNT_SHARDS, ...from };
+  const shards = new Map<string, TraceCounts[]>();
   for await (const record of recordsOf(listPages(store, spaceScope(space), selection))) {
     const { operation: name, counts } = countsIn(record);
     if (operation !== null && name !== operation) break;
@@ -67,7 +67,7 @@ async function summaryOf(
   store: RecordStore,
   space: string,
   operation: string,
-  counts: Counts,
+  counts: TraceCounts,
 ): Promise<OperationSummary | null> {
   const createdAt = async (direction: 'ascending' | 'descending') => {
     const selection = { ...tracesOf(operation), view: 'head', direction, limit: 1 } as const;
@@ -83,7 +83,7 @@ async function summaryOf(
   return { operation, count: counts.total, ...times, adapters, ...countsOf(counts) };
 }
 
-function countsOf({ values }: Counts): ValueCounts {
+function countsOf({ values }: TraceCounts): ValueCounts {
   return {
     statusCounts: Object.fromEntries(values.status),
     failureClassCounts: Object.fromEntries(values.failureClass),

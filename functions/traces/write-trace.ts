@@ -6,7 +6,7 @@ import type { TraceParts } from './parts.ts';
 import { announceRetention } from './retention.ts';
 import { NO_COUNTS, valuesOf, withTrace } from './rules/counts.ts';
 import { boundedContent } from './rules/trace-json.ts';
-import { countsKey, SHARDS, spaceScope, traceKey } from './store-collections.ts';
+import { COUNT_SHARDS, countsKey, spaceScope, traceKey } from './store-collections.ts';
 import { countsIn, countsRecord, traceRecord } from './stored-trace.ts';
 import type { Trace } from './trace.ts';
 
@@ -40,7 +40,7 @@ export async function writeTrace(parts: TraceParts, space: string, draft: TraceD
   const arrivedAt = clock.now();
   const content = boundedContent(draft);
   const values = valuesOf(draft);
-  const shard = (random.bytes(1)[0] ?? 0) % SHARDS;
+  const shard = (random.bytes(1)[0] ?? 0) % COUNT_SHARDS;
   const [key, countsPlace] = [traceKey(id), countsKey(operation, shard)];
   await announceRetention(parts, space);
   const store = await parts.store();

@@ -4,7 +4,14 @@ import {
   recordsOf,
 } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import { COMMITS, DOCUMENTS, EVENTS, FENCES, tenantScope } from '../../functions/groups/canonical/records.ts';
-import type { Found, Moment, RecordData, RecordStore, ScanPage, Write } from '../../functions/store/port.ts';
+import type {
+  LoadedRecords,
+  Moment,
+  RecordData,
+  RecordStore,
+  ScanPage,
+  Write,
+} from '../../functions/store/port.ts';
 import type { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 
@@ -193,7 +200,7 @@ const others: readonly Flaw[] = [
         },
         transact: async (scope, request, decide) => {
           let rest: Write[] = [];
-          const result = await store.transact(scope, request, (found: Found) => {
+          const result = await store.transact(scope, request, (found: LoadedRecords) => {
             const decision = decide(found);
             if (decision.writes.length < 3 || shared.left-- <= 0) return decision;
             rest = decision.writes.slice(2);

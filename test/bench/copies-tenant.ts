@@ -1,8 +1,8 @@
 import type { CanonicalDocument, CanonicalOutboxEvent } from '../../contracts/generated/models.ts';
 import { transactionId } from '../../functions/groups/canonical/commit/commit-request.ts';
 import {
-  type RecordValue,
   recordOf,
+  type SnapshotValue,
 } from '../../functions/groups/canonical/copies/snapshot/record-values.ts';
 import { formatUtc } from '../../functions/kernel/timestamp.ts';
 import type { RecordData } from '../../functions/store/port.ts';
@@ -66,7 +66,7 @@ function* commitOf(
   commit: number,
   atUtc: string,
   random: Random,
-): Generator<RecordValue> {
+): Generator<SnapshotValue> {
   const idempotencyKey = `claim-${claim.number}-${claim.revision}-${commit}`;
   const named = { tenantId, idempotencyKey, correlationId: `request-${commit}`, actor: 'claims-api' };
   const id = transactionId({ ...named, mutations: [], fences: [], outbox: [] });

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { NearestSearch } from '../../functions/store/nearest/nearest-search.ts';
-import type { SlotState, VectorRows } from '../../functions/store/nearest/vector-rows.ts';
+import type { VectorRows, VectorSlotState } from '../../functions/store/nearest/vector-rows.ts';
 import { recordId } from '../../functions/store/record-id.ts';
 import type { Metric, NearestRequest } from '../../functions/store/search.ts';
 import type { BenchOptions } from './canonical-http.ts';
@@ -28,7 +28,7 @@ class RowsInMemory implements VectorRows {
     this.#places = new Map(this.#ids.map((id, n) => [id, n]));
   }
 
-  state(): Promise<SlotState> {
+  state(): Promise<VectorSlotState> {
     const { length } = this.#ids;
     return Promise.resolve({ slot: 1, version: length, trimmed: 0, rows: length });
   }

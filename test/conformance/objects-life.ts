@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { putObject } from '../../functions/objects/put-object.ts';
 import { readObject, readObjectInfo } from '../../functions/objects/read-object.ts';
-import { INLINE_BYTES_MAX } from '../../functions/objects/stored-object.ts';
+import { OBJECT_INLINE_BYTES_MAX } from '../../functions/objects/stored-object.ts';
 import { MemoryBlobs, type MemoryPlace } from '../simulation/memory-blobs.ts';
 import { largeBytes, type ObjectsConformance, ObjectsStage, once } from './objects-stage.ts';
 
@@ -19,8 +19,8 @@ export function describeObjectLife({ store, rivals }: ObjectsConformance): void 
     test.each([
       ['nothing', 0, 0],
       ['few bytes', 5, 0],
-      ['as many bytes as fit in its record', INLINE_BYTES_MAX, 0],
-      ['one byte more', INLINE_BYTES_MAX + 1, 1],
+      ['as many bytes as fit in its record', OBJECT_INLINE_BYTES_MAX, 0],
+      ['one byte more', OBJECT_INLINE_BYTES_MAX + 1, 1],
       ['a mebibyte', 1024 * 1024, 1],
     ])('of %s is read as it was written', async (_, size, blobs) => {
       const { place, stage } = staged();

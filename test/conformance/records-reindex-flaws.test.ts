@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { onlyVersion, withRange } from '../../functions/collections/entry-range.ts';
 import { RECORDS } from '../../functions/collections/store-collections.ts';
-import type { Found, RecordData, RecordStore, Write } from '../../functions/store/port.ts';
+import type { LoadedRecords, RecordData, RecordStore, Write } from '../../functions/store/port.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 import { patched } from './canonical-outbox-tenant.ts';
@@ -82,7 +82,7 @@ function betweenReadAndWrite(then: () => Promise<unknown>, stale: boolean): Plan
       }) as RecordStore['query'],
       transact: (scope, request, decide) =>
         store.transact(scope, request, (found) => {
-          const asRead: Found = {
+          const asRead: LoadedRecords = {
             get(key) {
               const now = found.get(key);
               return stale && now !== undefined && key.collection === RECORDS.name ? read.get(key.id) : now;

@@ -83,7 +83,7 @@ export const flaws: readonly Flaw[] = [
     'takes candidates in the order in which it finds them',
     'search/candidate-order.ts',
     ({ CandidateOrder }) => ({
-      CandidateOrder: class<Found extends candidateOrder.FoundRecord> extends CandidateOrder<Found> {
+      CandidateOrder: class<Found extends candidateOrder.WalkedRecord> extends CandidateOrder<Found> {
         override take(): readonly Found[] {
           return this.takeAll();
         }

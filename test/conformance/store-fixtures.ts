@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import {
   type Collection,
   type Decision,
-  type Found,
   type KeyRequest,
   type ListSelection,
+  type LoadedRecords,
   type Part,
   type PartsSelection,
   type RecordData,
@@ -71,7 +71,7 @@ export function transact<R>(
   store: RecordStore,
   scope: Scope,
   keys: readonly (RecordKey | KeyRequest)[],
-  decide: (found: Found) => Decision<R>,
+  decide: (found: LoadedRecords) => Decision<R>,
   gate?: RecordKey,
 ): Promise<R> {
   const requests = keys.map((key) => ('key' in key ? key : { key }));

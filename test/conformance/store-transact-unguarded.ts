@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Found, KeyRequest, RecordStore } from '../../functions/store/port.ts';
+import type { KeyRequest, LoadedRecords, RecordStore } from '../../functions/store/port.ts';
 import type { StoreSuite } from './store.ts';
 import { keyOf, put, randomScope, read, together, transact } from './store-fixtures.ts';
 
@@ -7,7 +7,7 @@ type Check = (store: RecordStore, turns: number) => Promise<void>;
 
 const pointer = keyOf('pointer');
 const unguarded = { key: pointer, unguarded: true } as const;
-const countIn = (found: Found, name: string) => Number(found.get(keyOf(name))?.head['count'] ?? 0);
+const countIn = (found: LoadedRecords, name: string) => Number(found.get(keyOf(name))?.head['count'] ?? 0);
 const counted = (name: string, count: number) => ({ put: { key: keyOf(name), head: { count } } });
 
 /** What the port promises of a key that a decision is only shown. */

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Decision, Found, KeyRequest, Scope, TransactRequest } from '../../functions/store/port.ts';
+import type {
+  Decision,
+  KeyRequest,
+  LoadedRecords,
+  Scope,
+  TransactRequest,
+} from '../../functions/store/port.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { type MemoryHooks, MemoryStore, type Sight } from '../simulation/memory-store.ts';
 import { unguardedChecks } from './store-transact-unguarded.ts';
@@ -22,7 +28,7 @@ class LetsItBeWritten extends MemoryStore {
   override transact<R>(
     scope: Scope,
     request: TransactRequest,
-    decide: (found: Found) => Decision<R>,
+    decide: (found: LoadedRecords) => Decision<R>,
   ): Promise<R> {
     const both = request.keys.flatMap((each) => [each, { key: each.key }]);
     return super.transact(scope, { ...request, keys: both }, decide);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type {
   Decision,
-  Found,
   KeysSelection,
   ListSelection,
+  LoadedRecords,
   PartsSelection,
   RecordPage,
   RecordStore,
@@ -46,7 +46,7 @@ class FaultyStore extends MemoryStore {
   override transact<R>(
     scope: Scope,
     request: TransactRequest,
-    decide: (found: Found) => Decision<R>,
+    decide: (found: LoadedRecords) => Decision<R>,
   ): Promise<R> {
     const { decision = (same) => same } = this.#faults;
     return super.transact(scope, request, (found) => decision(decide(found)) as Decision<R>);

@@ -7,7 +7,7 @@ import { exportTraces } from '../../functions/traces/export-traces.ts';
 import { pruneTraces } from '../../functions/traces/prune-traces.ts';
 import { getTrace, listTraces } from '../../functions/traces/read-traces.ts';
 import { removeOldTraces } from '../../functions/traces/retention.ts';
-import { type PruneRequest, readPrune } from '../../functions/traces/rules/prune-request.ts';
+import { readPrune, type TracesPruneRequest } from '../../functions/traces/rules/prune-request.ts';
 import { TRACE_RETENTION, traceCollections } from '../../functions/traces/store-collections.ts';
 import { summarizeTraces } from '../../functions/traces/summarize-traces.ts';
 import { newTraceId, writeTrace } from '../../functions/traces/write-trace.ts';
@@ -30,7 +30,7 @@ export function describeTraces(tested: TestedStore, steps: number): void {
     const stage = (own = {}) => new TracesStage(store, own);
     const idsIn = async ({ parts, space }: TracesStage, request = all) =>
       (await listTraces(parts, space, request)).traces.map(({ id }) => id);
-    const prune = ({ parts, space }: TracesStage, request: PruneRequest) =>
+    const prune = ({ parts, space }: TracesStage, request: TracesPruneRequest) =>
       pruneTraces(parts, space, readPrune(request));
 
     test('a trace is read as it was written, in its space alone', async () => {

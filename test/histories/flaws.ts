@@ -3,9 +3,9 @@ import type {
   ClaimRequest,
   Collection,
   Find,
-  Found,
   KeysSelection,
   ListSelection,
+  LoadedRecords,
   Moment,
   PartsSelection,
   RecordData,
@@ -73,7 +73,7 @@ function over(store: RecordStore, verbs: Partial<RecordStore>): RecordStore {
 const nameOf = ({ collection, id }: RecordKey) => `${collection}/${id}`;
 
 /** What was there a moment ago, read without locks. */
-async function glance(store: RecordStore, scope: Scope, { keys }: TransactRequest): Promise<Found> {
+async function glance(store: RecordStore, scope: Scope, { keys }: TransactRequest): Promise<LoadedRecords> {
   const { records } = await store.query(scope, { by: 'keys', keys });
   const found = new Map(records.map((record) => [nameOf(record.key), record]));
   return { get: (key) => found.get(nameOf(key)) };

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../functions/identity/oidc/json-object.ts';
 import type { Json } from '../../functions/kernel/canonical-json.ts';
+import { isJsonObject } from '../../functions/kernel/json-kinds.ts';
 import type {
   InputRequest,
   InputRequests,

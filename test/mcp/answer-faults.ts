@@ -1,5 +1,5 @@
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
-import { isJsonObject } from '../../functions/identity/oidc/json-object.ts';
+import { isJsonObject } from '../../functions/kernel/json-kinds.ts';
 import { messagesOf } from './support.ts';
 
 /** The oracle of the wire: what every answer of the endpoint must be, whatever was asked. */

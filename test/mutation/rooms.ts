@@ -22,7 +22,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   traces: rulesOf('traces', '{store-collections,stored-trace}.ts'),
   objects: {
-    ...rulesOf('objects', '{bytes-in-flight,growing-bytes,leftovers,stored-object}.ts'),
+    ...rulesOf('objects', '{growing-bytes,leftovers,object-memory,stored-object}.ts'),
     draws: 200,
   },
   embeddings: {

@@ -2,8 +2,8 @@ import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { readRun, runRecord } from '../../functions/runs/records.ts';
 import type { Run } from '../../functions/runs/run.ts';
 import type {
-  Found,
   KeysSelection,
+  LoadedRecords,
   RecordData,
   RecordKey,
   RecordStore,
@@ -41,7 +41,7 @@ function shown(change: (run: Run) => Partial<Run> | null): Show {
 
 /** A run is written as `change` makes it, which also sees the one that was there. */
 function written(change: (after: Run, before: Run | undefined) => Partial<Run> | null) {
-  return (write: Write, found: Found): Write => {
+  return (write: Write, found: LoadedRecords): Write => {
     if (!('put' in write) || !isRun(write.put)) return write;
     const stored = found.get(write.put.key);
     const after = readRun(write.put);

@@ -7,7 +7,7 @@ import { describeHandler, HandlerRegistry } from '../../functions/runs/handler-r
 import type { PluginHandler } from '../../functions/runs/plugin.ts';
 import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
 import type { Run } from '../../functions/runs/run.ts';
-import type { Reserve } from '../../functions/runs/start-here.ts';
+import type { ReserveSlot } from '../../functions/runs/start-here.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
 import { RUN_OPTIONS, TEST_ADAPTER, TEST_PAGE_TOKENS } from '../support/run-options.ts';
 import { duringExecutionCall } from './execution-calls.ts';
@@ -103,7 +103,7 @@ export function executionInstance(parts: InstanceParts) {
     // In the cloud the worker is another process than the one that receives the cancellation.
     signalsCancellation: parts.cloud === undefined,
   });
-  const reserve: Reserve = (handlerId, owner) => {
+  const reserve: ReserveSlot = (handlerId, owner) => {
     const reservation = engine.reserve(handlerId, owner);
     if (reservation === null) return null;
     const alone = (act: () => void) => duringExecutionCall(undefined, act);

@@ -2,8 +2,8 @@ import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import type { RandomSource } from '../../functions/kernel/world.ts';
 import type {
   Collection,
-  Found,
   KeyRequest,
+  LoadedRecords,
   RecordData,
   RecordKey,
   RecordStore,
@@ -131,13 +131,13 @@ export type Show = (record: RecordData) => RecordData | undefined;
 /** A rule that sees records as `show` makes them, and whose writes pass through `mend`. */
 export function between(
   show: Show,
-  mend: (write: Write, shown: Found) => Write | undefined = (write) => write,
+  mend: (write: Write, shown: LoadedRecords) => Write | undefined = (write) => write,
 ) {
   return (store: RecordStore): RecordStore => ({
     provider: store.provider,
     transact: (scope, request, decide) =>
       store.transact(scope, request, (found) => {
-        const shown: Found = {
+        const shown: LoadedRecords = {
           get: (key) => {
             const record = found.get(key);
             return record === undefined ? undefined : show(record);
@@ -191,7 +191,7 @@ function oneMillisecondLonger(head: RecordData['head']): RecordData['head'] {
   return { leaseExpiresAtUtc: new Date(Date.parse(expiry) + 1).toISOString() };
 }
 
-function keepCeiling(write: Write, found: Found): Write {
+function keepCeiling(write: Write, found: LoadedRecords): Write {
   if (!('put' in write) || !isEvent(write.put.key)) return write;
   const stored = found.get(write.put.key);
   return stored === undefined
@@ -294,7 +294,7 @@ function withoutPhase(put: RecordData): Write {
 }
 
 /** What the longer lease would leave behind, but for the acceptance itself. */
-function mendExpiry(write: Write, found: Found): Write {
+function mendExpiry(write: Write, found: LoadedRecords): Write {
   if (!('put' in write) || !isEvent(write.put.key) || write.put.head.leaseExpiresAtUtc === null) return write;
   if (currentCall()?.operation === 'renewCanonicalOutboxLease') return write;
   const stored = found.get(write.put.key);

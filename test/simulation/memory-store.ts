@@ -6,10 +6,10 @@ import {
   type Decision,
   type DueRequest,
   type Find,
-  type Found,
   type KeyRequest,
   type KeysSelection,
   type ListSelection,
+  type LoadedRecords,
   type Moment,
   type PartPage,
   type PartsSelection,
@@ -89,14 +89,18 @@ export class MemoryStore implements RecordStore {
     this.#attemptsMax = attemptsMax;
   }
 
-  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+  transact<R>(
+    scope: Scope,
+    request: TransactRequest,
+    decide: (found: LoadedRecords) => Decision<R>,
+  ): Promise<R> {
     return this.#open(() => this.#transact(scope, request, decide));
   }
 
   async #transact<R>(
     scope: Scope,
     request: TransactRequest,
-    decide: (found: Found) => Decision<R>,
+    decide: (found: LoadedRecords) => Decision<R>,
   ): Promise<R> {
     let skips = this.hooks.skipsExpectedAbsent?.() ?? false;
     for (let attempt = 0; attempt < this.#attemptsMax; attempt++) {

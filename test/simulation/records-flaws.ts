@@ -7,8 +7,8 @@ import {
 import { RETIRED_COLLECTIONS, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
 import type {
   Find,
-  Found,
   KeysSelection,
+  LoadedRecords,
   Moment,
   RecordData,
   RecordStore,
@@ -99,7 +99,7 @@ const holes = (store: RecordStore): RecordStore => ({
     }),
 });
 
-function withEntryOf(write: Write, found: Found): Write {
+function withEntryOf(write: Write, found: LoadedRecords): Write {
   if (!('put' in write) || found.get(write.put.key) === undefined) return write;
   const { search: _, ...others } = write.put;
   return { put: others };

@@ -8,8 +8,8 @@ import { createChain } from '../../functions/http/chain.ts';
 import { type NodeHost, serveNode } from '../../functions/http/host-node.ts';
 import { createRecordAccess } from '../../functions/identity/record-access.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
-import type { BytesInFlight } from '../../functions/objects/bytes-in-flight.ts';
 import { bytesPlaceOf } from '../../functions/objects/bytes-place.ts';
+import type { ObjectMemory } from '../../functions/objects/object-memory.ts';
 import { createObjectParts, objectLimits } from '../../functions/objects/parts.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { limits } from '../conformance/records-stage.ts';
@@ -20,7 +20,7 @@ export const CALLERS = ['ada', 'bob', 'kim'];
 export interface ObjectsService {
   readonly store: RecordStore;
   readonly blobs: BlobStore;
-  readonly bytes: BytesInFlight;
+  readonly bytes: ObjectMemory;
   readonly bytesInFlightMax: number;
 }
 

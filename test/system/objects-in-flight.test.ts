@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import type { NodeHost } from '../../functions/http/host-node.ts';
-import { type ByteLease, BytesInFlight } from '../../functions/objects/bytes-in-flight.ts';
+import { type ByteLease, ObjectMemory } from '../../functions/objects/object-memory.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { recordCollections } from '../conformance/records-stage.ts';
@@ -24,7 +24,7 @@ const LARGEST = 64 * MEBIBYTE;
 vi.setConfig({ testTimeout: 900_000 });
 
 /** The counter of the service, with the most that it has counted, and a signal for bytes that it counts no longer. */
-class WatchedBytes extends BytesInFlight {
+class WatchedBytes extends ObjectMemory {
   peak = 0;
   #released = Promise.withResolvers<void>();
   #grown = Promise.withResolvers<void>();

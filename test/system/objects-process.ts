@@ -3,7 +3,7 @@ import { openCloudStorageBlobs } from '../../functions/blobs/cloud-storage/store
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { BytesInFlight } from '../../functions/objects/bytes-in-flight.ts';
+import { ObjectMemory } from '../../functions/objects/object-memory.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { recordCollections } from '../conformance/records-stage.ts';
 import { serveObjects } from '../support/objects-service.ts';
@@ -33,7 +33,7 @@ const { folder, place, bytesInFlightMax, objectBytesMax } = JSON.parse(
   process.argv[2] ?? '',
 ) as ObjectsProcessOptions;
 // The clock stands: no call counts as slow on a busy machine.
-const bytes = new BytesInFlight(bytesInFlightMax, objectBytesMax, { now: () => 0 });
+const bytes = new ObjectMemory(bytesInFlightMax, objectBytesMax, { now: () => 0 });
 const store = await openSqliteStore({
   path: join(folder, 'store.db'),
   ...machine,

@@ -15,7 +15,7 @@ export const SPACE_FORMAT = 'svc.records.snapshot';
 export const SPACE_VERSION = 1;
 
 /** The collections of a space that a copy carries, by their declarations. */
-export const carriedCollections: readonly string[] = carriedBy('space', spaceCollections).map(
+export const carriedSpaceCollections: readonly string[] = carriedBy('space', spaceCollections).map(
   ({ name }) => name,
 );
 
@@ -48,7 +48,7 @@ export function recordOfEntry({ collection, id, head, body, listing }: SpaceEntr
 
 export class SpaceTally implements ArchiveTally<SpaceEntry> {
   readonly #hash = createHash('sha256');
-  readonly #counts = new Map(carriedCollections.map((name) => [name, 0]));
+  readonly #counts = new Map(carriedSpaceCollections.map((name) => [name, 0]));
 
   addText(lines: Uint8Array): void {
     this.#hash.update(lines);

@@ -8,7 +8,7 @@ import {
 } from '../../archives/chunk-list.ts';
 import { placed, SnapshotError } from '../../archives/snapshot-error.ts';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
-import { carriedCollections, type SpaceCounts } from './archive-lines.ts';
+import { carriedSpaceCollections, type SpaceCounts } from './archive-lines.ts';
 
 export const SPACE_PROFILE = 'svc.records.archive.v1';
 
@@ -54,8 +54,9 @@ function checkedManifest(value: Json): SpaceManifest {
   checkProfile(value);
   const names = ['profile', 'space', 'counts', 'chunks', 'snapshotContentHash', 'contentHash'];
   const given = members(value, names, '');
-  const counts = members(given.counts, carriedCollections, '/counts');
-  for (const each of carriedCollections) count(counts[each], 0, Number.MAX_SAFE_INTEGER, `/counts/${each}`);
+  const counts = members(given.counts, carriedSpaceCollections, '/counts');
+  for (const each of carriedSpaceCollections)
+    count(counts[each], 0, Number.MAX_SAFE_INTEGER, `/counts/${each}`);
   return {
     profile: SPACE_PROFILE,
     space: name(given.space, '/space'),

@@ -5,7 +5,7 @@ export interface SpaceProgress {
   readonly recordsTotal: number | null;
 }
 
-export interface CopyOptions {
+export interface SpaceCopyOptions {
   /** Called after every record. */
   readonly onProgress?: (progress: SpaceProgress) => void;
   /** Ends the copy between two records, with its reason. */
@@ -13,7 +13,7 @@ export interface CopyOptions {
 }
 
 /** Reports each record of a copy, and ends it where the caller asks for it. */
-export function stepper(step: string, recordsTotal: number | null, { onProgress, signal }: CopyOptions) {
+export function stepper(step: string, recordsTotal: number | null, { onProgress, signal }: SpaceCopyOptions) {
   let records = 0;
   return (): void => {
     signal?.throwIfAborted();

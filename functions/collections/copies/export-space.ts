@@ -3,11 +3,17 @@ import type { ChunkSink } from '../../archives/chunk-objects.ts';
 import { type ArchiveLine, ChunkWriter } from '../../archives/chunk-writer.ts';
 import type { RecordStore } from '../../store/port.ts';
 import { POLICIES, RECORDS, spaceScope } from '../store-collections.ts';
-import { carriedCollections, entryLine, headLine, type SpaceEntry, SpaceTally } from './archive-lines.ts';
+import {
+  carriedSpaceCollections,
+  entryLine,
+  headLine,
+  type SpaceEntry,
+  SpaceTally,
+} from './archive-lines.ts';
 import { manifestBytes, SPACE_PROFILE, type SpaceManifest, sealed } from './archive-manifest.ts';
-import { type CopyOptions, stepper } from './copy-options.ts';
+import { type SpaceCopyOptions, stepper } from './copy-options.ts';
 
-export interface ExportOptions extends CopyOptions {
+export interface SpaceExportOptions extends SpaceCopyOptions {
   /** Lines a chunk before compression, in bytes. */
   readonly chunkBytes?: number;
 }
@@ -22,7 +28,7 @@ export async function exportSpace(
   store: ScannedStore,
   space: string,
   sink: ChunkSink,
-  { chunkBytes = CHUNK_BYTES_DEFAULT, ...options }: ExportOptions = {},
+  { chunkBytes = CHUNK_BYTES_DEFAULT, ...options }: SpaceExportOptions = {},
 ): Promise<SpaceManifest> {
   if (!Number.isInteger(chunkBytes) || chunkBytes < 1 || chunkBytes > CHUNK_BYTES_MAX)
     throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
@@ -45,7 +51,7 @@ export async function exportSpace(
 export async function tallySpace(
   store: ScannedStore,
   space: string,
-  options: CopyOptions = {},
+  options: SpaceCopyOptions = {},
 ): Promise<SpaceTally> {
   const tally = new SpaceTally();
   for await (const { line, entry } of reported(spaceLines(store, space), 'counting records', options)) {
@@ -65,7 +71,7 @@ async function* spaceLines(
 ): AsyncGenerator<ArchiveLine<SpaceEntry>, void, undefined> {
   yield { line: headLine(space), entry: null };
   const incarnations = new Set<unknown>();
-  const pages = store.scan(spaceScope(space), { collections: carriedCollections, pageSize: PAGE });
+  const pages = store.scan(spaceScope(space), { collections: carriedSpaceCollections, pageSize: PAGE });
   for await (const { records } of pages)
     for (const record of records) {
       if (record.key.collection === POLICIES.name) incarnations.add(record.head.incarnation);
@@ -77,7 +83,7 @@ async function* spaceLines(
 async function* reported(
   lines: AsyncIterable<ArchiveLine<SpaceEntry>>,
   name: string,
-  options: CopyOptions,
+  options: SpaceCopyOptions,
 ): AsyncGenerator<ArchiveLine<SpaceEntry>, void, undefined> {
   const step = stepper(name, null, options);
   for await (const line of lines) {

@@ -5,7 +5,7 @@ import { placed, SnapshotError } from '../../archives/snapshot-error.ts';
 import { headFrom, idFrom, listingFrom } from '../../archives/stored-record.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
-import { carriedCollections, SPACE_FORMAT, SPACE_VERSION, type SpaceEntry } from './archive-lines.ts';
+import { carriedSpaceCollections, SPACE_FORMAT, SPACE_VERSION, type SpaceEntry } from './archive-lines.ts';
 import { EntryChecks, type EntryShapes } from './entry-checks.ts';
 
 /** Reads lines strictly: it refuses every line that this format would not have written, with its number. */
@@ -57,7 +57,7 @@ export class LineReader implements LineChecks<SpaceEntry> {
 function entryFrom(value: Json): SpaceEntry {
   const given = members(value, ['body', 'collection', 'head', 'id', 'listing'], '');
   const collection = text(given.collection, '/collection');
-  if (!carriedCollections.includes(collection))
+  if (!carriedSpaceCollections.includes(collection))
     throw invalidMember('/collection', 'names no collection that a copy of a space carries');
   return {
     collection,

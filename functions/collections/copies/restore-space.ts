@@ -5,17 +5,17 @@ import type { RecordData, RecordStore } from '../../store/port.ts';
 import { type EntryFormat, newestFormat } from '../search/formats.ts';
 import { COLLECTION_GROUP, POLICIES, spaceScope } from '../store-collections.ts';
 import type { SpaceManifest } from './archive-manifest.ts';
-import { type CopyOptions, stepper } from './copy-options.ts';
+import { type SpaceCopyOptions, stepper } from './copy-options.ts';
 import { openSpaceArchive, readRecords } from './read-archive.ts';
 import { RestoredRecords } from './restored-records.ts';
 import { hasObjects } from './space-objects.ts';
 
-export interface VerifyOptions extends CopyOptions {
+export interface VerifyOptions extends SpaceCopyOptions {
   /** The archive's `contentHash`; without it the one in the manifest is believed. */
   readonly expectedContentHash?: string;
 }
 
-export interface RestoreOptions extends VerifyOptions {
+export interface SpaceRestoreOptions extends VerifyOptions {
   /** Replaces collections that are there; without it a restore over them is refused. */
   readonly replace?: boolean;
   /** Of the search entries; without it the newest of this release. */
@@ -46,7 +46,7 @@ export async function restoreSpace(
   store: RecordStore,
   source: ChunkSource,
   space: string,
-  { replace = false, format = newestFormat(), ...options }: RestoreOptions = {},
+  { replace = false, format = newestFormat(), ...options }: SpaceRestoreOptions = {},
 ): Promise<SpaceManifest> {
   await refuseOverObjects(store, space);
   if (!replace) await refuseOver(store, space);
@@ -85,7 +85,7 @@ async function* steps(
   manifest: SpaceManifest,
   source: ChunkSource,
   name: string,
-  options: CopyOptions,
+  options: SpaceCopyOptions,
 ): AsyncGenerator<RecordData, void, undefined> {
   const total = Object.values(manifest.counts).reduce((sum, count) => sum + count, 0);
   const step = stepper(name, total, options);

@@ -1,5 +1,5 @@
 import { invalidMember } from '../../kernel/errors.ts';
-import type { RecordKey } from './record-key.ts';
+import type { PartitionedKey } from './record-key.ts';
 import type { RecordStamp } from './record-write.ts';
 
 const RECORDS_MAX = 1_000;
@@ -61,7 +61,7 @@ export function nextItem({ requested, continueOnError, items }: BatchProgress): 
 /** The progress after the next item. `key` is what the item names, as far as it does. */
 export function afterItem(
   progress: BatchProgress,
-  key: Partial<RecordKey>,
+  key: Partial<PartitionedKey>,
   outcome: BatchOutcome,
 ): BatchProgress {
   const index = nextItem(progress);

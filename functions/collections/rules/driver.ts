@@ -6,7 +6,7 @@ import type { RecordPath } from './path.ts';
 import { indexName, type ProjectedValues } from './projection.ts';
 
 /** How a store finds the candidates of a query. They contain every match, and the judge leaves out the others. */
-export type Driver =
+export type QueryDriver =
   | { readonly by: 'partitions'; readonly partitionKeys: readonly string[] }
   | { readonly by: 'equal'; readonly index: string; readonly value: string }
   | { readonly by: 'in'; readonly index: string; readonly values: readonly string[] }
@@ -31,7 +31,7 @@ const HIGHEST_NUMBER = numberValue(Number.MAX_VALUE);
 export function chooseDriver(
   { partitionKeys, filter }: RecordCondition,
   projected: readonly RecordPath[],
-): Driver {
+): QueryDriver {
   if (partitionKeys !== null) return { by: 'partitions', partitionKeys: [...partitionKeys].sort() };
   const leaves = indexedLeaves(filter, projected);
   return (
@@ -46,7 +46,7 @@ function indexedLeaves(filter: Filter | null, projected: readonly RecordPath[]):
   return requiredLeaves(filter).filter(({ path }) => paths.has(path.text));
 }
 
-function first<Found extends Driver>(
+function first<Found extends QueryDriver>(
   leaves: readonly FilterLeaf[],
   driverOf: (leaf: FilterLeaf) => Found | undefined,
 ): Found | undefined {
@@ -105,12 +105,12 @@ function requiredLeaves(filter: Filter | null): FilterLeaf[] {
   return filter.combine === 'any' ? [] : filter.children.flatMap(requiredLeaves);
 }
 
-function equality(leaf: FilterLeaf): Extract<Driver, { readonly by: 'equal' }> | undefined {
+function equality(leaf: FilterLeaf): Extract<QueryDriver, { readonly by: 'equal' }> | undefined {
   if (leaf.op !== 'eq') return undefined;
   return { by: 'equal', index: indexName(leaf.path), value: indexValue(leaf.value) ?? '' };
 }
 
-function membership(leaf: FilterLeaf): Extract<Driver, { readonly by: 'in' }> | undefined {
+function membership(leaf: FilterLeaf): Extract<QueryDriver, { readonly by: 'in' }> | undefined {
   if (leaf.op !== 'in') return undefined;
   const values = new Set([...leaf.values].map((value) => indexValue(value) ?? ''));
   return { by: 'in', index: indexName(leaf.path), values: [...values].sort() };
@@ -159,7 +159,7 @@ export interface IndexedRecord {
 }
 
 /** Whether `driver` finds the record: what each provider answers with its own means. */
-export function isCandidate({ partitionKey, indexes }: IndexedRecord, driver: Driver): boolean {
+export function isCandidate({ partitionKey, indexes }: IndexedRecord, driver: QueryDriver): boolean {
   switch (driver.by) {
     case 'listing':
       return true;
@@ -172,7 +172,7 @@ export function isCandidate({ partitionKey, indexes }: IndexedRecord, driver: Dr
 
 function holdsValue(
   value: string | undefined,
-  driver: Exclude<Driver, { readonly by: 'listing' | 'partitions' }>,
+  driver: Exclude<QueryDriver, { readonly by: 'listing' | 'partitions' }>,
 ): boolean {
   if (value === undefined) return false;
   if (driver.by === 'equal') return value === driver.value;

@@ -1,5 +1,5 @@
 import type { CollectionPolicy, VectorPolicy } from './policy.ts';
-import type { RecordKey } from './record-key.ts';
+import type { PartitionedKey } from './record-key.ts';
 
 const MANIFEST = 'rag.manifest';
 const CHUNK = 'rag.chunk';
@@ -8,7 +8,7 @@ const WORDS_MAX = 9_999;
 const OTHER_WORDS = '(other)';
 
 /** What an inspection reads of a record. */
-export interface RecordFacts extends RecordKey {
+export interface RecordFacts extends PartitionedKey {
   readonly type: string;
   readonly vectors: readonly VectorFacts[];
   readonly documentId: string | null;
@@ -26,7 +26,7 @@ export interface VectorFacts {
 }
 
 /** Words with their numbers, the most frequent first, then in the order of UTF-16 units. */
-export type Counts = readonly (readonly [word: string, count: number])[];
+export type WordFrequencies = readonly (readonly [word: string, count: number])[];
 
 export interface VectorInspection {
   readonly policy: VectorPolicy;
@@ -36,11 +36,11 @@ export interface VectorInspection {
   readonly emptyCount: number;
   readonly dimensionMismatchCount: number;
   readonly policyCoverage: number;
-  readonly modelCounts: Counts;
-  readonly sourceFieldCounts: Counts;
+  readonly modelCounts: WordFrequencies;
+  readonly sourceFieldCounts: WordFrequencies;
 }
 
-export interface Anomaly extends RecordKey {
+export interface Anomaly extends PartitionedKey {
   readonly kind:
     | 'missingPolicyVector'
     | 'emptyVector'
@@ -123,19 +123,19 @@ export class Inspection {
     return this.#partitions.size;
   }
 
-  get typeCounts(): Counts {
+  get typeCounts(): WordFrequencies {
     return this.#types.counts();
   }
 
-  get embeddingProviderCounts(): Counts {
+  get embeddingProviderCounts(): WordFrequencies {
     return this.#providers.counts();
   }
 
-  get embeddingModelCounts(): Counts {
+  get embeddingModelCounts(): WordFrequencies {
     return this.#models.counts();
   }
 
-  get extraVectorFieldCounts(): Counts {
+  get extraVectorFieldCounts(): WordFrequencies {
     return this.#extraFields.counts();
   }
 
@@ -233,7 +233,7 @@ export class Counter {
     this.#counts.set(word, (this.#counts.get(word) ?? 0) + 1);
   }
 
-  counts(): Counts {
+  counts(): WordFrequencies {
     const sorted = [...this.#counts].sort(([a, more], [b, less]) => less - more || (a < b ? -1 : 1));
     if (sorted.length <= WORDS_MAX) return sorted;
     const rest = sorted.slice(WORDS_MAX).reduce((sum, [, count]) => sum + count, 0);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../kernel/canonical-json.ts';
-import { chooseDriver, type Driver, isCandidate } from './driver.ts';
+import { chooseDriver, isCandidate, type QueryDriver } from './driver.ts';
 import { filters, matches } from './filter.fixture.ts';
 import { type FilterNode, readFilter } from './filter.ts';
 import { readPartitionKeys } from './judge.ts';
@@ -131,7 +131,7 @@ describe('the candidates of a driver', () => {
     expect(missed(chooseDriver)).toBeNull();
   });
 
-  const planted: [string, (driver: Driver) => Driver][] = [
+  const planted: [string, (driver: QueryDriver) => QueryDriver][] = [
     [
       'a range without its upper bound',
       (driver) => (driver.by === 'range' ? { ...driver, to: driver.from } : driver),

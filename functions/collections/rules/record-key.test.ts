@@ -1,11 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareUtf8 } from '../../kernel/utf8-order.ts';
-import { checkPartitionKey, checkRecordId, orderKey, partitionPrefix, type RecordKey } from './record-key.ts';
+import {
+  checkPartitionKey,
+  checkRecordId,
+  orderKey,
+  type PartitionedKey,
+  partitionPrefix,
+} from './record-key.ts';
 import { cutToBytes } from './text-order.ts';
 
 /** The order of a collection's listing, the same on every provider. */
-const compareRecordKeys = (a: RecordKey, b: RecordKey) => compareUtf8(orderKey(a), orderKey(b));
+const compareRecordKeys = (a: PartitionedKey, b: PartitionedKey) => compareUtf8(orderKey(a), orderKey(b));
 
 const fault = (pointer: string, code = 'validation_failed') =>
   expect.objectContaining({ code, extensions: { errors: [expect.objectContaining({ pointer })] } });
@@ -117,7 +123,7 @@ describe('an order key', () => {
   test('orders parts that hold its separator and its escape as they are, and joins no two keys', () => {
     const odd = fc.string({ unit: fc.constantFrom('\u0001', '\u0002', '\u0003', 'a'), maxLength: 4 });
     const oddKeys = fc.record({ partitionKey: odd, id: odd });
-    const holds = (compare: (a: RecordKey, b: RecordKey) => number) =>
+    const holds = (compare: (a: PartitionedKey, b: PartitionedKey) => number) =>
       !fc.check(
         fc.property(oddKeys, oddKeys, (a, b) => {
           const expected = bytesOrder(a.partitionKey, b.partitionKey) || bytesOrder(a.id, b.id);
@@ -126,7 +132,7 @@ describe('an order key', () => {
         { numRuns: 5_000 },
       ).failed;
     expect(holds(compareRecordKeys)).toBe(true);
-    const plain = ({ partitionKey, id }: RecordKey) => `${partitionKey}\u0001${id}`;
+    const plain = ({ partitionKey, id }: PartitionedKey) => `${partitionKey}\u0001${id}`;
     expect(holds((a, b) => compareUtf8(plain(a), plain(b)))).toBe(false);
   });
 
@@ -164,7 +170,7 @@ describe('an order key', () => {
     expect(ids.size).toBe(40);
   });
 
-  function partOf(key: RecordKey): string {
+  function partOf(key: PartitionedKey): string {
     return orderKey(key).split('\u0001')[1] ?? '';
   }
 });

@@ -17,12 +17,12 @@ const CUT_FORM = /~[A-Za-z0-9_-]{43}$/;
 const CUT_FORM_BYTES_MIN = PART_BYTES_MAX - 3;
 
 /** A stored record as the rules read it. */
-export interface RecordValue extends RecordKey {
+export interface RecordValue extends PartitionedKey {
   readonly [member: string]: Json;
 }
 
 /** What names a record within its collection. */
-export interface RecordKey {
+export interface PartitionedKey {
   readonly partitionKey: string;
   readonly id: string;
 }
@@ -55,7 +55,7 @@ function checkKeyText(text: string, pointer: string): void {
  * The text by which a collection lists its records: partition key first, then id. Different records have different order
  * keys. Long parts are cut, so records that differ only beyond the cut are listed in the order of their hashes.
  */
-export function orderKey({ partitionKey, id }: RecordKey): string {
+export function orderKey({ partitionKey, id }: PartitionedKey): string {
   return partitionPrefix(partitionKey) + orderPart(id);
 }
 

@@ -14,7 +14,7 @@ import { parsedInSteps } from '../../kernel/parsed-in-steps.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
 import { finished } from '../../kernel/turns.ts';
 import type { CollectionPolicy } from './policy.ts';
-import { checkPartitionKey, checkRecordId, type RecordKey, type RecordValue } from './record-key.ts';
+import { checkPartitionKey, checkRecordId, type PartitionedKey, type RecordValue } from './record-key.ts';
 import { etagOf, type StoredStamp } from './record-write.ts';
 import {
   packedValues,
@@ -41,7 +41,7 @@ const always: readonly JsonMember[] = [
 
 /** A record of a request, checked against the policy of its collection. */
 export interface RecordInput {
-  readonly key: RecordKey;
+  readonly key: PartitionedKey;
   /** The moment that the request names as `createdAt`, in milliseconds. */
   readonly createdAt: number | null;
   /** The text to store: members in the order of the request, numbers as written, vectors packed, without what the service assigns. */
@@ -175,7 +175,7 @@ export function recordJson(stored: StoredText): string {
 }
 
 /** A record in an answer that names it beside its text. */
-export interface NamedRecord extends RecordKey {
+export interface NamedRecord extends PartitionedKey {
   /** Empty where the record has none. */
   readonly type: string;
   readonly json: string;
@@ -221,7 +221,7 @@ export function vectorIn({ text, hasVectors }: StoredText, vector: string): Floa
 
 /** Removes them from the value itself. */
 function withoutNulls(value: RecordValue): RecordValue {
-  const kept: Record<string, Json> & RecordKey = value;
+  const kept: Record<string, Json> & PartitionedKey = value;
   for (const { name } of always) if (kept[name] === null) delete kept[name];
   return kept;
 }

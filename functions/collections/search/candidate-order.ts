@@ -1,7 +1,7 @@
 import { compareUtf8 } from '../../kernel/utf8-order.ts';
 
 /** A record that the walk has found and that may be a candidate. */
-export interface FoundRecord {
+export interface WalkedRecord {
   readonly orderKey: string;
   /** How many of the walked alternatives it holds. */
   readonly held: number;
@@ -24,7 +24,7 @@ export function foundMax(scanLimit: number): number {
  * Brings the records of a walk into the order of candidates: those that hold the most alternatives first, then by order key. A
  * record is taken as soon as no record that the walk has not reached can stand before it.
  */
-export class CandidateOrder<Found extends FoundRecord> {
+export class CandidateOrder<Found extends WalkedRecord> {
   readonly #most: number;
   #waiting: Found[] = [];
   #isSorted = true;

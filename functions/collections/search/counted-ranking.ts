@@ -6,7 +6,7 @@ import { hasCharacters } from './characters.ts';
 import { DEFAULT_FIELDS } from './fields.ts';
 import type { LexicalQuery } from './lexical-query.ts';
 import { isAnswered, type Ranking } from './pool.ts';
-import type { Reading } from './reader.ts';
+import type { CandidateReading } from './reader.ts';
 import { baseOf, type Corpus, corpusFrom, finalScore, highestOf, rawScoreOf, scoreOf } from './scoring.ts';
 import { WORD_CHARACTERS_MAX } from './terms.ts';
 import { countIn, isMetadataIn } from './word-counts.ts';
@@ -23,7 +23,7 @@ const NO_SCORE = -1;
 export interface CountedReading {
   /** The store's id of the record. */
   readonly id: string;
-  readonly reading: Reading;
+  readonly reading: CandidateReading;
 }
 
 /**
@@ -223,7 +223,7 @@ export class CountedRanking {
 }
 
 /** Parts of a score that words do not settle. */
-type Beside = Pick<Reading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean };
+type Beside = Pick<CandidateReading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean };
 
 /** Where the whole text of a query may stand, by the words of a record. */
 class PossibleText {

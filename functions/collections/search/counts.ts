@@ -9,7 +9,7 @@ const PATHS_MAX = 100;
 export const PATH_CHARACTERS_MAX = 1_024;
 
 /** What is counted of one record, and of its current leaf. */
-export class Counts {
+export class TermCounts {
   /** Words of the current leaf that are a term. */
   readonly #exact: number[];
   /** Words of the current leaf that begin with a term and are longer. */

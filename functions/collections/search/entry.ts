@@ -1,7 +1,7 @@
 import type { SearchEntry, SearchVector } from '../../store/search.ts';
 import type { Incarnation } from '../rules/incarnation.ts';
 import type { CollectionPolicy } from '../rules/policy.ts';
-import { orderKey, type RecordKey } from '../rules/record-key.ts';
+import { orderKey, type PartitionedKey } from '../rules/record-key.ts';
 import { type Leaf, leavesOf } from './leaves.ts';
 import { LEXICON_BYTES_MAX, lexiconOf, normalLeaves } from './lexicon.ts';
 import { vectorSlots } from './slots.ts';
@@ -22,7 +22,7 @@ const STEP_LENGTH = 16_384;
 
 /** What the entry is made from: a record of a request, or a stored one. */
 export interface SearchedRecord {
-  readonly key: RecordKey;
+  readonly key: PartitionedKey;
   /** The stored text. */
   readonly text: string;
   readonly vectors: ReadonlyMap<string, { readonly values: Float32Array }>;

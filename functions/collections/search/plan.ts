@@ -1,6 +1,6 @@
 import { type EntryFormat, entryFormats } from './formats.ts';
 import type { LexicalQuery } from './lexical-query.ts';
-import type { Reading } from './reader.ts';
+import type { CandidateReading } from './reader.ts';
 
 /** Counts are asked for no further than this: terms of more records are walked in the order of their texts. */
 export const COUNT_MAX = 10_000;
@@ -13,11 +13,11 @@ export interface LexicalPlan {
   readonly counted: readonly string[];
   readonly countMax: number;
   /** `counts` are in the order of `counted`. */
-  walk(counts: readonly number[]): Walk;
+  walk(counts: readonly number[]): CandidateWalk;
 }
 
 /** Each offers all candidates and perhaps other records. A record that is offered twice counts where it comes first. */
-export type Walk =
+export type CandidateWalk =
   /** The records of each term, term by term. The last term of each format has those that lack one of the others. */
   | {
       readonly source: 'inverted_index';
@@ -110,7 +110,7 @@ function walkOf(
   demands: readonly Demand[],
   formats: readonly EntryFormat[],
   countOf: (term: string) => number,
-): Walk {
+): CandidateWalk {
   const recordsIn = (terms: readonly string[]) => terms.reduce((sum, term) => sum + countOf(term), 0);
   const recordsOf = (choice: Choice) => recordsIn([...new Set(choice.flat())]);
   const fewestFirst = (a: Choice, b: Choice) => recordsOf(a) - recordsOf(b) || byText(firstOf(a), firstOf(b));
@@ -142,7 +142,7 @@ function byText(a: string, b: string): number {
 
 /** How many of the walked alternatives a candidate holds. */
 export function heldBy(
-  { asked, requiredPhrases }: Pick<Reading, 'asked' | 'requiredPhrases'>,
+  { asked, requiredPhrases }: Pick<CandidateReading, 'asked' | 'requiredPhrases'>,
   demand: WalkedDemand,
 ): number {
   if (demand === 'one') return 1;

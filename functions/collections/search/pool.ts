@@ -1,14 +1,14 @@
 import { sortedInSteps } from '../../kernel/sorted-in-steps.ts';
 import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { LexicalQuery } from './lexical-query.ts';
-import type { Walk } from './plan.ts';
-import { LexiconReader, type Reading } from './reader.ts';
+import type { CandidateWalk } from './plan.ts';
+import { type CandidateReading, LexiconReader } from './reader.ts';
 import { type Corpus, corpusOf, type Score, scoresOf } from './scoring.ts';
 
 /** The answer of a lexical search. */
 export interface Ranking {
   readonly query: LexicalQuery;
-  readonly source: Walk['source'];
+  readonly source: CandidateWalk['source'];
   readonly corpus: Corpus;
   /** Whether there are candidates that the scan limit cut off, or may be where the reads of the call ended. */
   readonly isLimited: boolean;
@@ -24,18 +24,18 @@ export interface RankedMatch {
   /** A float32. */
   readonly score: number;
   readonly parts: Score;
-  readonly reading: Reading;
+  readonly reading: CandidateReading;
 }
 
 /** The candidates of one query in the order in which they were found. */
 export class CandidatePool {
   readonly #query: LexicalQuery;
-  readonly #source: Walk['source'];
+  readonly #source: CandidateWalk['source'];
   readonly #reader: LexiconReader;
-  readonly #readings = new Map<string, Reading>();
+  readonly #readings = new Map<string, CandidateReading>();
   #isLimited = false;
 
-  constructor(query: LexicalQuery, source: Walk['source']) {
+  constructor(query: LexicalQuery, source: CandidateWalk['source']) {
     this.#query = query;
     this.#source = source;
     this.#reader = new LexiconReader(query);
@@ -66,17 +66,17 @@ export class CandidatePool {
   }
 
   /** Reads a lexicon. `null`: the record is no candidate. `body`: only its text tells, for `readText`. */
-  read(lexicon: string): Reading | 'body' | null {
+  read(lexicon: string): CandidateReading | 'body' | null {
     return this.#reader.read(lexicon);
   }
 
   /** The same from the stored text of the record, in steps: it may be long. */
-  readText(orderKey: string, storedText: string): Generator<void, Reading | null> {
+  readText(orderKey: string, storedText: string): Generator<void, CandidateReading | null> {
     return this.#reader.readText(orderKey, storedText);
   }
 
   /** Takes another candidate, which the other conditions of the query admit. Returns whether it is scored. */
-  add(id: string, reading: Reading): boolean {
+  add(id: string, reading: CandidateReading): boolean {
     if (this.isFull) this.limit();
     if (!this.#isLimited) this.#readings.set(id, reading);
     return !this.#isLimited;

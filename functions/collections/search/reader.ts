@@ -1,5 +1,5 @@
 import { detached } from './characters.ts';
-import { Counts, type Flags, PATH_CHARACTERS_MAX } from './counts.ts';
+import { type Flags, PATH_CHARACTERS_MAX, TermCounts } from './counts.ts';
 import { type Field, fieldOf } from './fields.ts';
 import type { LexicalQuery } from './lexical-query.ts';
 import {
@@ -17,7 +17,7 @@ import { nextWord } from './word-places.ts';
 import { storableText, wordEnd } from './words.ts';
 
 /** What scoring needs of one candidate. */
-export interface Reading {
+export interface CandidateReading {
   readonly orderKey: string;
   /** Words of the selected fields. */
   readonly length: number;
@@ -69,7 +69,7 @@ interface OpenLexicon {
   at: number;
   leaves: number;
   leaf: OpenLeaf | null;
-  readonly counts: Counts;
+  readonly counts: TermCounts;
 }
 
 interface OpenLeaf {
@@ -123,13 +123,13 @@ export class LexiconReader {
   }
 
   /** `null`: the record is no candidate. `body`: only its text tells, for `readText`. */
-  read(lexicon: string): Reading | 'body' | null {
+  read(lexicon: string): CandidateReading | 'body' | null {
     return isLexiconMark(lexicon) ? 'body' : this.#read(lexicon);
   }
 
   /** The same from the stored text of the record, in steps: it may be long. */
-  *readText(orderKey: string, storedText: string): Generator<void, Reading | null> {
-    const counts = new Counts(this.#none);
+  *readText(orderKey: string, storedText: string): Generator<void, CandidateReading | null> {
+    const counts = new TermCounts(this.#none);
     let leaves = 0;
     for (const part of lexiconParts(storedText, this.#pathMax)) {
       yield;
@@ -140,15 +140,15 @@ export class LexiconReader {
     return this.#reading(storableText(orderKey), counts, this.#phrases.take());
   }
 
-  #read(lexicon: string): Reading | null {
-    const counts = new Counts(this.#none);
+  #read(lexicon: string): CandidateReading | null {
+    const counts = new TermCounts(this.#none);
     const open = this.#begin(lexicon, leavesStart(lexicon), 0, counts);
     while (this.#readOn(open, lexicon.length));
     return this.#reading(orderKeyIn(lexicon), counts, this.#phrases.take());
   }
 
   /** The lines of leaves begin at `at`, behind those of `leaves` others of the record. */
-  #begin(lexicon: string, at: number, leaves: number, counts: Counts): OpenLexicon {
+  #begin(lexicon: string, at: number, leaves: number, counts: TermCounts): OpenLexicon {
     this.#watched.begin(lexicon);
     this.#texts.begin(lexicon);
     return { lexicon, at, leaves, leaf: null, counts };
@@ -179,7 +179,7 @@ export class LexiconReader {
   }
 
   /** Looks for the texts in a leaf, in a long one for one step only. Returns whether all of it was searched. */
-  #hasReadTexts({ field, start, end }: OpenLeaf, counts: Counts): boolean {
+  #hasReadTexts({ field, start, end }: OpenLeaf, counts: TermCounts): boolean {
     if (!field.isSelected) return true;
     while (this.#texts.readOn(counts)) if (end - start > STEP_CHARACTERS) return false;
     return true;
@@ -237,7 +237,7 @@ export class LexiconReader {
   }
 
   /** Returns whether the word begins or continues a phrase. */
-  #readWord(lexicon: string, at: number, length: number, counts: Counts): boolean {
+  #readWord(lexicon: string, at: number, length: number, counts: TermCounts): boolean {
     const { terms, isPrefix } = this.#query;
     for (const index of this.#termsByUnit.get(lexicon.charCodeAt(at)) ?? []) {
       const term = terms[index]!;
@@ -248,7 +248,7 @@ export class LexiconReader {
     return !this.#phrases.isEmpty && this.#phrases.next(lexicon.slice(at, at + length));
   }
 
-  #askedIn({ isPresent }: Counts, phrases: ReadonlySet<string>): number {
+  #askedIn({ isPresent }: TermCounts, phrases: ReadonlySet<string>): number {
     let found = 0;
     for (const phrase of this.#askedPhrases) if (phrases.has(phrase)) found += 1;
     for (const term of this.#looseTerms) found += isPresent[term]!;
@@ -261,7 +261,7 @@ export class LexiconReader {
     return this.#query.matchMode === 'all' ? found === asked : found > 0 || asked === 0;
   }
 
-  #reading(orderKey: string, counts: Counts, phrases: ReadonlySet<string>): Reading | null {
+  #reading(orderKey: string, counts: TermCounts, phrases: ReadonlySet<string>): CandidateReading | null {
     const requiredPhrases = this.#query.requiredGroups.map((group) =>
       group.filter((phrase) => phrases.has(phrase)),
     );

@@ -1,7 +1,7 @@
 import { mappedInSteps } from '../../kernel/sorted-in-steps.ts';
 import type { Flags } from './counts.ts';
 import type { LexicalQuery } from './lexical-query.ts';
-import type { Reading } from './reader.ts';
+import type { CandidateReading } from './reader.ts';
 
 /** Of readings with the most terms a step takes less than a millisecond. */
 const STEP_READINGS = 128;
@@ -27,7 +27,7 @@ export interface Score {
 }
 
 /** In steps, as scores are. */
-export function* corpusOf(readings: readonly Reading[], terms: number): Generator<void, Corpus> {
+export function* corpusOf(readings: readonly CandidateReading[], terms: number): Generator<void, Corpus> {
   const count = readings.length;
   const holding = new Uint32Array(terms);
   let length = 0;
@@ -47,7 +47,7 @@ export function corpusFrom(count: number, length: number, holding: ArrayLike<num
 
 /** Scores in the order of the readings. Sums are made in the order of the terms, so that no provider changes a digit. */
 export function* scoresOf(
-  readings: readonly Reading[],
+  readings: readonly CandidateReading[],
   corpus: Corpus,
   query: LexicalQuery,
 ): Generator<void, readonly Score[]> {
@@ -63,7 +63,7 @@ export function* scoresOf(
 
 /** The score of a candidate before it is compared with the best one. */
 export function rawScoreOf(
-  reading: Pick<Reading, 'length' | 'weights' | 'hits' | 'isMatched'>,
+  reading: Pick<CandidateReading, 'length' | 'weights' | 'hits' | 'isMatched'>,
   corpus: Corpus,
   query: LexicalQuery,
 ): number {
@@ -79,13 +79,21 @@ export function highestOf(raws: Iterable<number>, { scoring }: LexicalQuery): nu
 }
 
 /** What each term adds to the raw score of a candidate; none where terms are not scored one by one. */
-export function termScoresOf(reading: Reading, corpus: Corpus, query: LexicalQuery): readonly number[] {
+export function termScoresOf(
+  reading: CandidateReading,
+  corpus: Corpus,
+  query: LexicalQuery,
+): readonly number[] {
   if (query.scoring !== 'bm25') return [];
   const norm = normOf(reading, corpus, query);
   return corpus.idf.map((rarity, term) => termScore(reading.weights[term]!, rarity, query.k1, norm));
 }
 
-function bm25(reading: Pick<Reading, 'length' | 'weights'>, corpus: Corpus, query: LexicalQuery): number {
+function bm25(
+  reading: Pick<CandidateReading, 'length' | 'weights'>,
+  corpus: Corpus,
+  query: LexicalQuery,
+): number {
   const norm = normOf(reading, corpus, query);
   const { weights } = reading;
   let raw = 0;
@@ -96,7 +104,7 @@ function bm25(reading: Pick<Reading, 'length' | 'weights'>, corpus: Corpus, quer
 }
 
 function normOf(
-  { length }: Pick<Reading, 'length'>,
+  { length }: Pick<CandidateReading, 'length'>,
   { averageLength }: Corpus,
   { k1, b }: LexicalQuery,
 ): number {
@@ -107,7 +115,7 @@ function termScore(weight: number, rarity: number, k1: number, norm: number): nu
   return weight === 0 ? 0 : (rarity * (weight * (k1 + 1))) / (weight + norm);
 }
 
-function coverage({ hits, isMatched }: Pick<Reading, 'hits' | 'isMatched'>): number {
+function coverage({ hits, isMatched }: Pick<CandidateReading, 'hits' | 'isMatched'>): number {
   const terms = isMatched.length;
   if (terms === 0) return 0;
   const raw = 0.8 * (matchedTerms(isMatched) / terms) + 0.2 * Math.min(1, hits / terms);
@@ -119,12 +127,12 @@ export function matchedTerms(isMatched: Flags): number {
 }
 
 /** The frequencies of all terms together, as the scoring counts them: fields have boosts with bm25 alone. */
-export function termFrequency({ weights, hits }: Reading, { scoring }: LexicalQuery): number {
+export function termFrequency({ weights, hits }: CandidateReading, { scoring }: LexicalQuery): number {
   return scoring === 'bm25' ? weights.reduce((sum, each) => sum + each, 0) : hits;
 }
 
 /** `highest` is that of all candidates. */
-export function scoreOf(raw: number, highest: number, reading: Reading, query: LexicalQuery): Score {
+export function scoreOf(raw: number, highest: number, reading: CandidateReading, query: LexicalQuery): Score {
   const { boosts } = query;
   const { isExact, isInMetadata } = reading;
   const hasPhrase = reading.phrases.length > 0;
@@ -148,7 +156,7 @@ export function finalScore(
     hasPhrase,
     isExact,
     isInMetadata,
-  }: Pick<Reading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean },
+  }: Pick<CandidateReading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean },
   { boosts }: Pick<LexicalQuery, 'boosts'>,
 ): number {
   const { phrase, exact, metadata } = boosts;

@@ -14,9 +14,9 @@ import { leavesOf } from './leaves.ts';
 import { type LexicalQuery, type LexicalRequest, readLexicalQuery } from './lexical-query.ts';
 import { lexiconMark } from './lexicon.ts';
 import { type NaiveAnswer, type NaiveRecord, naiveSearch } from './naive-search.fixture.ts';
-import { heldBy, planLexical, type Walk } from './plan.ts';
+import { type CandidateWalk, heldBy, planLexical } from './plan.ts';
 import { CandidatePool, type RankedMatch } from './pool.ts';
-import type { Reading } from './reader.ts';
+import type { CandidateReading } from './reader.ts';
 import { collections, requests, whole } from './search.fixture.ts';
 import { moreTerm, termsOf } from './terms.ts';
 import { normalText, wordsOf } from './words.ts';
@@ -32,10 +32,10 @@ const incarnation = 'a'.repeat(32) as Incarnation;
 interface Fault {
   readonly request?: (request: LexicalRequest) => LexicalRequest;
   readonly query?: (query: LexicalQuery) => LexicalQuery;
-  readonly walk?: (walk: Walk) => Walk;
+  readonly walk?: (walk: CandidateWalk) => CandidateWalk;
   readonly held?: (held: number) => number;
   readonly lexicon?: (lexicon: string) => string;
-  readonly reading?: (reading: Reading) => Reading;
+  readonly reading?: (reading: CandidateReading) => CandidateReading;
   /** Terms of a record at the most. */
   readonly termsMax?: number;
   /** Records that are collected before the best of them are taken, in both implementations. */
@@ -81,7 +81,7 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
     const read = lexicon === null ? 'body' : pool.read(lexicon);
     return read === 'body' ? whole(pool.readText(order, text)) : read;
   };
-  const admit = (found: readonly { id: string; reading: Reading }[]) => {
+  const admit = (found: readonly { id: string; reading: CandidateReading }[]) => {
     for (const { id, reading } of found) {
       if (!pool.isLimited && pool.add(id, as(fault.reading, reading))) candidates.push(id);
     }
@@ -92,9 +92,12 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
       if (reading !== null) admit([{ id: each.id, reading }]);
     }
   } else {
-    const order = new CandidateOrder<{ id: string; orderKey: string; held: number; reading: Reading }>(
-      fault.together ?? foundMax(query.scanLimit),
-    );
+    const order = new CandidateOrder<{
+      id: string;
+      orderKey: string;
+      held: number;
+      reading: CandidateReading;
+    }>(fault.together ?? foundMax(query.scanLimit));
     const found = new Set<string>();
     for (const [index, { term, held }] of walk.terms.entries()) {
       order.begin(held, walk.terms[index + 1]?.held ?? -1);
@@ -196,12 +199,12 @@ describe('lexical search', () => {
     expect(disagreement(fault, planted).counterexample).not.toBeNull();
   });
   test('and the comparison finds a walk without the records of which terms are left out', () => {
-    const walk = (given: Walk): Walk =>
+    const walk = (given: CandidateWalk): CandidateWalk =>
       given.source === 'scan' ? given : { ...given, terms: given.terms.slice(0, -1) };
     expect(disagreement({ ...few, walk }, planted).counterexample).not.toBeNull();
   });
   test('and one without those of which only prefixes are left out', () => {
-    const walk = (given: Walk): Walk =>
+    const walk = (given: CandidateWalk): CandidateWalk =>
       given.source === 'scan'
         ? given
         : { ...given, terms: [...given.terms.slice(0, -1), { term: moreTerm([]), held: 0 }] };
@@ -211,7 +214,7 @@ describe('lexical search', () => {
   const query = (change: (given: LexicalQuery) => Partial<LexicalQuery>): Fault => ({
     query: (given) => ({ ...given, ...change(given) }),
   });
-  const reading = (change: (given: Reading) => Partial<Reading>): Fault => ({
+  const reading = (change: (given: CandidateReading) => Partial<CandidateReading>): Fault => ({
     reading: (given) => ({ ...given, ...change(given) }),
   });
   const faults: [string, Fault][] = [

@@ -1,6 +1,6 @@
 import { FoundText } from './found-text.ts';
 import { isInWord } from './word-places.ts';
-import { OTHER, WORD, wordEnd, wordKinds } from './words.ts';
+import { OTHER_UNIT, WORD, wordEnd, wordKinds } from './words.ts';
 
 /** Words that a query asks for, which are looked for in one text after the other, from its beginning to its end. */
 export interface WatchedWords {
@@ -77,7 +77,7 @@ class ManyWords implements WatchedWords {
     for (let place = at; place < end; ) {
       const code = text.charCodeAt(place);
       const kind = kinds[code];
-      if (kind === OTHER) {
+      if (kind === OTHER_UNIT) {
         place += 1;
         continue;
       }
@@ -88,7 +88,7 @@ class ManyWords implements WatchedWords {
         while (place < end && kinds[text.charCodeAt(place)] === WORD) place += 1;
       }
       // Characters beyond U+FFFF may go on with the word, or begin one.
-      if (place < end && kinds[text.charCodeAt(place)] !== OTHER) place = wordEnd(text, place);
+      if (place < end && kinds[text.charCodeAt(place)] !== OTHER_UNIT) place = wordEnd(text, place);
       if (place > start && isWatched[code] === 1) return start;
       if (place === start) place += 1;
     }

@@ -1,11 +1,11 @@
-import { OTHER, WORD, wordEnd, wordKinds } from './words.ts';
+import { OTHER_UNIT, WORD, wordEnd, wordKinds } from './words.ts';
 
 /** The place from `at` on where a word begins, if no word has begun before `at`; `end` where none begins before it. */
 export function nextWord(text: string, at: number, end: number): number {
   const kinds = wordKinds();
   for (let place = at; place < end; place += 1) {
     const kind = kinds[text.charCodeAt(place)];
-    if (kind === OTHER) continue;
+    if (kind === OTHER_UNIT) continue;
     if (kind === WORD || wordEnd(text, place) > place) return place;
   }
   return end;

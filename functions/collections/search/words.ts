@@ -2,7 +2,7 @@ const word = /[\p{L}\p{Nd}]+/gu;
 const wordCharacter = /[\p{L}\p{Nd}]/u;
 
 /** Kinds of UTF-16 units. */
-export const OTHER = 0;
+export const OTHER_UNIT = 0;
 export const WORD = 1;
 /** The first half of a character beyond U+FFFF, which may be a letter. */
 const HIGH_SURROGATE = 2;
@@ -84,7 +84,7 @@ export function wordKinds(): Uint8Array {
 
 /** A pattern for each character takes ten times as long as this table of the 65,536 code units. */
 function readKinds(): Uint8Array {
-  const table = new Uint8Array(0x10000).fill(OTHER);
+  const table = new Uint8Array(0x10000).fill(OTHER_UNIT);
   for (let code = 0; code < table.length; code += 1) {
     if (code >= 0xd800 && code < 0xdc00) table[code] = HIGH_SURROGATE;
     else if (wordCharacter.test(String.fromCharCode(code))) table[code] = WORD;

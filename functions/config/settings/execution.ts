@@ -14,7 +14,7 @@ import {
 } from './texts.ts';
 
 /** Limits of a product in the execution runtime. An empty list restricts nothing. */
-export interface ProductPolicy {
+export interface ProductPolicySettings {
   readonly ProductId: string;
   readonly AllowedHandlerIds: readonly string[];
   readonly AllowedTenantIds: readonly string[];
@@ -103,8 +103,8 @@ export const execution = {
   externalHandlers: setting<readonly Partial<ExternalHandler>[]>('ExecutionRuntime:ExternalHandlers',
     list(members<ExternalHandler>({ HandlerId: identifier, PluginId: identifier, DisplayName: anyText, Description: anyText, MaxAttempts: integer(1, limits.executionAttemptsMax), ConcurrencyKey: identifier })), [],
     'Handlers that external workers execute; workers may lease only these.'),
-  productPolicies: setting<readonly Partial<ProductPolicy>[]>('ExecutionRuntime:ProductPolicies',
-    list(members<ProductPolicy>({ ProductId: identifier, AllowedHandlerIds: list(identifier), AllowedTenantIds: list(identifier), AllowedServiceIdentities: list(identifier), MaxPayloadBytes: integer(1, 1_048_576), ArtifactPrefix: identifier, RedactedJsonPropertyNames: list(identifier) })), [],
+  productPolicies: setting<readonly Partial<ProductPolicySettings>[]>('ExecutionRuntime:ProductPolicies',
+    list(members<ProductPolicySettings>({ ProductId: identifier, AllowedHandlerIds: list(identifier), AllowedTenantIds: list(identifier), AllowedServiceIdentities: list(identifier), MaxPayloadBytes: integer(1, 1_048_576), ArtifactPrefix: identifier, RedactedJsonPropertyNames: list(identifier) })), [],
     'Limits per product. With any entry, a new run must name a configured product and a tenant.'),
 } as const;
 

@@ -1,6 +1,6 @@
 import type { GraphAssertion, GraphEdge, GraphLists, GraphNode, GraphReview } from './elements.ts';
 import type { EdgeStatuses } from './filters.ts';
-import type { Answer, Ask, Walk } from './walk.ts';
+import type { Ask, GraphAnswer, GraphWalk } from './walk.ts';
 
 /** What is said of an edge, from the assertions and reviews that may be linked to it. */
 export function statusesOf(
@@ -46,7 +46,7 @@ export class ListedGraph {
     for (const review of reviews) addTo(this.#reviewsOf, review.subjectId, review);
   }
 
-  answer(asked: Ask): Answer {
+  answer(asked: Ask): GraphAnswer {
     switch (asked.ask) {
       case 'nodes':
         return { ask: 'nodes', nodes: this.#nodesOf(asked.ids) };
@@ -87,7 +87,7 @@ function addTo<Item>(map: Map<string, Item[]>, name: string, item: Item): void {
 }
 
 /** Runs a walk over a graph at hand, one answer a step, so that a caller can let others work in between. */
-export function* walkLists<Result>(walk: Walk<Result>, graph: ListedGraph): Generator<void, Result> {
+export function* walkLists<Result>(walk: GraphWalk<Result>, graph: ListedGraph): Generator<void, Result> {
   let step = walk.next();
   while (step.done !== true) {
     yield;

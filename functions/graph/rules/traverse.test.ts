@@ -12,7 +12,7 @@ import { pathsOf } from './paths.ts';
 import { readProfile, readStarts } from './profile.ts';
 import { projectionOf } from './projection.ts';
 import { type Traversed, traverse } from './traverse.ts';
-import type { Answer, Ask } from './walk.ts';
+import type { Ask, GraphAnswer } from './walk.ts';
 
 const walked = (graph: object, starts: readonly string[], profile: object = {}): Traversed =>
   finish(walkLists(traverse(starts, readProfile(profile as JsonObject)), new ListedGraph(envelopeOf(graph))));
@@ -37,7 +37,7 @@ test.each(vectors)('a walk finds what networkx finds: %d', (_, { graph, profile,
 });
 
 /** A graph that answers with pages of few edges. */
-function paged(graph: ListedGraph, size: number): (asked: Ask) => Answer {
+function paged(graph: ListedGraph, size: number): (asked: Ask) => GraphAnswer {
   return (asked) => {
     const answer = graph.answer(asked);
     if (asked.ask !== 'edges' || answer.ask !== 'edges') return answer;
@@ -53,7 +53,7 @@ function paged(graph: ListedGraph, size: number): (asked: Ask) => Answer {
 
 /** Whether a walk over pages is that over lists, for `numRuns` graphs. */
 function agrees(
-  answerOf: (graph: ListedGraph, size: number) => (asked: Ask) => Answer,
+  answerOf: (graph: ListedGraph, size: number) => (asked: Ask) => GraphAnswer,
   numRuns: number,
 ): boolean {
   const sizes = fc.integer({ min: 1, max: 4 });
@@ -81,7 +81,7 @@ test('and the comparison finds pages in another order, and a lost status', () =>
   };
   const mute =
     (graph: ListedGraph) =>
-    (asked: Ask): Answer =>
+    (asked: Ask): GraphAnswer =>
       asked.ask === 'statuses'
         ? { ask: 'statuses', statuses: { assertions: [], reviews: [] } }
         : graph.answer(asked);

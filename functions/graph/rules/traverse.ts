@@ -1,7 +1,7 @@
 import type { GraphEdge, GraphNode } from './elements.ts';
 import { asksForStatuses, edgeFault, type FilteredBy, nodeFault, statusFault } from './filters.ts';
 import type { TraversalProfile } from './profile.ts';
-import { askEdges, askNodes, askStatuses, type EdgePage, type Side, type Walk } from './walk.ts';
+import { askEdges, askNodes, askStatuses, type EdgePage, type GraphWalk, type Side } from './walk.ts';
 
 /** One edge of the way to a node. */
 export interface PathStep {
@@ -36,7 +36,7 @@ const sidesOf: Readonly<Record<TraversalProfile['direction'], readonly Side[]>> 
  * Walks breadth first from the starts: of each node the outgoing edges, then the incoming ones, in the order of their records. An
  * edge of the answer is met once. A full list of nodes leaves out edges to further nodes; a full list of edges ends the walk.
  */
-export function* traverse(starts: readonly string[], profile: TraversalProfile): Walk<Traversed> {
+export function* traverse(starts: readonly string[], profile: TraversalProfile): GraphWalk<Traversed> {
   const state = new Traversal(profile);
   yield* state.begin(starts);
   for (const { node, depth } of state.queue) {
@@ -84,7 +84,7 @@ class Traversal {
     this.#profile = profile;
   }
 
-  *begin(starts: readonly string[]): Walk<void> {
+  *begin(starts: readonly string[]): GraphWalk<void> {
     const found = yield* askNodes(starts);
     this.#missing = starts.filter((id) => !found.has(id));
     for (const id of starts) {
@@ -102,7 +102,7 @@ class Traversal {
   }
 
   /** `false`: the list of edges is full, and the walk ends. What it counts does not depend on where pages end. */
-  *follow(from: GraphNode, depth: number, edges: readonly GraphEdge[]): Walk<boolean> {
+  *follow(from: GraphNode, depth: number, edges: readonly GraphEdge[]): GraphWalk<boolean> {
     const found = yield* this.#farNodes(from, edges);
     for (const edge of edges) {
       if (this.#included.has(edge.id)) continue;
@@ -137,7 +137,7 @@ class Traversal {
   }
 
   /** The nodes that edges may lead to for the first time, asked for together. */
-  *#farNodes(from: GraphNode, edges: readonly GraphEdge[]): Walk<ReadonlyMap<string, GraphNode>> {
+  *#farNodes(from: GraphNode, edges: readonly GraphEdge[]): GraphWalk<ReadonlyMap<string, GraphNode>> {
     const may = edges.filter(
       (edge) => !this.#included.has(edge.id) && edgeFault(edge, this.#profile) === null,
     );
@@ -145,7 +145,7 @@ class Traversal {
     return ids.size === 0 ? new Map() : yield* askNodes([...ids]);
   }
 
-  *#edgeFault(edge: GraphEdge): Walk<FilteredBy | null> {
+  *#edgeFault(edge: GraphEdge): GraphWalk<FilteredBy | null> {
     const fault = edgeFault(edge, this.#profile);
     if (fault !== null || !asksForStatuses(this.#profile)) return fault;
     return statusFault(yield* askStatuses(edge), this.#profile);

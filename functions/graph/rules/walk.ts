@@ -9,7 +9,7 @@ export type Ask =
   | { readonly ask: 'edges'; readonly nodeId: string; readonly side: Side; readonly after: string | null }
   | { readonly ask: 'statuses'; readonly edge: GraphEdge };
 
-export type Answer =
+export type GraphAnswer =
   | { readonly ask: 'nodes'; readonly nodes: ReadonlyMap<string, GraphNode> }
   | {
       readonly ask: 'edges';
@@ -21,23 +21,23 @@ export type Answer =
   | { readonly ask: 'statuses'; readonly statuses: EdgeStatuses };
 
 /** A walk that waits for answers: it reads nothing itself, so every source gives the same result. */
-export type Walk<Result> = Generator<Ask, Result, Answer>;
+export type GraphWalk<Result> = Generator<Ask, Result, GraphAnswer>;
 
-export function* askNodes(ids: readonly string[]): Walk<ReadonlyMap<string, GraphNode>> {
+export function* askNodes(ids: readonly string[]): GraphWalk<ReadonlyMap<string, GraphNode>> {
   const answer = yield { ask: 'nodes', ids };
   if (answer.ask !== 'nodes') throw wrongAnswer();
   return answer.nodes;
 }
 
-export type EdgePage = Extract<Answer, { readonly ask: 'edges' }>;
+export type EdgePage = Extract<GraphAnswer, { readonly ask: 'edges' }>;
 
-export function* askEdges(nodeId: string, side: Side, after: string | null): Walk<EdgePage> {
+export function* askEdges(nodeId: string, side: Side, after: string | null): GraphWalk<EdgePage> {
   const answer = yield { ask: 'edges', nodeId, side, after };
   if (answer.ask !== 'edges') throw wrongAnswer();
   return answer;
 }
 
-export function* askStatuses(edge: GraphEdge): Walk<EdgeStatuses> {
+export function* askStatuses(edge: GraphEdge): GraphWalk<EdgeStatuses> {
   const answer = yield { ask: 'statuses', edge };
   if (answer.ask !== 'statuses') throw wrongAnswer();
   return answer.statuses;

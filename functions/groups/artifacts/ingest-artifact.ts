@@ -17,12 +17,12 @@ import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { compactJson, membersOf } from '../../kernel/json-slices.ts';
 import { inTurns } from '../../kernel/turns.ts';
-import type { ByteLease } from '../../objects/bytes-in-flight.ts';
+import type { ByteLease } from '../../objects/object-memory.ts';
 import { type ReceivedBytes, receiveBytes } from '../../objects/receive-bytes.ts';
 import { type ArtifactManifest, readManifest } from '../../objects/rules/artifact-manifest.ts';
 import { readMediaType } from '../../objects/rules/media-type.ts';
 import { type StagedArtifact, stageArtifact } from '../../objects/stage-artifact.ts';
-import { INLINE_BYTES_MAX } from '../../objects/stored-object.ts';
+import { OBJECT_INLINE_BYTES_MAX } from '../../objects/stored-object.ts';
 import { asReceipt, wireRun } from '../execution/library/wire-run.ts';
 import { TICKET_TAG } from '../objects/library/artifact-runs.ts';
 import { INGEST_HANDLER } from './artifact-jobs.ts';
@@ -160,7 +160,7 @@ async function admit(
   request: ArtifactRequest,
   { bytes }: ReceivedBytes,
 ): Promise<AdmittedJob> {
-  const isSmall = bytes.byteLength <= INLINE_BYTES_MAX;
+  const isSmall = bytes.byteLength <= OBJECT_INLINE_BYTES_MAX;
   const stage = async () => staged(request, await stageArtifact(objects, job.space, bytes));
   const inPayload = isSmall ? await stage() : null;
   const { payload, payloadHash } = asked(request);

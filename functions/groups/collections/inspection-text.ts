@@ -1,5 +1,5 @@
 import type { InspectedCollection } from '../../collections/inspect-collection.ts';
-import type { Anomaly, Counts, VectorInspection } from '../../collections/rules/inspection.ts';
+import type { Anomaly, VectorInspection, WordFrequencies } from '../../collections/rules/inspection.ts';
 
 /** The JSON of an inspection. Its counts are sorted, and words that look like integers keep their place. */
 export function inspectionText(
@@ -50,7 +50,7 @@ function vectorText(
   });
 }
 
-function countsText(counts: Counts): string {
+function countsText(counts: WordFrequencies): string {
   return `{${counts.map(([word, count]) => `${JSON.stringify(word)}:${count}`).join(',')}}`;
 }
 

@@ -2,7 +2,7 @@ import type { ExecutionAccess } from '../../identity/execution-access.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
 import type { Upkeep } from '../../runs/maintenance/automatic-upkeep.ts';
 import type { Runtime } from '../../runs/runtime.ts';
-import type { Reserve } from '../../runs/start-here.ts';
+import type { ReserveSlot } from '../../runs/start-here.ts';
 
 /** The parts that the execution operations use. */
 export interface ExecutionDependencies {
@@ -14,7 +14,7 @@ export interface ExecutionDependencies {
   readonly adapter: AdapterFacts;
   readonly pageTokens: PageTokens;
   /** Reserves a slot of the engine for a run; absent if this process executes none. */
-  readonly reserve?: Reserve;
+  readonly reserve?: ReserveSlot;
 }
 
 /** Facts of the adapter for the status document. No rule depends on them. */

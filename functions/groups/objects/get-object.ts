@@ -2,7 +2,7 @@ import { carriesBytes, StoredBytes, selectionOf } from '../../http/byte-answer.t
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import type { RecordAccess } from '../../identity/record-access.ts';
 import { ExpectedAbsence } from '../../kernel/errors.ts';
-import type { ByteLease } from '../../objects/bytes-in-flight.ts';
+import type { ByteLease } from '../../objects/object-memory.ts';
 import type { ObjectParts } from '../../objects/parts.ts';
 import { readObject } from '../../objects/read-object.ts';
 import { DEFAULT_MEDIA_TYPE } from '../../objects/rules/media-type.ts';

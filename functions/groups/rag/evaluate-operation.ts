@@ -5,8 +5,8 @@ import { refusedBy } from '../../providers/refusal.ts';
 import { evaluateContexts, type TriedContext } from '../../rag/evaluate-context.ts';
 import { queryIdOf } from '../../rag/rules/evaluation.ts';
 import {
-  type CaseAnswer,
   type CaseOutcome,
+  type ContextCaseAnswer,
   caseJson,
   evaluationJson,
 } from '../../rag/rules/evaluation-json.ts';
@@ -32,7 +32,7 @@ export function evaluateRagContext({
     const call = { signal, correlationId, ...(grow === undefined ? {} : { grow }) };
     const continueOnError = body.continueOnError ?? true;
     const turns = retrieval.records.world.turns.of(space, signal);
-    const cases: CaseAnswer[] = [];
+    const cases: ContextCaseAnswer[] = [];
     const texts: string[] = [];
     try {
       const tried = evaluateContexts(retrieval, space, body.cases, { ...call, continueOnError });
@@ -53,12 +53,15 @@ export function evaluateRagContext({
   };
 }
 
-function withoutContext(answer: CaseAnswer): CaseAnswer {
+function withoutContext(answer: ContextCaseAnswer): ContextCaseAnswer {
   const { outcome } = answer;
   return 'error' in outcome ? answer : { ...answer, outcome: { ...outcome, context: null } };
 }
 
-function caseOf({ index, asked, durationMs, outcome }: TriedContext, context: string | null): CaseAnswer {
+function caseOf(
+  { index, asked, durationMs, outcome }: TriedContext,
+  context: string | null,
+): ContextCaseAnswer {
   const { name = null, request, expectedGraph = null, metadata = null } = asked;
   const queryId = queryIdOf(name, metadata, index);
   const profile = request.graphExpansion?.profile;

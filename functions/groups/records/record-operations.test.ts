@@ -3,8 +3,8 @@ import { type RunningService, startService } from '../../../test/support/service
 import { createRecordParts } from '../../collections/parts.ts';
 import { createCollection } from '../../collections/pointers.ts';
 import { readPolicy } from '../../collections/rules/policy.ts';
-import { DEFAULT_SPACE } from '../../collections/store-collections.ts';
 import { machine } from '../../compose/machine.ts';
+import { DEFAULT_SPACE } from '../../kernel/identifiers.ts';
 import type { RecordStore } from '../../store/port.ts';
 
 let service: RunningService;

@@ -15,7 +15,7 @@ export interface ServerDependencies {
   /** Whether answers may hold the reasons of failures. */
   readonly development: boolean;
   /** `null` where the canonical store is disabled. */
-  readonly canonical: CanonicalConfiguration | null;
+  readonly canonical: CanonicalReadiness | null;
   /** Absent where the service has no operations on runs to report. */
   readonly execution?: ExecutionConfiguration;
   /** Absent where the service has no operations on records to report. */
@@ -35,7 +35,7 @@ export interface Release {
   readonly version: string;
 }
 
-export interface CanonicalConfiguration {
+export interface CanonicalReadiness {
   /** The provider's name in the settings. */
   readonly provider: string;
   /** Opens the store when it is not open yet. */

@@ -8,7 +8,7 @@ import type { CallContext } from '../../http/handler.ts';
 import { RawBody } from '../../http/message.ts';
 import type { Timers } from '../../kernel/world.ts';
 import { type RecordStore, StoreError } from '../../store/port.ts';
-import type { CanonicalConfiguration, ServerDependencies } from './dependencies.ts';
+import type { CanonicalReadiness, ServerDependencies } from './dependencies.ts';
 import { serverHandlers } from './handlers.ts';
 import { getServerInfo, serverInfoOperation } from './server-info.ts';
 
@@ -22,10 +22,7 @@ const context: CallContext = {
 const nothing = { params: {}, query: {}, body: null };
 const never: Timers = { after: () => () => {} };
 
-function canonical(
-  ping: () => Promise<void>,
-  change: Partial<CanonicalConfiguration> = {},
-): CanonicalConfiguration {
+function canonical(ping: () => Promise<void>, change: Partial<CanonicalReadiness> = {}): CanonicalReadiness {
   const store = async () => ({ ping }) as unknown as RecordStore;
   const rateLimit = { permitLimit: 120, windowSeconds: 60, queueLimit: 0 };
   return { provider: 'sqlite', store, open: false, rateLimit, ...change };

@@ -1,5 +1,5 @@
+import type { JsonMembers } from '../../kernel/json-kinds.ts';
 import type { VerifiedIdentity } from '../workload.ts';
-import type { JsonMembers } from './json-object.ts';
 import { refused } from './refusal.ts';
 
 /** The rules for the claims of a token (RFC 7519 section 4.1, OpenID Connect Core section 2). */

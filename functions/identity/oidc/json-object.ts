@@ -1,6 +1,5 @@
+import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 import { repeatedMember } from '../../kernel/repeated-member.ts';
-
-export type JsonMembers = Readonly<Record<string, unknown>>;
 
 /** Deeper than any token nests; bounds every later walk over the claims. */
 const depthMax = 16;
@@ -21,10 +20,6 @@ export function parseJsonObject(bytes: Uint8Array): JsonMembers | undefined {
   } catch {
     return undefined;
   }
-}
-
-export function isJsonObject(value: unknown): value is JsonMembers {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isWithinDepth(value: unknown, depth: number): boolean {

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { isJsonObject, type JsonMembers } from './json-object.ts';
+import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 
 /** Public keys as SPKI PEM, by key id. */
 export type Keys = ReadonlyMap<string, string>;

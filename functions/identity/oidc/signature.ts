@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { JsonMembers } from '../../kernel/json-kinds.ts';
 import { lifetimeSecondsMax } from './claims.ts';
-import type { JsonMembers } from './json-object.ts';
 import { refused } from './refusal.ts';
 
 export interface SignedToken {

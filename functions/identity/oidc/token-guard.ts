@@ -1,4 +1,5 @@
-import { type JsonMembers, parseJsonObject } from './json-object.ts';
+import type { JsonMembers } from '../../kernel/json-kinds.ts';
+import { parseJsonObject } from './json-object.ts';
 import { refused } from './refusal.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonMembers } from '../../identity/oidc/json-object.ts';
+import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 import type { ToolDefinition } from '../catalog.ts';
 
 /**

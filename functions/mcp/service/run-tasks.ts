@@ -1,7 +1,7 @@
 import type { OperationEntry } from '../../../contracts/operation.ts';
 import { createRouter, type Router } from '../../http/router.ts';
-import { isJsonObject, type JsonMembers } from '../../identity/oidc/json-object.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 import { parseJson } from '../../kernel/json-text.ts';
 import { callerTo, type McpCaller } from '../caller.ts';
 import type { McpContext, McpTask, McpTasks } from '../catalog.ts';

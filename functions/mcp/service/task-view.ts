@@ -1,5 +1,5 @@
-import type { JsonMembers } from '../../identity/oidc/json-object.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
+import type { JsonMembers } from '../../kernel/json-kinds.ts';
 import type { McpTask, ToolResult } from '../catalog.ts';
 import { ErrorCode } from '../errors.ts';
 import { DATA, resultOf, sentLength } from './bounded-result.ts';

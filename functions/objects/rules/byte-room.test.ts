@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BytesInFlight } from '../bytes-in-flight.ts';
+import { ObjectMemory } from '../object-memory.ts';
 
 /** Uploads that arrive in any order and pace, end for each other, and begin again until they are there. */
 
@@ -16,14 +16,14 @@ interface Plan {
 
 interface Attempt {
   readonly plan: Plan;
-  readonly lease: ReturnType<BytesInFlight['lease']>;
+  readonly lease: ReturnType<ObjectMemory['lease']>;
   arrived: number;
 }
 
 class Uploads {
   now = 0;
   refused = 0;
-  readonly bytes: BytesInFlight;
+  readonly bytes: ObjectMemory;
   readonly waiting: Plan[];
   /** The oldest first. */
   readonly under: Attempt[] = [];
@@ -31,7 +31,7 @@ class Uploads {
 
   constructor(plans: readonly Plan[], bytesMax: number, objectBytesMax: number) {
     this.waiting = [...plans];
-    this.bytes = new BytesInFlight(bytesMax, objectBytesMax, { now: () => this.now });
+    this.bytes = new ObjectMemory(bytesMax, objectBytesMax, { now: () => this.now });
   }
 
   get isDone(): boolean {

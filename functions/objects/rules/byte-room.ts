@@ -40,7 +40,7 @@ export interface ByteBounds {
 }
 
 /** A call that holds no more is neither refused nor ended: the connections bound how many there are. */
-export const SMALL_BYTES = 64 * 1024;
+export const SMALL_HOLD_BYTES = 64 * 1024;
 /** Mobile networks send so fast. It is above the pace at which HTTP ends a body for good. */
 export const PROMPT_BYTES_PER_SECOND = 256 * 1024;
 /** The longest pause of an upload or answer that is otherwise prompt. */
@@ -94,7 +94,7 @@ export function mayBegin(
   { spaceMax }: ByteBounds,
   now: number,
 ): boolean {
-  if (asking.promised <= SMALL_BYTES) return true;
+  if (asking.promised <= SMALL_HOLD_BYTES) return true;
   const own = [...holders].filter(({ space }) => space === asking.space);
   const givesWay = new Set<ByteHolder>([
     ...slowOnes(own, asking, now),
@@ -116,7 +116,7 @@ export function makeRoom<H extends ByteHolder>(
   asking: H,
   { bytes, now, bounds }: { readonly bytes: number; readonly now: number; readonly bounds: ByteBounds },
 ): readonly H[] | null {
-  if (asking.bytes + bytes <= SMALL_BYTES) return [];
+  if (asking.bytes + bytes <= SMALL_HOLD_BYTES) return [];
   const all = [...holders];
   const own = all.filter(({ space }) => space === asking.space);
   const inSpace = endedFor(own, asking, { bytes, now, max: bounds.spaceMax, areSpacesWeighed: false });
@@ -189,7 +189,8 @@ function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: nu
   if (asking !== sparedOf(holders, now)) return { slow: isSlow(asking, now) ? [] : slow, prompt: [] };
   if (isSlow(asking, now)) return { slow, prompt: [] };
   const prompt = holders.filter(
-    (each) => each !== asking && each.uploadSince !== null && isPrompt(each, now) && each.bytes > SMALL_BYTES,
+    (each) =>
+      each !== asking && each.uploadSince !== null && isPrompt(each, now) && each.bytes > SMALL_HOLD_BYTES,
   );
   return { slow, prompt: prompt.reverse() };
 }
@@ -197,7 +198,8 @@ function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: nu
 /** Those that are not fast enough for what they hold, the slowest first. */
 function lingering<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {
   const spared = sparedOf(holders, now);
-  const isOver = ({ fastUntil, bytes }: H) => fastUntil !== null && fastUntil < now && bytes > SMALL_BYTES;
+  const isOver = ({ fastUntil, bytes }: H) =>
+    fastUntil !== null && fastUntil < now && bytes > SMALL_HOLD_BYTES;
   return holders
     .filter((each) => each !== asking && each !== spared && isOver(each))
     .sort((left, right) => (left.fastUntil ?? 0) - (right.fastUntil ?? 0));
@@ -206,7 +208,9 @@ function lingering<H extends ByteHolder>(holders: readonly H[], asking: H, now: 
 function slowOnes<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {
   const spared = sparedOf(holders, now);
   return holders
-    .filter((each) => each !== asking && each !== spared && isSlow(each, now) && each.bytes > SMALL_BYTES)
+    .filter(
+      (each) => each !== asking && each !== spared && isSlow(each, now) && each.bytes > SMALL_HOLD_BYTES,
+    )
     .sort((left, right) => (left.promptUntil ?? 0) - (right.promptUntil ?? 0));
 }
 

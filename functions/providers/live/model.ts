@@ -1,6 +1,6 @@
 import type { EmbeddingPurposeWord } from '../rules/payloads.ts';
-import type { Prompt } from '../rules/prompts.ts';
-import type { Completion } from '../rules/structured-answer.ts';
+import type { ChatPrompt } from '../rules/prompts.ts';
+import type { ChatCompletion } from '../rules/structured-answer.ts';
 import type { Usage } from '../rules/usage.ts';
 import type { RunMemory } from '../run-memory.ts';
 
@@ -28,7 +28,7 @@ export interface ModelAnswer<Value> {
 }
 
 /** A text without the key that was sent for it. */
-export interface ModelText extends ModelAnswer<Completion> {
+export interface ModelText extends ModelAnswer<ChatCompletion> {
   /** The key, which may stand in the text with escapes; `null` where none was sent. */
   readonly secret: string | null;
 }
@@ -41,7 +41,7 @@ export interface RankedDocument {
 
 /** A model over the network, by what it can do. Each call throws a `ProviderFailure`, whose text repeats nothing of the provider. */
 export interface LiveModel {
-  readonly complete?: (prompt: Prompt, bounds: ModelBounds) => Promise<ModelText>;
+  readonly complete?: (prompt: ChatPrompt, bounds: ModelBounds) => Promise<ModelText>;
   readonly rank?: (
     question: { readonly query: string; readonly documents: readonly string[]; readonly limit: number },
     bounds: ModelBounds,

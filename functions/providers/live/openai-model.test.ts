@@ -11,13 +11,13 @@ import {
   TIMEOUT_MS,
 } from '../outgoing/model-server.fixture.ts';
 import { readPayload } from '../rules/payloads.ts';
-import type { Prompt } from '../rules/prompts.ts';
+import type { ChatPrompt } from '../rules/prompts.ts';
 import { callModel } from './call-model.ts';
 import type { ModelBounds } from './model.ts';
 import { openAiModel } from './openai-model.ts';
 
 const KEY = 'sk-canary-4711';
-const prompt: Prompt = {
+const prompt: ChatPrompt = {
   system: 'Be brief.',
   messages: [
     { role: 'user', content: 'Hello' },
@@ -269,7 +269,7 @@ function facts(received: Received | undefined) {
 }
 
 describe('the official client', () => {
-  async function bothFor(asked: Prompt, more: object = {}) {
+  async function bothFor(asked: ChatPrompt, more: object = {}) {
     const model = await modelAt(json(completion('Hi')));
     const baseURL = `http://127.0.0.1:${server.port}/v1`;
     const system = asked.system === null ? [] : [{ role: 'system', content: asked.system }];
@@ -285,7 +285,7 @@ describe('the official client', () => {
     return server.received.map(facts);
   }
 
-  test.each<[string, Prompt]>([
+  test.each<[string, ChatPrompt]>([
     ['a chat', prompt],
     ['a chat without instructions', { ...prompt, system: null }],
     ['an answer in JSON', { ...prompt, wantsJson: true }],

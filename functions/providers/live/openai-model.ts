@@ -3,8 +3,8 @@ import type { World } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 import { schemaFailure } from '../outgoing/answer.ts';
 import { callProvider } from '../outgoing/call-provider.ts';
-import type { Prompt } from '../rules/prompts.ts';
-import type { Completion } from '../rules/structured-answer.ts';
+import type { ChatPrompt } from '../rules/prompts.ts';
+import type { ChatCompletion } from '../rules/structured-answer.ts';
 import { inputTokensMax, outputTokensBound, usageOf } from '../rules/usage.ts';
 import { withoutSecret } from '../rules/without-secret.ts';
 import { bytesOf, memberOf } from './answer-members.ts';
@@ -74,7 +74,7 @@ function outputLimitName(baseAddress: string): string {
   return hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
 }
 
-function chatBody(model: string, { system, messages, wantsJson }: Prompt) {
+function chatBody(model: string, { system, messages, wantsJson }: ChatPrompt) {
   const first = system === null || system === '' ? [] : [{ role: 'system', content: system }];
   const own = messages.map(({ role, content }) => ({ role, content }));
   return {
@@ -96,7 +96,7 @@ function contentOf(choice: unknown): string | undefined {
 }
 
 /** The content of a choice. Throws a `ProviderFailure` for a refusal and for another shape. */
-function completionIn(choice: unknown): Completion {
+function completionIn(choice: unknown): ChatCompletion {
   const reason = memberOf(choice, 'finish_reason');
   const refusal = memberOf(memberOf(choice, 'message'), 'refusal');
   if (reason === 'content_filter' || (typeof refusal === 'string' && refusal !== ''))

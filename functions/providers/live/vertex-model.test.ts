@@ -6,11 +6,11 @@ import {
   startModelServer,
   TIMEOUT_MS,
 } from '../outgoing/model-server.fixture.ts';
-import type { Prompt } from '../rules/prompts.ts';
+import type { ChatPrompt } from '../rules/prompts.ts';
 import type { ModelBounds } from './model.ts';
 import { vertexModel } from './vertex-model.ts';
 
-const prompt: Prompt = {
+const prompt: ChatPrompt = {
   system: 'Be brief.',
   messages: [
     { role: 'user', content: 'Hello' },

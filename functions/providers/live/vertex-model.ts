@@ -3,8 +3,8 @@ import type { World } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 import { schemaFailure } from '../outgoing/answer.ts';
 import { callProvider } from '../outgoing/call-provider.ts';
-import type { Prompt } from '../rules/prompts.ts';
-import type { Completion } from '../rules/structured-answer.ts';
+import type { ChatPrompt } from '../rules/prompts.ts';
+import type { ChatCompletion } from '../rules/structured-answer.ts';
 import { inputTokensMax, outputTokensBound, usageOf } from '../rules/usage.ts';
 import { withoutSecret } from '../rules/without-secret.ts';
 import { bytesOf, memberOf } from './answer-members.ts';
@@ -59,7 +59,7 @@ export function vertexModel(
   };
 }
 
-function bodyOf({ system, messages, wantsJson }: Prompt, maxOutputTokens: number): JsonObject {
+function bodyOf({ system, messages, wantsJson }: ChatPrompt, maxOutputTokens: number): JsonObject {
   // Instructions among the messages have no place of their own in this API.
   const rules = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const instructions = [...(system === null || system === '' ? [] : [system]), ...rules];
@@ -106,7 +106,7 @@ function textIn(candidate: unknown): string | undefined {
 }
 
 /** The text of a candidate. Throws a `ProviderFailure` for a refusal and for another shape. */
-function completionIn(answer: unknown, candidate: unknown): Completion {
+function completionIn(answer: unknown, candidate: unknown): ChatCompletion {
   const reason = memberOf(candidate, 'finishReason');
   const blocked = memberOf(memberOf(answer, 'promptFeedback'), 'blockReason');
   if (refusals.has(reason) || typeof blocked === 'string')

@@ -1,5 +1,5 @@
 import type { FailureClass } from '../failure.ts';
-import { countOf, type SpaceCount, type SpaceCounts, withCount } from './space-counts.ts';
+import { countOf, type ProviderSpaceCount, type ProviderSpaceCounts, withCount } from './space-counts.ts';
 
 /**
  * Whether a provider that fails is left alone: by one space, or by all. Pure: `now` is in milliseconds since 1970.
@@ -24,10 +24,10 @@ const SERVICE = '-';
 export interface Circuit {
   /** Until then no call is made at all. From then on each space makes one at a time, until one is answered; `null`: calls are made. */
   readonly restsUntil: number | null;
-  readonly spaces: SpaceCounts;
+  readonly spaces: ProviderSpaceCounts;
 }
 
-export function failuresOf({ spaces }: Circuit, space: string | null): SpaceCount {
+export function failuresOf({ spaces }: Circuit, space: string | null): ProviderSpaceCount {
   return countOf(spaces, space ?? SERVICE);
 }
 
@@ -35,7 +35,7 @@ export function failuresOf({ spaces }: Circuit, space: string | null): SpaceCoun
 export function withoutOldFailures<C extends Circuit>(circuit: C, now: number): C {
   const isOld = (moment: number | null) => moment !== null && Math.abs(now - moment) > FAILURE_AGE_MS;
   // A claim of a space that has not failed ends with its time.
-  const isOver = ({ failedAt, restsUntil }: SpaceCount) =>
+  const isOver = ({ failedAt, restsUntil }: ProviderSpaceCount) =>
     isOld(failedAt) || (failedAt === null && restsUntil !== null && restOf(restsUntil, now) === 0);
   const restsUntil = isOld(circuit.restsUntil) ? null : circuit.restsUntil;
   if (restsUntil === circuit.restsUntil && !circuit.spaces.some(isOver)) return circuit;

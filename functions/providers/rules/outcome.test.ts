@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type FailureClass, ProviderFailure } from '../failure.ts';
 import {
-  CANCELLED,
+  CANCELLED_OUTCOME,
   outcomeOfFailure,
   PROVIDER_GONE,
   type RunOutcome,
@@ -109,7 +109,7 @@ describe('the outcome of a call that failed', () => {
   test('of the service itself says so', () => {
     expect(rejectionOf(UNHANDLED)).toMatchObject({ source: 'unknown', retryRecommendation: 'do_not_retry' });
     expect(rejectionOf(PROVIDER_GONE)).toMatchObject({ source: 'configuration' });
-    expect(rejectionOf(CANCELLED)).toMatchObject({ retryRecommendation: 'do_not_retry' });
+    expect(rejectionOf(CANCELLED_OUTCOME)).toMatchObject({ retryRecommendation: 'do_not_retry' });
   });
 });
 

@@ -62,7 +62,7 @@ export interface ScaffoldPayload {
   readonly allowedPaths: readonly string[];
   readonly maxArtifacts: number;
 }
-export interface ToolDefinition {
+export interface PlannableTool {
   readonly name: string;
   readonly description: string | null;
   readonly inputSchema: JsonObject | null;
@@ -70,7 +70,7 @@ export interface ToolDefinition {
 export interface ToolPlanPayload {
   readonly capability: 'ai.toolPlan';
   readonly prompt: string;
-  readonly tools: readonly ToolDefinition[];
+  readonly tools: readonly PlannableTool[];
 }
 
 export type RunPayload =
@@ -189,7 +189,7 @@ function readReview({ prompt, subject, instructions, references, maxFindings }: 
   };
 }
 
-function toolOf({ name, description, inputSchema }: JsonObject, at: number): ToolDefinition {
+function toolOf({ name, description, inputSchema }: JsonObject, at: number): PlannableTool {
   return {
     name: textOf(name, `tools/${at}/name`),
     description: optionalText(description, `tools/${at}/description`),

@@ -1,12 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { admitRun, endRun, LEASE_MS_MAX, NO_RUNS, type RunCounts, type RunGuardLimits } from './run-guard.ts';
+import {
+  admitRun,
+  endRun,
+  LEASE_MS_MAX,
+  NO_RUNS,
+  type ProviderRunCounts,
+  type RunGuardLimits,
+} from './run-guard.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 12);
 const MINUTE = 60_000;
 const limits: RunGuardLimits = { runsPerWindow: 60, windowMs: MINUTE, concurrentRuns: 1 };
 const holder = 'first';
-const enter = (counts: RunCounts, id: string, now = NOW, own: Partial<RunGuardLimits> = {}) =>
+const enter = (counts: ProviderRunCounts, id: string, now = NOW, own: Partial<RunGuardLimits> = {}) =>
   admitRun(counts, { ...limits, ...own }, { id, holder, now, leaseMs: 10_000 });
 
 describe('runs', () => {

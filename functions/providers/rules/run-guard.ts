@@ -10,7 +10,7 @@ export interface RunGuardLimits {
 }
 
 /** A run that is under way, until it ends or its time is over: a process that dies ends no lease. */
-export interface RunLease {
+export interface ProviderRunLease {
   readonly id: string;
   readonly until: number;
   /** Names the execution of the run that has the place. */
@@ -18,13 +18,13 @@ export interface RunLease {
 }
 
 /** What is stored of the runs of a provider: of one space, or of all. */
-export interface RunCounts {
+export interface ProviderRunCounts {
   readonly windows: Periods;
   readonly runs: number;
-  readonly leases: readonly RunLease[];
+  readonly leases: readonly ProviderRunLease[];
 }
 
-export const NO_RUNS: RunCounts = { windows: [], runs: 0, leases: [] };
+export const NO_RUNS: ProviderRunCounts = { windows: [], runs: 0, leases: [] };
 
 export interface RunRefusal {
   readonly reason: 'rate_limited' | 'busy';
@@ -33,7 +33,7 @@ export interface RunRefusal {
 
 export interface RunAdmission {
   /** To be stored, also with a refusal, where it is another object than before. */
-  readonly counts: RunCounts;
+  readonly counts: ProviderRunCounts;
   /** `null`: the run is admitted and counted. */
   readonly refusal: RunRefusal | null;
 }
@@ -55,11 +55,11 @@ export const LEASE_MS_MAX = 600_000;
  * it, keeps it, has a new holder and counts once; one that was admitted and whose lease has ended needs only a place. A refused run counts nothing.
  */
 export function admitRun(
-  before: RunCounts,
+  before: ProviderRunCounts,
   limits: RunGuardLimits,
   { id, holder, now, leaseMs, wasAdmitted = false }: RunAsking,
 ): RunAdmission {
-  const lease: RunLease = { id, until: now + Math.min(leaseMs, LEASE_MS_MAX), holder };
+  const lease: ProviderRunLease = { id, until: now + Math.min(leaseMs, LEASE_MS_MAX), holder };
   const held = before.leases.filter(({ until }) => until > now && until - now <= LEASE_MS_MAX);
   const others = held.filter((each) => each.id !== id);
   if (others.length < held.length)
@@ -83,7 +83,7 @@ export function admitRun(
  * The counts after an execution of a run has ended; the same object where it has no lease. The place of another one, which goes on with
  * the run, is not its own. `null`: the run itself has ended, whoever has its place.
  */
-export function endRun(before: RunCounts, id: string, holder: string | null): RunCounts {
+export function endRun(before: ProviderRunCounts, id: string, holder: string | null): ProviderRunCounts {
   const leases = before.leases.filter(
     (each) => each.id !== id || (holder !== null && each.holder !== holder),
   );

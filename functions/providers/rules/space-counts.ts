@@ -6,7 +6,7 @@ export const SPACES_MAX = 32;
 /** The count that the others share. */
 export const OTHERS = '';
 
-export interface SpaceCount {
+export interface ProviderSpaceCount {
   /** Names the space in the record of the guard, and nowhere else. */
   readonly tag: string;
   /** Of this minute. */
@@ -23,7 +23,7 @@ export interface SpaceCount {
   readonly restsUntil: number | null;
 }
 
-export type SpaceCounts = readonly SpaceCount[];
+export type ProviderSpaceCounts = readonly ProviderSpaceCount[];
 
 const NOTHING = {
   calls: 0,
@@ -35,7 +35,7 @@ const NOTHING = {
 } as const;
 
 /** The count that holds for a space: its own, or that of the others where the record has no room for it. */
-export function countOf(counts: SpaceCounts, tag: string): SpaceCount {
+export function countOf(counts: ProviderSpaceCounts, tag: string): ProviderSpaceCount {
   const own = counts.find((each) => each.tag === tag);
   if (own !== undefined) return own;
   const named = counts.filter((each) => each.tag !== OTHERS);
@@ -44,7 +44,7 @@ export function countOf(counts: SpaceCounts, tag: string): SpaceCount {
 }
 
 /** The counts with this one, which `countOf` gave. It may take the place of an idle space with the fewest tokens. */
-export function withCount(counts: SpaceCounts, count: SpaceCount): SpaceCounts {
+export function withCount(counts: ProviderSpaceCounts, count: ProviderSpaceCount): ProviderSpaceCounts {
   const at = counts.findIndex((each) => each.tag === count.tag);
   if (at >= 0) return counts.with(at, count);
   const named = counts.filter((each) => each.tag !== OTHERS);
@@ -54,10 +54,13 @@ export function withCount(counts: SpaceCounts, count: SpaceCount): SpaceCounts {
 }
 
 /** The counts in a new minute, or a new day. A space without counts is left out. */
-export function countsOfPeriod(counts: SpaceCounts, begun: Partial<SpaceCount>): SpaceCounts {
+export function countsOfPeriod(
+  counts: ProviderSpaceCounts,
+  begun: Partial<ProviderSpaceCount>,
+): ProviderSpaceCounts {
   return counts.map((each) => ({ ...each, ...begun })).filter((each) => !isIdle(each) || each.tokens > 0);
 }
 
-function isIdle({ calls, failures, restsUntil }: SpaceCount): boolean {
+function isIdle({ calls, failures, restsUntil }: ProviderSpaceCount): boolean {
   return calls === 0 && failures === 0 && restsUntil === null;
 }

@@ -8,7 +8,7 @@ import { proposedFile } from './proposed-file.ts';
 import { valueWithoutSecret } from './without-secret.ts';
 
 /** What a model of chats has answered. */
-export interface Completion {
+export interface ChatCompletion {
   readonly text: string;
   /** Whether the model ended by itself, and not at its limit. */
   readonly isWhole: boolean;
@@ -27,7 +27,7 @@ const severities: ReadonlySet<unknown> = new Set(['info', 'low', 'medium', 'high
  */
 export function outputOf(
   payload: PromptedPayload,
-  { text, isWhole }: Completion,
+  { text, isWhole }: ChatCompletion,
   secret: string | null = null,
 ): JsonObject {
   if (payload.capability === 'ai.chat') {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { Lanes } from './lanes.ts';
+import { ReadyRunLanes } from './lanes.ts';
 
 const both = ['a', 'b'];
 
 test('gives the run that is oldest at the head of any of the lanes, each once', () => {
-  const lanes = new Lanes();
+  const lanes = new ReadyRunLanes();
   for (const [handlerId, runId] of [
     ['a', '3'],
     ['b', '1'],
@@ -24,7 +24,7 @@ test('gives the run that is oldest at the head of any of the lanes, each once', 
 });
 
 test('a lane is in doubt until the store was asked, and again when anything may be missing', () => {
-  const lanes = new Lanes();
+  const lanes = new ReadyRunLanes();
   expect(lanes.isComplete(['a'])).toBe(false);
   lanes.setComplete('a', true);
   expect(lanes.isComplete(['a'])).toBe(true);
@@ -37,7 +37,7 @@ test('a lane is in doubt until the store was asked, and again when anything may 
 });
 
 test('what does not fit puts the lane in doubt, and is not remembered', () => {
-  const lanes = new Lanes();
+  const lanes = new ReadyRunLanes();
   lanes.setComplete('a', true);
   for (let index = 0; index < 4_096; index += 1) lanes.add('a', String(index).padStart(5, '0'));
   expect(lanes.isComplete(['a'])).toBe(true);
@@ -49,7 +49,7 @@ test('what does not fit puts the lane in doubt, and is not remembered', () => {
 });
 
 test('nothing is remembered of a handler that was only asked about, or of which nothing is certain', () => {
-  const lanes = new Lanes();
+  const lanes = new ReadyRunLanes();
   expect([lanes.isComplete(['x']), lanes.holdsAny(['x']), lanes.take(['x'])]).toEqual([false, false, null]);
   lanes.setComplete('x', false);
   expect(lanes.size).toBe(0);
@@ -62,7 +62,7 @@ test('nothing is remembered of a handler that was only asked about, or of which 
 });
 
 test('of handlers without a run the thousand that were asked about last are remembered', () => {
-  const lanes = new Lanes();
+  const lanes = new ReadyRunLanes();
   lanes.setComplete('used', true);
   lanes.setComplete('forgotten', true);
   lanes.setComplete('waiting', true);
@@ -78,7 +78,7 @@ test('of handlers without a run the thousand that were asked about last are reme
 });
 
 test('of owners that may not have a run none is taken, and the others keep their order', () => {
-  const lanes = new Lanes();
+  const lanes = new ReadyRunLanes();
   for (const [runId, owner] of [
     ['1', 'ada'],
     ['2', 'ada'],
@@ -98,7 +98,7 @@ test('of owners that may not have a run none is taken, and the others keep their
 });
 
 test('a lane that lacks the runs of some owners is complete for the others', () => {
-  const lanes = new Lanes();
+  const lanes = new ReadyRunLanes();
   const owners = new Set(['ada']);
   const butAda = (owner: string | null) => owner !== 'ada';
   lanes.learn('a', [], true, { owners, isWhole: true });
@@ -118,7 +118,7 @@ test('a lane that lacks the runs of some owners is complete for the others', () 
 });
 
 test('a full lane takes runs of a further owner, and lacks those of the owner that fills it', () => {
-  const lanes = new Lanes();
+  const lanes = new ReadyRunLanes();
   lanes.setComplete('a', true);
   const id = (index: number) => String(index).padStart(5, '0');
   for (let index = 0; index <= 4_096; index += 1) lanes.add('a', id(index), 'ada');

@@ -17,7 +17,7 @@ const nothing: HeldBack = { owners: new Set(), isWhole: true };
  * Ready runs by handler and owner, in the order of their announcements. Only the store is authoritative: a caller leases a
  * run there first. A `complete` lane contains every ready run that this process can know of, but for `missing` owners.
  */
-export class Lanes {
+export class ReadyRunLanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #groupOf = new Map<string, Group>();
   /** Empty lanes, the most recently used last. */

@@ -12,7 +12,7 @@ import type {
   RunQueue,
 } from '../port.ts';
 import { DueTimes } from './due-times.ts';
-import { Lanes } from './lanes.ts';
+import { ReadyRunLanes } from './lanes.ts';
 
 /** Longest delay of a timer: platforms accept at most 2^31 ms. */
 const TIMER_MS_MAX = 86_400_000;
@@ -56,7 +56,7 @@ export interface Executor {
  */
 export class LocalQueue implements RunQueue, ReadyRuns {
   readonly #options: LocalQueueOptions;
-  readonly #lanes = new Lanes();
+  readonly #lanes = new ReadyRunLanes();
   readonly #dues = new DueTimes();
   readonly #calls = new Set<RunCall>();
   readonly #executors = new Set<Executor>();

@@ -5,7 +5,7 @@ import { copiedBytes, tooManyCopies } from './copied-members.ts';
 import { chunkIdOf } from './ids.ts';
 import type { IngestDocument } from './ingest-document.ts';
 import { tooManyChunks } from './ingest-request.ts';
-import { CHUNKS_MAX, COPIED_BYTES_MAX } from './limits.ts';
+import { COPIED_BYTES_MAX, RAG_CHUNKS_MAX } from './limits.ts';
 
 /** A chunk of a document, whatever the collection holds. */
 export interface DocumentChunk {
@@ -30,7 +30,8 @@ export function* cutDocument(
   const chunks: DocumentChunk[] = [];
   const copied = copiedBytes(document);
   for (const { start, end } of chunkSpans(document.text, document.options)) {
-    if (chunks.length === CHUNKS_MAX) throw tooManyChunks(`${pointer}/options`, `more than ${CHUNKS_MAX}`);
+    if (chunks.length === RAG_CHUNKS_MAX)
+      throw tooManyChunks(`${pointer}/options`, `more than ${RAG_CHUNKS_MAX}`);
     chunks.push(chunkOf(document, chunks.length, start, end));
     if (chunks.length * copied > COPIED_BYTES_MAX) throw tooManyCopies(document, pointer);
     yield;

@@ -2,7 +2,7 @@ import { type CaseVerdict, type ExpectedGraph, evaluationRates, type FailureCate
 import type { ExpansionLimit, ExpansionStatus } from './graph-context.ts';
 
 /** What the answer says of one case. */
-export interface CaseAnswer {
+export interface ContextCaseAnswer {
   readonly index: number;
   readonly name: string | null;
   readonly durationMs: number;
@@ -32,7 +32,7 @@ export type CaseOutcome =
     };
 
 /** The JSON text of one case. */
-export function caseJson(answer: CaseAnswer): string {
+export function caseJson(answer: ContextCaseAnswer): string {
   const { index, name, durationMs, queryId, profileName, outcome } = answer;
   const first = {
     index,
@@ -128,7 +128,7 @@ function modesOf(found: readonly FailureCategory[]) {
 /** The JSON text of an evaluation. `texts` are those of the cases. */
 export function evaluationJson(
   requested: number,
-  cases: readonly CaseAnswer[],
+  cases: readonly ContextCaseAnswer[],
   texts: readonly string[],
 ): string {
   const verdicts = cases.map(({ outcome }) => ('error' in outcome ? null : outcome.verdict));

@@ -12,8 +12,8 @@ import {
   checkDocument,
   chunkTypeOf,
   contentFieldOf,
-  type IngestOptions,
   type IngestRequest,
+  type IngestRequestOptions,
   readChunkEmbedding,
   readOptions,
 } from './ingest-request.ts';
@@ -37,7 +37,7 @@ export interface IngestDocument {
   readonly sources: readonly string[];
   readonly metadataHash: string;
   readonly sourceHash: string;
-  readonly options: IngestOptions;
+  readonly options: IngestRequestOptions;
 }
 
 /**

@@ -11,14 +11,14 @@ import {
   BATCH_DOCUMENTS_MAX,
   CHUNK_LENGTH_MAX,
   CHUNK_TYPE,
-  CHUNKS_MAX,
   CONTENT_FIELD,
   MANIFEST_TYPE,
+  RAG_CHUNKS_MAX,
   TEXT_LENGTH_MAX,
 } from './limits.ts';
 import { isBlank } from './white-space.ts';
 
-export type Scope = 'request' | 'partition' | 'collection';
+export type ReuseScope = 'request' | 'partition' | 'collection';
 
 /** A request whose members have the types that its schema names. */
 export interface IngestRequest {
@@ -54,9 +54,9 @@ export interface IngestOptionsRequest {
   readonly replaceDocumentChunks?: boolean | null;
   readonly skipUnchangedChunks?: boolean | null;
   readonly reuseExistingChunkVectors?: boolean | null;
-  readonly vectorReuseScope?: Scope | null;
+  readonly vectorReuseScope?: ReuseScope | null;
   readonly deduplicateExistingChunks?: boolean | null;
-  readonly chunkDedupeScope?: Scope | null;
+  readonly chunkDedupeScope?: ReuseScope | null;
   readonly persistManifest?: boolean | null;
   readonly manifestId?: string | null;
   readonly expectedPlanHash?: string | null;
@@ -65,16 +65,16 @@ export interface IngestOptionsRequest {
 }
 
 /** The options with their defaults. */
-export interface IngestOptions {
+export interface IngestRequestOptions {
   readonly chunkChars: number;
   readonly overlapChars: number;
   readonly dryRun: boolean;
   readonly replaceDocumentChunks: boolean;
   readonly skipUnchangedChunks: boolean;
   readonly reuseExistingChunkVectors: boolean;
-  readonly vectorReuseScope: Scope;
+  readonly vectorReuseScope: ReuseScope;
   readonly deduplicateExistingChunks: boolean;
-  readonly chunkDedupeScope: Scope;
+  readonly chunkDedupeScope: ReuseScope;
   readonly persistManifest: boolean;
   readonly manifestId: string | null;
   readonly expectedPlanHash: string | null;
@@ -118,7 +118,7 @@ function checkCopiedMembers({ metadata = null, sources }: IngestRequest, pointer
 }
 
 /** What of a request is wrong whatever its collection is. Throws as `checkDocument` and `readOptions` do. */
-export function checkIngestRequest(request: IngestRequest, pointer = ''): IngestOptions {
+export function checkIngestRequest(request: IngestRequest, pointer = ''): IngestRequestOptions {
   checkDocument(request, pointer);
   checkCopiedMembers(request, pointer);
   contentFieldOf(request.contentField, `${pointer}/contentField`);
@@ -157,7 +157,7 @@ function tooLarge(found: string, most: number) {
 function estimateOf(textLength: number, given: IngestOptionsRequest): number {
   const { chunkChars, overlapChars } = sizesOf(given);
   const estimate = Math.ceil(textLength / (chunkChars - overlapChars));
-  return estimate > 0 && estimate <= CHUNKS_MAX ? estimate : 0;
+  return estimate > 0 && estimate <= RAG_CHUNKS_MAX ? estimate : 0;
 }
 
 export function chunkTypeOf({ type }: IngestRequest): string {
@@ -176,10 +176,14 @@ export function contentFieldOf(given: string | null | undefined, pointer: string
 }
 
 /** The options with their defaults, checked against the length of the text. */
-export function readOptions(given: IngestOptionsRequest, textLength: number, pointer: string): IngestOptions {
+export function readOptions(
+  given: IngestOptionsRequest,
+  textLength: number,
+  pointer: string,
+): IngestRequestOptions {
   const { chunkChars, overlapChars } = shapeOf(given, pointer);
   const estimate = Math.ceil(textLength / (chunkChars - overlapChars));
-  if (estimate > CHUNKS_MAX) throw tooManyChunks(pointer, `about ${estimate}`);
+  if (estimate > RAG_CHUNKS_MAX) throw tooManyChunks(pointer, `about ${estimate}`);
   return {
     chunkChars,
     overlapChars,
@@ -215,7 +219,7 @@ function shapeOf(given: IngestOptionsRequest, pointer: string) {
 }
 
 export function tooManyChunks(pointer: string, found: string) {
-  const detail = `makes ${found} chunks, and a document has at most ${CHUNKS_MAX}: use larger chunks or less overlap`;
+  const detail = `makes ${found} chunks, and a document has at most ${RAG_CHUNKS_MAX}: use larger chunks or less overlap`;
   return invalidMember(`${pointer}/chunkChars`, detail, 'limit_exceeded');
 }
 

@@ -3,7 +3,7 @@ import { limits } from '../../../contracts/generated/limits.ts';
 /** Lengths are in UTF-16 units, as offsets are. */
 export const TEXT_LENGTH_MAX = limits.ragTextLengthMax;
 export const CHUNK_LENGTH_MAX = limits.ragChunkCharsMax;
-export const CHUNKS_MAX = limits.ragChunksMax;
+export const RAG_CHUNKS_MAX = limits.ragChunksMax;
 export const BATCH_DOCUMENTS_MAX = limits.ragBatchDocumentsMax;
 export const BATCH_CHUNKS_MAX = limits.ragBatchChunksMax;
 export const CASES_MAX = limits.ragEvaluationCasesMax;

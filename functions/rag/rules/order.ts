@@ -1,7 +1,7 @@
-import type { RecordKey } from '../../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../../collections/rules/record-key.ts';
 
 /** The order of plans: partition key, then id, both by UTF-16 units. */
-export function compareKeys(a: RecordKey, b: RecordKey): number {
+export function compareKeys(a: PartitionedKey, b: PartitionedKey): number {
   return compareUnits(a.partitionKey, b.partitionKey) || compareUnits(a.id, b.id);
 }
 
@@ -10,6 +10,6 @@ export function compareUnits(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-export function orderedByKey<Item extends RecordKey>(items: readonly Item[]): readonly Item[] {
+export function orderedByKey<Item extends PartitionedKey>(items: readonly Item[]): readonly Item[] {
   return [...items].sort(compareKeys);
 }

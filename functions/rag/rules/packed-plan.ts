@@ -1,4 +1,4 @@
-import type { RecordKey } from '../../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../../collections/rules/record-key.ts';
 import type { DocumentChunk } from './cut-document.ts';
 import { manifestIdOf } from './ids.ts';
 import type { IngestDocument } from './ingest-document.ts';
@@ -95,7 +95,7 @@ function plannedChunks(
   { decisions, references, partitions }: PackedPlan,
 ): readonly PlannedChunk[] {
   let next = 0;
-  const reference = (): RecordKey => {
+  const reference = (): PartitionedKey => {
     const [partition, id] = references[next] ?? [0, ''];
     next += 1;
     return { partitionKey: partitions[partition] ?? '', id };

@@ -1,9 +1,9 @@
-import type { RecordKey } from '../../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../../collections/rules/record-key.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { chunkFacts, sourceFieldOf } from './chunk-facts.ts';
 import type { DocumentChunk } from './cut-document.ts';
 import type { IngestDocument } from './ingest-document.ts';
-import type { Scope } from './ingest-request.ts';
+import type { ReuseScope } from './ingest-request.ts';
 import type { StoredChunk, StoredChunks } from './stored-chunks.ts';
 
 export type ChunkAction = 'created' | 'updated' | 'reused' | 'deduplicated';
@@ -14,20 +14,20 @@ export interface PlannedChunk extends DocumentChunk {
   readonly action: ChunkAction;
   readonly embeddingAction: EmbeddingAction;
   /** The record whose vector the chunk takes: of the collection, or an earlier chunk of the request. */
-  readonly vectorFrom: RecordKey | null;
+  readonly vectorFrom: PartitionedKey | null;
   /** The record that stands for the chunk. */
-  readonly duplicateOf: RecordKey | null;
+  readonly duplicateOf: PartitionedKey | null;
 }
 
 /** A record of the request, with the document that may lose it. */
-interface KnownRecord extends RecordKey {
+interface KnownRecord extends PartitionedKey {
   readonly documentId: string;
 }
 
 interface RememberedPlan {
   readonly document: IngestDocument;
   readonly chunks: readonly PlannedChunk[];
-  readonly stale: readonly RecordKey[];
+  readonly stale: readonly PartitionedKey[];
 }
 
 interface DecidedIds {
@@ -81,7 +81,7 @@ export class RequestRecords {
     this.lose(stale);
   }
 
-  lose(keys: readonly RecordKey[]): void {
+  lose(keys: readonly PartitionedKey[]): void {
     for (const key of keys) {
       this.#gone.add(keyText(key));
       this.#owners.delete(keyText(key));
@@ -103,7 +103,7 @@ export class RequestRecords {
     this.#owners.set(keyText(key), documentId);
   }
 
-  isGone(key: RecordKey): boolean {
+  isGone(key: PartitionedKey): boolean {
     return this.#gone.has(keyText(key));
   }
 
@@ -118,16 +118,16 @@ export class RequestRecords {
   duplicateOf(
     document: IngestDocument,
     chunk: DocumentChunk,
-    scope: Scope,
+    scope: ReuseScope,
     decided: DecidedIds,
-  ): RecordKey | null {
+  ): PartitionedKey | null {
     const found = this.#byText.get(duplicateKey(document, chunk)) ?? [];
     const stands = (key: KnownRecord) =>
       isInScope(key, document, scope) && !this.isGone(key) && !isLost(document, key, decided);
     return keyOf(found.find(stands));
   }
 
-  vectorFor(document: IngestDocument, chunk: DocumentChunk, scope: Scope): RecordKey | null {
+  vectorFor(document: IngestDocument, chunk: DocumentChunk, scope: ReuseScope): PartitionedKey | null {
     const found = this.#byEmbeddedText.get(vectorKey(document, chunk)) ?? [];
     return keyOf(found.find((key) => isInScope(key, document, scope) && !this.isGone(key)));
   }
@@ -140,11 +140,11 @@ function isLost(document: IngestDocument, key: KnownRecord, { current, standing 
   return document.options.replaceDocumentChunks && key.documentId === document.documentId;
 }
 
-function keyText({ partitionKey, id }: RecordKey): string {
+function keyText({ partitionKey, id }: PartitionedKey): string {
   return JSON.stringify([partitionKey, id]);
 }
 
-function keyOf(record: RecordKey | undefined): RecordKey | null {
+function keyOf(record: PartitionedKey | undefined): PartitionedKey | null {
   return record === undefined ? null : { partitionKey: record.partitionKey, id: record.id };
 }
 
@@ -168,7 +168,7 @@ function duplicateKey(document: IngestDocument, chunk: DocumentChunk): string {
   return JSON.stringify([document.type, document.contentField, chunk.textHash, vectorKey(document, chunk)]);
 }
 
-function isInScope({ partitionKey }: RecordKey, document: IngestDocument, scope: Scope): boolean {
+function isInScope({ partitionKey }: PartitionedKey, document: IngestDocument, scope: ReuseScope): boolean {
   return scope !== 'partition' || partitionKey === document.partitionKey;
 }
 
@@ -256,7 +256,7 @@ function isEmbeddedAlike(document: IngestDocument, chunk: DocumentChunk, other: 
   );
 }
 
-function duplicate(planning: Planning, chunk: DocumentChunk): RecordKey | null {
+function duplicate(planning: Planning, chunk: DocumentChunk): PartitionedKey | null {
   const { document, stored, known, current } = planning;
   const scope = document.options.chunkDedupeScope;
   const ofRequest = known.duplicateOf(document, chunk, scope, planning);
@@ -280,7 +280,7 @@ function isLeaving(document: IngestDocument, record: StoredChunk, current: Reado
   return current.has(record.id) || (document.options.replaceDocumentChunks && isOfDocument);
 }
 
-function reusableVector({ document, stored, known }: Planning, chunk: DocumentChunk): RecordKey | null {
+function reusableVector({ document, stored, known }: Planning, chunk: DocumentChunk): PartitionedKey | null {
   const scope = document.options.vectorReuseScope;
   const ofRequest = known.vectorFor(document, chunk, scope);
   if (ofRequest !== null || scope === 'request') return ofRequest;

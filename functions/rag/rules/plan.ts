@@ -1,4 +1,4 @@
-import type { RecordKey } from '../../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../../collections/rules/record-key.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
@@ -22,7 +22,7 @@ export interface PlannedManifest {
   readonly action: 'created' | 'updated' | 'reused';
 }
 
-export interface StaleChunk extends RecordKey {
+export interface StaleChunk extends PartitionedKey {
   readonly chunkIndex: number | null;
   readonly textHash: string | null;
   readonly etag: string | null;

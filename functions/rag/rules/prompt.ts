@@ -24,7 +24,7 @@ export interface PromptContext {
   readonly contextText: string;
 }
 
-export interface Prompt {
+export interface ContextPrompt {
   readonly format: typeof FORMAT;
   readonly prompt: string;
   readonly promptHash: string;
@@ -43,7 +43,11 @@ export function checkTemplate({ format, maxPromptChars }: PromptTemplate, pointe
  * The prompt of a context. Throws `validation_failed` where it is longer than the template allows, or the context is empty and the
  * template refuses that.
  */
-export function promptOf(context: PromptContext, template: PromptTemplate, pointer = '/template'): Prompt {
+export function promptOf(
+  context: PromptContext,
+  template: PromptTemplate,
+  pointer = '/template',
+): ContextPrompt {
   checkTemplate(template, pointer);
   if (template.failOnEmptyContext === true && context.chunkCount === 0)
     throw invalidMember(`${pointer}/failOnEmptyContext`, 'refuses a context without chunks');

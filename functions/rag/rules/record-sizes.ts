@@ -2,7 +2,7 @@ import { RECORD_BYTES_MAX } from '../../collections/rules/record-text.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { heavierMember } from './copied-members.ts';
 import { chunkRecord, manifestRecord } from './ingest-records.ts';
-import { CHUNKS_MAX } from './limits.ts';
+import { RAG_CHUNKS_MAX } from './limits.ts';
 import type { IngestPlan } from './plan.ts';
 import type { PlannedChunk } from './plan-chunks.ts';
 
@@ -41,7 +41,7 @@ export function chunkBytes(plan: IngestPlan): (chunk: PlannedChunk) => number {
   if (first === undefined) return () => 0;
   const { text, embedding } = plan.document;
   const { length } = text;
-  const widest = { index: CHUNKS_MAX, charStart: length, charEnd: length, prefixLength: length };
+  const widest = { index: RAG_CHUNKS_MAX, charStart: length, charEnd: length, prefixLength: length };
   const sample = { ...first, ...widest, text: '', prefixApplied: false, vectorFrom: null };
   const vector = { values: new Float32Array(), generatedAt: SAMPLE_TIME };
   const base64 = 4 * Math.ceil((4 * embedding.embedder.dimensions) / 3);

@@ -1,4 +1,4 @@
-import type { RecordKey } from '../../collections/rules/record-key.ts';
+import type { PartitionedKey } from '../../collections/rules/record-key.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { FACT_NAMES } from './chunk-facts.ts';
 import { orderedByKey } from './order.ts';
@@ -9,7 +9,7 @@ const comparedNames = [...FACT_NAMES, 'manifestHash', 'chunkRecordType'];
 export type ComparedMetadata = Readonly<Record<string, string | number | boolean>>;
 
 /** What a plan reads of a stored record. It has neither text nor other metadata: a plan may see thousands of large records. */
-export interface StoredChunk extends RecordKey {
+export interface StoredChunk extends PartitionedKey {
   readonly type: string;
   readonly schemaVersion: string | null;
   /** The hash of the text in the content field of the request; `null` where it holds none. */
@@ -30,7 +30,7 @@ export interface StoredVector {
 /** What the collection holds of a document and of texts like its own, found before the plan is made. */
 export interface StoredChunks {
   /** The record under the key of a chunk or of the manifest. */
-  readonly at: (key: RecordKey) => StoredChunk | null;
+  readonly at: (key: PartitionedKey) => StoredChunk | null;
   /** Records with the hash as `metadata.textHash`, in the order of partition key and id. */
   readonly withText: (textHash: string) => readonly StoredChunk[];
   /** Records with the hash as `metadata.embeddingTextHash`, in the same order. */
@@ -66,6 +66,6 @@ export function storedChunks(
   };
 }
 
-function textOf({ partitionKey, id }: RecordKey): string {
+function textOf({ partitionKey, id }: PartitionedKey): string {
   return JSON.stringify([partitionKey, id]);
 }

@@ -5,7 +5,7 @@ import type { Retrieval } from './request.ts';
 import type { RerankOutcome } from './rerank-outcome.ts';
 
 /** What the searches of one collection found, in numbers. */
-export interface CandidatePool {
+export interface CandidateCounts {
   readonly collection: string;
   /** Different records that a vector found. */
   readonly vectorCandidates: number;
@@ -19,7 +19,7 @@ export interface CandidatePool {
 /** What the diagnostics of a result are made of. */
 export interface DiagnosedResult {
   readonly fused: Fused;
-  readonly pool: CandidatePool;
+  readonly pool: CandidateCounts;
   /** The names and metrics of the vectors, in their order. */
   readonly fields: readonly { readonly field: string; readonly metric: Metric }[];
   /** Those of the search by words; `null` where it did not find the record. */
@@ -119,7 +119,7 @@ function vectorKind(metric: Metric | undefined): string | null {
   return metric === undefined ? null : `vector.similarity.${metric.toLowerCase()}`;
 }
 
-function countsOf(pool: CandidatePool, most: number, outcome: RerankOutcome | null): JsonObject {
+function countsOf(pool: CandidateCounts, most: number, outcome: RerankOutcome | null): JsonObject {
   const byField = Object.entries(pool.vectorCandidatesByField);
   return {
     collectionVectorCandidates: pool.vectorCandidates,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finished } from '../../kernel/turns.ts';
 import type { Metric } from '../../store/search.ts';
-import { cutAt, type Found, fuse, type Hit, isInKeyOrder, normalizedSimilarity } from './fusion.ts';
+import { type CollectionHits, cutAt, fuse, type Hit, isInKeyOrder, normalizedSimilarity } from './fusion.ts';
 import { type HybridOptions, readHybrid } from './hybrid.ts';
 
 const weighted = readHybrid({}, '');
@@ -14,7 +14,7 @@ const cosine = (scores: Readonly<Record<string, number>>, weight = 1) => ({
   metric: 'cosine' as const,
   hits: hits(scores),
 });
-const scoresOf = (found: Found, options = weighted) =>
+const scoresOf = (found: CollectionHits, options = weighted) =>
   finished(fuse(found, options)).map(({ id, score }) => [id, score]);
 
 describe('a similarity from 0 to 1', () => {
@@ -84,7 +84,7 @@ describe('the results of one collection', () => {
 });
 
 /** A second implementation: one record at a time. */
-function naive({ vectors, lexical }: Found, options: HybridOptions): Map<string, number> {
+function naive({ vectors, lexical }: CollectionHits, options: HybridOptions): Map<string, number> {
   const all = new Set([...vectors.flatMap((each) => each.hits), ...(lexical ?? [])].map(({ id }) => id));
   const normal = (metric: Metric, s: number) => {
     if (metric === 'cosine') return Math.max(0, Math.min(1, (s + 1) / 2));
@@ -133,8 +133,8 @@ const founds = fc
   .filter(({ vectors, lexical }) => vectors.length > 0 || lexical !== null);
 
 describe('records of one score', () => {
-  const tied = (found: Found) => isInKeyOrder(finished(fuse(found, rrf)));
-  test.each<[string, Found, boolean]>([
+  const tied = (found: CollectionHits) => isInKeyOrder(finished(fuse(found, rrf)));
+  test.each<[string, CollectionHits, boolean]>([
     ['that one vector finds alike', { vectors: [cosine({ a: 0.5, b: 0.5 })], lexical: null }, true],
     ['that the words find alike', { vectors: [], lexical: hits({ a: 0.5, b: 0.5 }) }, true],
     ['that the vector finds otherwise', { vectors: [cosine({ a: 0.5, b: 0.4 })], lexical: null }, false],

@@ -21,7 +21,7 @@ export interface VectorHits {
 }
 
 /** What the searches of one collection found. A search that was not made is absent. */
-export interface Found {
+export interface CollectionHits {
   readonly vectors: readonly VectorHits[];
   readonly lexical: readonly Hit[] | null;
 }
@@ -53,7 +53,7 @@ export function normalizedSimilarity(metric: Metric, score: number): number {
  * name them; only a single search names them in the order of their keys. In steps: the searches may name 85,000 records.
  */
 export function* fuse(
-  { vectors, lexical }: Found,
+  { vectors, lexical }: CollectionHits,
   options: HybridOptions,
 ): Generator<void, readonly Fused[]> {
   const sum = vectors.reduce((total, { weight }) => total + weight, 0);
@@ -125,7 +125,7 @@ function normalizedOf(
 
 function finalScore(
   { vector, vectorNormalized, vectorRank, lexical: words, lexicalRank }: Omit<Fused, 'id' | 'score'>,
-  { vectors, lexical }: Found,
+  { vectors, lexical }: CollectionHits,
   { fusion, vectorWeight, lexicalWeight, rrfK }: HybridOptions,
 ): number {
   if (lexical === null) return vector ?? vectorNormalized ?? 0;

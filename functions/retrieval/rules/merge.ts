@@ -1,9 +1,9 @@
-import { orderKey, type RecordKey } from '../../collections/rules/record-key.ts';
+import { orderKey, type PartitionedKey } from '../../collections/rules/record-key.ts';
 import { mappedInSteps, sortedInSteps } from '../../kernel/sorted-in-steps.ts';
 import { compareUtf8 } from '../../kernel/utf8-order.ts';
 
 /** Which record of which collection. */
-export interface Place extends RecordKey {
+export interface CollectionPlace extends PartitionedKey {
   readonly collection: string;
 }
 
@@ -11,7 +11,7 @@ export interface Place extends RecordKey {
  * The results of all collections as one list: by the score downwards, then by collection, partition and id; the first `most`. In
  * steps: there may be some ten thousand, all of one score.
  */
-export function* mergeCollections<Result extends Place & { readonly score: number }>(
+export function* mergeCollections<Result extends CollectionPlace & { readonly score: number }>(
   lists: readonly (readonly Result[])[],
   most: number,
 ): Generator<void, readonly Result[]> {

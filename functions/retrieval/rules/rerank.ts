@@ -1,16 +1,11 @@
 import type { Json } from '../../kernel/canonical-json.ts';
-import type { Place } from './merge.ts';
+import type { RerankCandidate } from '../../providers/rules/payloads.ts';
+import type { CollectionPlace } from './merge.ts';
 import type { RerankOptions } from './rerank-options.ts';
 import { beginOf, textOf } from './snippet.ts';
 
-/** What a reranker gets of a result. */
-export interface RerankCandidate {
-  readonly id: string;
-  readonly text: string;
-}
-
 /** The request of the capability `ai.rerank`. Nothing of a record but this text is sent. */
-export interface RerankPayload {
+export interface RerankerPayload {
   readonly query: string;
   readonly candidates: readonly RerankCandidate[];
   readonly limit: number;
@@ -26,7 +21,7 @@ export interface RerankItem {
 
 const SEPARATOR = '\u001f';
 
-export function candidateId({ collection, partitionKey, id }: Place): string {
+export function candidateId({ collection, partitionKey, id }: CollectionPlace): string {
   return [collection, partitionKey, id].join(SEPARATOR);
 }
 
@@ -65,7 +60,7 @@ export interface Reranked<Result> {
  * The results in the order of the reranker. The new score is the weighted mean of both; equal scores keep the order of the
  * reranker, then the old one. Unknown and repeated ids of an answer are ignored.
  */
-export function blend<Result extends Place & { readonly score: number }>(
+export function blend<Result extends CollectionPlace & { readonly score: number }>(
   results: readonly Result[],
   items: readonly RerankItem[],
   {

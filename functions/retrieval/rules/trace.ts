@@ -1,7 +1,7 @@
 import type { RetrievalEvaluationCaseResult } from '../../../contracts/generated/models.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import { TRACED_SUCCESS } from '../../traces/trace.ts';
-import type { CandidatePool } from './diagnostics.ts';
+import type { CandidateCounts } from './diagnostics.ts';
 import type { Retrieval } from './request.ts';
 import type { RerankOutcome } from './rerank-outcome.ts';
 
@@ -13,7 +13,7 @@ export interface RetrievalFacts {
   readonly embedding: { readonly modelId: string; readonly dimensions: number } | null;
   /** Different vectors of the query. */
   readonly preparedVectors: number;
-  readonly pools: readonly CandidatePool[];
+  readonly pools: readonly CandidateCounts[];
   readonly returned: number;
   readonly rerank: RerankOutcome | null;
 }

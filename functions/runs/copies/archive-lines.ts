@@ -15,7 +15,7 @@ export const RUNS_FORMAT = 'svc.runs.snapshot';
 export const RUNS_VERSION = 1;
 
 /** The collections of runs that a copy carries, by their declarations. */
-export const carriedCollections: readonly string[] = carriedBy('tenant', executionCollections).map(
+export const carriedRunCollections: readonly string[] = carriedBy('tenant', executionCollections).map(
   ({ name }) => name,
 );
 
@@ -77,7 +77,7 @@ export const PIECE_BYTES = 1024 * 1024;
 /** How many records of each kind, and how many artifacts with their bytes. */
 export type RunCounts = Readonly<Record<string, number>>;
 
-export const COUNTED: readonly string[] = [...carriedCollections, 'blobs', 'missingBlobs'].sort();
+export const COUNTED: readonly string[] = [...carriedRunCollections, 'blobs', 'missingBlobs'].sort();
 
 export function headLine({ tenantId, productId }: RunsOf): string {
   return `${canonicalJson({ format: RUNS_FORMAT, productId, tenantId, version: RUNS_VERSION })}\n`;

@@ -9,7 +9,7 @@ import type { Runtime } from '../runtime.ts';
 import {
   BYTES,
   belongsTo,
-  carriedCollections,
+  carriedRunCollections,
   entryLine,
   entryOf,
   headLine,
@@ -33,14 +33,14 @@ export interface RunsProgress {
   readonly recordsTotal: number | null;
 }
 
-export interface CopyOptions {
+export interface RunsCopyOptions {
   /** Called after every record. */
   readonly onProgress?: (progress: RunsProgress) => void;
   /** Ends the copy between two records, with its reason. */
   readonly signal?: AbortSignal;
 }
 
-export interface ExportOptions extends CopyOptions {
+export interface RunsExportOptions extends RunsCopyOptions {
   /** Lines a chunk before compression, in bytes. */
   readonly chunkBytes?: number;
 }
@@ -52,7 +52,7 @@ export async function exportRuns(
   runtime: CopyRuntime,
   of: RunsOf,
   sink: ChunkSink,
-  { chunkBytes = CHUNK_BYTES_DEFAULT, ...options }: ExportOptions = {},
+  { chunkBytes = CHUNK_BYTES_DEFAULT, ...options }: RunsExportOptions = {},
 ): Promise<RunsManifest> {
   if (!Number.isInteger(chunkBytes) || chunkBytes < 1 || chunkBytes > CHUNK_BYTES_MAX)
     throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
@@ -71,7 +71,7 @@ export async function exportRuns(
 export async function tallyRuns(
   runtime: CopyRuntime,
   of: RunsOf,
-  options: CopyOptions = {},
+  options: RunsCopyOptions = {},
 ): Promise<RunTally> {
   const tally = new RunTally();
   for await (const { line, entry } of reported(runLines(runtime, of), 'counting runs', options)) {
@@ -89,7 +89,7 @@ export async function* runLines(
   const blobs = (await runtime.blobs?.()) ?? null;
   const chosen = isAll(of) ? null : await idsOf(runtime, of);
   yield { line: headLine(of), entry: null };
-  const pages = store.scan(runtime.scope, { collections: carriedCollections, pageSize: PAGE });
+  const pages = store.scan(runtime.scope, { collections: carriedRunCollections, pageSize: PAGE });
   for await (const { records } of pages) {
     for (const record of records) {
       if (chosen !== null && !chosen.has(runIdOf(record))) continue;
@@ -131,7 +131,7 @@ async function* linesOf(
 async function* reported(
   lines: AsyncIterable<ArchiveLine<RunEntry>>,
   step: string,
-  { onProgress, signal }: CopyOptions,
+  { onProgress, signal }: RunsCopyOptions,
 ): AsyncGenerator<ArchiveLine<RunEntry>, void, undefined> {
   let records = 0;
   for await (const line of lines) {

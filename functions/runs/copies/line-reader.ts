@@ -11,7 +11,7 @@ import {
   BYTES,
   type BytesNote,
   belongsTo,
-  carriedCollections,
+  carriedRunCollections,
   isPiece,
   keyOfEntry,
   PIECE_BYTES,
@@ -82,7 +82,7 @@ function entryFrom(value: Json): RunEntry {
   if ((value as { readonly collection?: unknown } | null)?.collection === BYTES) return pieceFrom(value);
   const given = members(value, ['body', 'bytes', 'collection', 'head', 'id', 'listing'], '');
   const collection = text(given.collection, '/collection');
-  if (!carriedCollections.includes(collection))
+  if (!carriedRunCollections.includes(collection))
     throw invalidMember('/collection', 'names no collection that a copy of runs carries');
   const entry: RecordEntry = {
     collection,

@@ -1,6 +1,6 @@
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
 import { CopyRefusal } from '../../archives/copy-refusal.ts';
-import type { Found, RecordData, RecordKey, Write } from '../../store/port.ts';
+import type { LoadedRecords, RecordData, RecordKey, Write } from '../../store/port.ts';
 import { incremented } from '../active-runs.ts';
 import { ADMISSIONS, RUNS, remainsKey, runKey } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
@@ -8,7 +8,7 @@ import { type RunsOf, runIdOf } from './archive-lines.ts';
 import { putBytes } from './artifact-bytes.ts';
 import { readRecords } from './read-archive.ts';
 import { restoreMarkKey, restoreMarkRecord, restoreRemains } from './restore-mark.ts';
-import { type CheckedRuns, type RestoreOptions, stepper } from './restore-options.ts';
+import { type CheckedRuns, type RunsRestoreOptions, stepper } from './restore-options.ts';
 import { type RestoredRecord, restoredRecord } from './restored-record.ts';
 
 /** A transaction carries so many records, or so many characters, whichever comes first. */
@@ -24,7 +24,7 @@ export async function loadRuns(
   source: ChunkSource,
   checked: CheckedRuns,
   of: RunsOf,
-  { after, ...options }: RestoreOptions & { readonly after: string },
+  { after, ...options }: RunsRestoreOptions & { readonly after: string },
 ): Promise<void> {
   const isLeft = (record: RecordData) =>
     checked.ids.has(runIdOf(record)) && runKey(runIdOf(record)).id > after;
@@ -59,7 +59,7 @@ async function loadOwned(
     of,
     isLeft,
     ...options
-  }: RestoreOptions & { readonly of: RunsOf; readonly isLeft: (record: RecordData) => boolean },
+  }: RunsRestoreOptions & { readonly of: RunsOf; readonly isLeft: (record: RecordData) => boolean },
 ): Promise<void> {
   const blobs = (await runtime.blobs?.()) ?? null;
   const step = stepper('restoring records of runs', manifest, options);
@@ -100,7 +100,7 @@ function isAdmission({ key }: RecordData): boolean {
   return key.collection === ADMISSIONS.name;
 }
 
-function refuseTakenKey(found: Found, record: RecordData): void {
+function refuseTakenKey(found: LoadedRecords, record: RecordData): void {
   const taken = found.get(record.key);
   if (!isAdmission(record) || taken === undefined || taken.head.runId === record.head.runId) return;
   throw new CopyRefusal(
@@ -143,7 +143,7 @@ async function writeRuns(
   });
 }
 
-function there(found: Found, keys: readonly RecordKey[]): readonly RecordKey[] {
+function there(found: LoadedRecords, keys: readonly RecordKey[]): readonly RecordKey[] {
   return keys.filter((key) => found.get(key) !== undefined);
 }
 

@@ -8,10 +8,10 @@ import { endForRemoval } from '../rules/end-for-removal.ts';
 import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 import { belongsTo, type RunsOf } from './archive-lines.ts';
-import type { CopyOptions } from './export-runs.ts';
+import type { RunsCopyOptions } from './export-runs.ts';
 import { forgetRestores, isRestore, isRestoreOf } from './restore-mark.ts';
 
-export interface RemoveOptions extends CopyOptions {
+export interface RemoveOptions extends RunsCopyOptions {
   /** Cancels active runs first; without it they are refused. */
   readonly cancel: boolean;
 }

@@ -1,7 +1,7 @@
 import type { RunsManifest } from './archive-manifest.ts';
-import type { CopyOptions } from './export-runs.ts';
+import type { RunsCopyOptions } from './export-runs.ts';
 
-export interface RestoreOptions extends CopyOptions {
+export interface RunsRestoreOptions extends RunsCopyOptions {
   readonly expectedContentHash?: string;
   /** Removes the runs that are there; without it a restore over runs is refused. */
   readonly replace?: boolean;
@@ -15,7 +15,7 @@ export interface CheckedRuns {
 }
 
 /** Reports each record of a pass over the archive, and ends the pass where the caller asks for it. */
-export function stepper(step: string, { counts }: RunsManifest, { onProgress, signal }: CopyOptions) {
+export function stepper(step: string, { counts }: RunsManifest, { onProgress, signal }: RunsCopyOptions) {
   const { blobs: _, missingBlobs: __, ...ofRecords } = counts;
   const recordsTotal = Object.values(ofRecords).reduce((sum, count) => sum + count, 0);
   let records = 0;

@@ -10,7 +10,7 @@ import { loadRuns } from './load-runs.ts';
 import { openRunsArchive, readRecords } from './read-archive.ts';
 import { removeRuns } from './remove-runs.ts';
 import { markRestoring, type Restoring, restoringOf } from './restore-mark.ts';
-import { type CheckedRuns, type RestoreOptions, stepper } from './restore-options.ts';
+import { type CheckedRuns, type RunsRestoreOptions, stepper } from './restore-options.ts';
 import { swapRuns } from './swap-runs.ts';
 
 const PAGE = 200;
@@ -20,7 +20,7 @@ const WORDS = { tenantId: 'tenant', productId: 'product' } as const;
 export async function verifyRuns(
   source: ChunkSource,
   of: RunsOf,
-  { expectedContentHash, ...options }: Omit<RestoreOptions, 'replace'> = {},
+  { expectedContentHash, ...options }: Omit<RunsRestoreOptions, 'replace'> = {},
 ): Promise<CheckedRuns> {
   const manifest = await openRunsArchive(source, expectedContentHash);
   for (const name of ['tenantId', 'productId'] as const)
@@ -71,7 +71,7 @@ export async function restoreRuns(
   runtime: Runtime,
   source: ChunkSource,
   of: RunsOf,
-  options: RestoreOptions = {},
+  options: RunsRestoreOptions = {},
 ): Promise<CheckedRuns> {
   const checked = await verifyRuns(source, of, options);
   if (isAll(of) && isAll(checked.manifest)) {
@@ -104,7 +104,7 @@ async function begunRestore(
   runtime: Runtime,
   of: RunsOf,
   { manifest }: CheckedRuns,
-  options: RestoreOptions,
+  options: RunsRestoreOptions,
 ): Promise<Restoring> {
   const earlier = await restoringOf(runtime, of, manifest.contentHash);
   if (earlier !== null) return earlier;
@@ -115,7 +115,11 @@ async function begunRestore(
   return restoring;
 }
 
-async function refuseOver(runtime: Runtime, of: RunsOf, { replace = false }: RestoreOptions): Promise<void> {
+async function refuseOver(
+  runtime: Runtime,
+  of: RunsOf,
+  { replace = false }: RunsRestoreOptions,
+): Promise<void> {
   if (replace) return;
   const { runs } = await existingRuns(runtime, of);
   if (runs > 0)

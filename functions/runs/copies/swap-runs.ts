@@ -9,7 +9,7 @@ import type { Runtime } from '../runtime.ts';
 import { runIdOf } from './archive-lines.ts';
 import { putBytes } from './artifact-bytes.ts';
 import { readRecords } from './read-archive.ts';
-import { type CheckedRuns, type RestoreOptions, stepper } from './restore-options.ts';
+import { type CheckedRuns, type RunsRestoreOptions, stepper } from './restore-options.ts';
 import { restoredRecord } from './restored-record.ts';
 
 const PAGE = 200;
@@ -22,7 +22,7 @@ export async function swapRuns(
   runtime: Runtime,
   source: ChunkSource,
   checked: CheckedRuns,
-  options: RestoreOptions,
+  options: RunsRestoreOptions,
 ): Promise<void> {
   const store = await runtime.store();
   const replaced = await idsThere(runtime, RUNS, RUN_GROUP);
@@ -68,7 +68,7 @@ async function* restored(
   runtime: Runtime,
   source: ChunkSource,
   { manifest, ids }: CheckedRuns,
-  options: RestoreOptions,
+  options: RunsRestoreOptions,
 ): AsyncGenerator<RecordData, void, undefined> {
   const counts = new Map<string, { readonly counter: ActiveCounter; active: number }>();
   const blobs = (await runtime.blobs?.()) ?? null;

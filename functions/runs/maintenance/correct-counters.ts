@@ -1,5 +1,5 @@
 import { walkPages } from '../../store/pages.ts';
-import type { Found, Moment, RecordKey, Write } from '../../store/port.ts';
+import type { LoadedRecords, Moment, RecordKey, Write } from '../../store/port.ts';
 import { ALWAYS, activeCount, counterRecord, countersOfRun, shardsOf, writersOf } from '../active-runs.ts';
 import { MARK, markOf } from '../index-mark.ts';
 import {
@@ -102,7 +102,7 @@ async function driftsAt(
 }
 
 /** Counters of all runs and of all jobs stay at 0; a share exists only while it counts something. */
-function corrected(found: Found, { key, by }: Drift, whole: ReadonlySet<string>): Write {
+function corrected(found: LoadedRecords, { key, by }: Drift, whole: ReadonlySet<string>): Write {
   const active = Math.max(0, activeCount(found, key) + by);
   const before = found.get(key);
   if (whole.has(key.id))

@@ -20,7 +20,7 @@ const CHUNK = 50;
 /** Retained runs in a row that are read between two checks. */
 const KEPT_RUN = 200;
 
-export interface PruneRequest {
+export interface RunsPruneRequest {
   readonly dryRun: boolean;
   readonly retainTerminalRuns: number;
 }
@@ -32,7 +32,7 @@ export interface Pruned extends PruneCounts {
 /** Clears what earlier prunes left, then removes one batch of the terminal runs beyond those to retain, newest first. */
 export async function prune(
   runtime: Runtime,
-  { dryRun, retainTerminalRuns }: PruneRequest,
+  { dryRun, retainTerminalRuns }: RunsPruneRequest,
   now: number,
 ): Promise<Pruned> {
   if (!dryRun) await resumeRemains(runtime, now, RESUMED_MAX);

@@ -3,9 +3,9 @@ import { settledEach } from '../../kernel/settled-each.ts';
 import { listPages, walkPages } from '../../store/pages.ts';
 import type {
   Collection,
-  Found,
   Head,
   KeyRequest,
+  LoadedRecords,
   RecordData,
   RecordKey,
   RecordPage,
@@ -250,7 +250,7 @@ async function clearRemains(runtime: Runtime, { runId, lateUntil }: Remains, now
 }
 
 /** A run-owned lease or a slot may belong to another run by now, so the record's run id decides. */
-function isOwned(found: Found, key: RecordKey, runId: string): boolean {
+function isOwned(found: LoadedRecords, key: RecordKey, runId: string): boolean {
   return found.get(key)?.head.runId === runId;
 }
 

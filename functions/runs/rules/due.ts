@@ -3,7 +3,7 @@ import {
   type EndedLease,
   isBeingCancelled,
   type Run,
-  type TraceDraft,
+  type RunTraceDraft,
   type WaitOutcome,
 } from '../run.ts';
 import { withoutAnswers } from './answered.ts';
@@ -72,7 +72,7 @@ export function resumed(run: Run, outcome: WaitOutcome, type: 'wait.resumed' | '
 
 /** The holder is gone: requeues or ends the run. */
 export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOptions): Change {
-  const expired: TraceDraft = {
+  const expired: RunTraceDraft = {
     type: 'lease.expired',
     severity: 'warning',
     message: 'The lease ran out without a word from its holder',
@@ -91,7 +91,7 @@ export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOpt
     const error = `The leases of ${lost.leaseExpirations} attempts ran out`;
     return ended(lost, { status: 'failed', failureClass: 'lease_expired', error }, now, [expired]);
   }
-  const requeued: TraceDraft = {
+  const requeued: RunTraceDraft = {
     type: 'run.status',
     severity: 'warning',
     message: 'Recovered: the run may be executed again',
@@ -128,7 +128,7 @@ export const cancelledResult: Ending = {
 };
 
 /** Ends the run and removes its lease and waits. Its progress stays readable. */
-export function ended(run: Run, ending: Ending, now: number, before: readonly TraceDraft[] = []): Change {
+export function ended(run: Run, ending: Ending, now: number, before: readonly RunTraceDraft[] = []): Change {
   const { status, failureClass, error } = ending;
   const succeeded = status === 'succeeded';
   const completedAt = momentIn(run, now);
@@ -148,7 +148,7 @@ export function ended(run: Run, ending: Ending, now: number, before: readonly Tr
     failureClass: succeeded ? null : failureClass,
     error: succeeded ? null : error,
   };
-  const completion: TraceDraft = {
+  const completion: RunTraceDraft = {
     type: status === 'failed' ? 'run.failed' : status === 'rejected' ? 'run.rejected' : 'run.completed',
     severity: succeeded ? 'info' : 'warning',
     message: succeeded ? null : error,

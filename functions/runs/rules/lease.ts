@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Change, Run, RunLease, TraceDraft } from '../run.ts';
+import type { Change, Run, RunLease, RunTraceDraft } from '../run.ts';
 import { withoutAnswers } from './answered.ts';
 import { leaseIsOver } from './due.ts';
 import { momentIn } from './moment.ts';
@@ -13,7 +13,7 @@ export interface LeaseProof {
   readonly mayHold?: (run: Run) => boolean;
 }
 
-export interface LeaseGrant extends Omit<RunLease, 'acquiredAt' | 'expiresAt'> {
+export interface RunLeaseGrant extends Omit<RunLease, 'acquiredAt' | 'expiresAt'> {
   readonly ttlMs: number;
   readonly concurrencyKey: string | null;
 }
@@ -22,7 +22,7 @@ export interface LeaseGrant extends Omit<RunLease, 'acquiredAt' | 'expiresAt'> {
  * Leases a queued run; `null` if it is not queued. Attempts are counted here, so that a run that kills its workers
  * ends.
  */
-export function leaseRun(run: Run, grant: LeaseGrant, now: number): Change | null {
+export function leaseRun(run: Run, grant: RunLeaseGrant, now: number): Change | null {
   if (run.status !== 'queued') return null;
   const { ttlMs, concurrencyKey, kind, workerId, tokenHash } = grant;
   const attempt = run.attempt + 1;
@@ -36,7 +36,7 @@ export function leaseRun(run: Run, grant: LeaseGrant, now: number): Change | nul
     endedLease: null,
     concurrencyKey,
   };
-  const events: TraceDraft[] = [
+  const events: RunTraceDraft[] = [
     { type: 'lease.acquired', workerId },
     { type: 'run.started', workerId },
   ];

@@ -1,4 +1,4 @@
-import { type Change, isBeingCancelled, type Run, type TraceDraft } from '../run.ts';
+import { type Change, isBeingCancelled, type Run, type RunTraceDraft } from '../run.ts';
 import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
 import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
 
@@ -12,7 +12,11 @@ export function releaseRun(run: Run | undefined, proof: LeaseProof, now: number)
   }
   const { workerId } = activeLease(run, proof, now);
   const held = run as Run;
-  const returned: TraceDraft = { type: 'lease.returned', message: 'The worker gave the run back', workerId };
+  const returned: RunTraceDraft = {
+    type: 'lease.returned',
+    message: 'The worker gave the run back',
+    workerId,
+  };
   const released: Run = {
     ...held,
     ...givenBack(held),

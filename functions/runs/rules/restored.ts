@@ -1,4 +1,4 @@
-import { type Change, isBeingCancelled, isTerminal, type Run, type TraceDraft } from '../run.ts';
+import { type Change, isBeingCancelled, isTerminal, type Run, type RunTraceDraft } from '../run.ts';
 import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
 
 /**
@@ -12,7 +12,7 @@ export function restoredRun(run: Run, now: number): Change {
   // The queue of this deployment has no message for the run, so its time in the queue begins here.
   if (run.status === 'queued') return { run: { ...base, queuedAt: now }, events: [] };
   if (run.status !== 'running') return { run: base, events: [] };
-  const returned: TraceDraft = {
+  const returned: RunTraceDraft = {
     type: 'lease.returned',
     message: 'The run was restored from a copy, which holds no leases',
     workerId: run.lease?.workerId ?? null,

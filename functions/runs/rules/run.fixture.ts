@@ -1,5 +1,5 @@
 import type { Run, RunWait, StoredValue } from '../run.ts';
-import { type LeaseGrant, type LeaseProof, leaseRun } from './lease.ts';
+import { type LeaseProof, leaseRun, type RunLeaseGrant } from './lease.ts';
 import { createRun, type HandlerFacts, type StartRequest } from './start.ts';
 
 export const NOW = Date.UTC(2026, 0, 1);
@@ -40,7 +40,7 @@ export function queuedRun(more: Partial<Run> = {}): Run {
 
 export const proof: LeaseProof = { tokenHash: 'sha256:token', workerId: 'w' };
 
-export function grantOf(more: Partial<LeaseGrant> = {}): LeaseGrant {
+export function grantOf(more: Partial<RunLeaseGrant> = {}): RunLeaseGrant {
   return { kind: 'external', ...proof, ttlMs: TTL_MS, concurrencyKey: null, ...more };
 }
 

@@ -2,7 +2,7 @@ import { FieldPath, type Query } from '@google-cloud/firestore';
 import { checkGroup } from '../grouping.ts';
 import type { CountPage, CountSelection, Scope } from '../port.ts';
 import { afterPrefix } from '../prefixes.ts';
-import { type Driver, driversOf, matches, sortKey } from './entries.ts';
+import { driversOf, type EntryWalk, matches, sortKey } from './entries.ts';
 import { collectionPath } from './layout.ts';
 import { countAt, type Fixed, runAt } from './read.ts';
 import { listingOf, storedOf } from './records.ts';
@@ -34,7 +34,7 @@ export async function countRecords(
   const { max, after, collection, idPrefix } = selection;
   const path = collectionPath(scope, fixed.state.generation, collection.name);
   const drivers = driversOf(list, session.paired(collection.name));
-  const countOf = (driver: Driver, most: number) =>
+  const countOf = (driver: EntryWalk, most: number) =>
     countAt(session, walk(session, path, driver, idPrefix).limit(most), fixed.at);
   const [first, ...others] = drivers;
   if (others.length === 0) {
@@ -56,7 +56,7 @@ export async function countRecords(
 async function countPage(
   session: Session,
   query: Query,
-  driver: Driver,
+  driver: EntryWalk,
   selection: CountSelection,
   { at }: Fixed,
 ): Promise<CountPage> {
@@ -75,15 +75,15 @@ async function countPage(
 }
 
 async function rarest(
-  drivers: readonly [Driver, ...Driver[]],
-  countOf: (driver: Driver) => Promise<number>,
-): Promise<Driver> {
+  drivers: readonly [EntryWalk, ...EntryWalk[]],
+  countOf: (driver: EntryWalk) => Promise<number>,
+): Promise<EntryWalk> {
   const counts = await Promise.all(drivers.map(countOf));
   return drivers[counts.indexOf(Math.min(...counts))] ?? drivers[0];
 }
 
 /** What the driver finds, within the prefix of listing ids. An equality puts its value in front of the id. */
-function walk(session: Session, collection: string, driver: Driver, idPrefix: string | undefined): Query {
+function walk(session: Session, collection: string, driver: EntryWalk, idPrefix: string | undefined): Query {
   const field = new FieldPath('order', driver.token);
   const keyOf = (id: string) => (driver.from === undefined ? id : sortKey(driver.from, id));
   const end = idPrefix === undefined ? undefined : afterPrefix(idPrefix);

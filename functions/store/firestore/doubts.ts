@@ -1,12 +1,12 @@
 import type { Timestamp } from '@google-cloud/firestore';
 import { type RecordData, StoreError, type Write } from '../port.ts';
-import type { Reading } from './read.ts';
+import type { MomentReading } from './read.ts';
 import { type AskedKey, nameOf } from './records.ts';
 
 /** A Commit whose answer was lost. */
 export interface Doubt<R> {
   readonly stamp: string;
-  readonly reading: Reading;
+  readonly reading: MomentReading;
   readonly writes: readonly Write[];
   readonly result: R;
 }
@@ -16,7 +16,7 @@ export interface Doubt<R> {
  * changed is as it was; and it cannot be made later, once another try has changed one of the keys that both are conditioned
  * on. When rivals have since overwritten all evidence, the caller has to find out.
  */
-export function wasApplied<R>({ stamp, reading, writes }: Doubt<R>, now: Reading): boolean {
+export function wasApplied<R>({ stamp, reading, writes }: Doubt<R>, now: MomentReading): boolean {
   let untouched = false;
   for (const write of writes) {
     const name = nameOf('put' in write ? write.put.key : write.remove);
@@ -38,7 +38,7 @@ export function wasApplied<R>({ stamp, reading, writes }: Doubt<R>, now: Reading
  */
 export function shownAfter<R>(
   doubts: readonly Doubt<R>[],
-  now: Reading,
+  now: MomentReading,
   keys: readonly AskedKey[],
 ): ReadonlyMap<string, RecordData> {
   const guarded = keys.filter(({ unguarded }) => !unguarded).map(({ key }) => nameOf(key));

@@ -87,7 +87,7 @@ function paddedTime(milliseconds: number): string {
 }
 
 /** One way to walk a list in its order; the bounds are half open. */
-export interface Driver {
+export interface EntryWalk {
   readonly token: string;
   readonly from?: string;
   readonly below?: string;
@@ -96,7 +96,7 @@ export interface Driver {
 }
 
 /** All drivers of a selection give the same order; they differ in how many records they find in vain. */
-export function driversOf(selection: ListSelection, paired: boolean): readonly [Driver, ...Driver[]] {
+export function driversOf(selection: ListSelection, paired: boolean): readonly [EntryWalk, ...EntryWalk[]] {
   const { group, orderBy, range } = selection;
   const typed = group === undefined ? {} : { group };
   const equalities = Object.entries(selection.equal ?? {});
@@ -121,7 +121,7 @@ export function driversOf(selection: ListSelection, paired: boolean): readonly [
   const ranged = range !== undefined && (range.index !== orderBy || fixed !== undefined);
   const others = equalities.filter(([name]) => name !== orderBy);
   const [first, ...more] = group !== undefined && paired ? others : [];
-  const driver = (equal: readonly [string, string]): Driver => ({
+  const driver = (equal: readonly [string, string]): EntryWalk => ({
     token: token({ ...typed, orderBy, equal }),
     ...bounds,
     exact: others.length === 1 && !ranged,

@@ -6,7 +6,7 @@ import { reading } from './read.ts';
 import { Patience, type Session } from './session.ts';
 
 /** The head of a scope, whole. Times are milliseconds since 1970. */
-export interface Head {
+export interface ScopeHead {
   readonly generation: string;
   /** Generation under load → when it may be taken for abandoned. */
   readonly pending: Readonly<Record<string, number>>;
@@ -21,8 +21,8 @@ export interface Head {
 export async function changeHead(
   session: Session,
   scope: Scope,
-  change: (head: Head) => Head | null,
-): Promise<Head> {
+  change: (head: ScopeHead) => ScopeHead | null,
+): Promise<ScopeHead> {
   const ref = session.db.doc(headPath(scope));
   const patience = new Patience(session);
   for (;;) {
@@ -44,7 +44,7 @@ export async function changeHead(
   }
 }
 
-function headOf(data: Readonly<Record<string, unknown>>, path: string): Head {
+function headOf(data: Readonly<Record<string, unknown>>, path: string): ScopeHead {
   const { generation = FIRST_GENERATION, pending = {}, retired = {} } = data;
   if (typeof generation !== 'string') {
     throw new StoreError('corrupt', `${path} is not the head of a scope`);

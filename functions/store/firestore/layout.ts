@@ -49,7 +49,7 @@ export interface Searched {
 /** JSON text: readable in the console while it is short, raw-deflated when long. */
 export type Text = string | Uint8Array;
 
-export type StoredValue =
+export type FirestoreValue =
   | string
   | number
   | boolean
@@ -57,8 +57,8 @@ export type StoredValue =
   | Uint8Array
   | VectorValue
   | readonly string[]
-  | { readonly [name: string]: StoredValue };
-export type StoredFields = Readonly<Record<string, StoredValue>>;
+  | { readonly [name: string]: FirestoreValue };
+export type StoredFields = Readonly<Record<string, FirestoreValue>>;
 
 /** The top-level collections, and what the names of their scopes begin with: always two characters. */
 const scopePrefixes: Readonly<Record<Scope['kind'], string>> = { tenants: 't-', spaces: 'd-', system: 's-' };

@@ -1,7 +1,7 @@
 import { FieldPath, type Query, type QueryDocumentSnapshot } from '@google-cloud/firestore';
 import { checkGroup } from '../grouping.ts';
 import type { ListSelection, RecordData, RecordPage, Scope } from '../port.ts';
-import { type Driver, driversOf, matches, sortKey } from './entries.ts';
+import { driversOf, type EntryWalk, matches, sortKey } from './entries.ts';
 import { collectionPath } from './layout.ts';
 import { type ReadTime, reading, runAt } from './read.ts';
 import { listFieldsOf, listingOf, recordOf, storedOf } from './records.ts';
@@ -54,7 +54,7 @@ function walk(
   session: Session,
   collection: string,
   selection: ListSelection,
-  driver: Driver,
+  driver: EntryWalk,
   after: Place | undefined,
 ): Query {
   const { direction = 'ascending' } = selection;
@@ -70,7 +70,7 @@ function walk(
 }
 
 /** The sort key after which a list begins: an equality puts its value in front of the id. */
-function beginOf({ afterId }: ListSelection, { from }: Driver): string | undefined {
+function beginOf({ afterId }: ListSelection, { from }: EntryWalk): string | undefined {
   if (afterId === undefined) return undefined;
   return from === undefined ? afterId : sortKey(from, afterId);
 }
@@ -84,7 +84,7 @@ async function chooseDriver(
   collection: string,
   selection: ListSelection,
   after: Place | undefined,
-): Promise<Driver> {
+): Promise<EntryWalk> {
   const drivers = driversOf(selection, session.paired(selection.collection.name));
   const [first] = drivers;
   const before = drivers.find((driver) => driver.token === after?.[0]);

@@ -2,7 +2,7 @@ import type { Metric, NearestRequest } from '../search.ts';
 import { norm, rounded } from '../similarity.ts';
 
 /** A record that Firestore has found, with what Firestore ranked it by. */
-export interface RankedMatch {
+export interface ProvenMatch {
   readonly values: Float32Array;
   /** The dot product of cosine (of vectors at length 1) and dotProduct, the distance of euclidean. */
   readonly rank: number;
@@ -36,7 +36,7 @@ export class NearestProof {
   }
 
   /** Whether Firestore ranked within the bound. */
-  isSound(matches: readonly RankedMatch[]): boolean {
+  isSound(matches: readonly ProvenMatch[]): boolean {
     if (!this.#holds) return false;
     return matches.every(({ values, rank }) => {
       const [found, exact] = [this.#sum(rank), this.#exactSum(values)];

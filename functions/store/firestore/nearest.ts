@@ -7,7 +7,7 @@ import { similarity } from '../similarity.ts';
 import { nearestAt } from './client.ts';
 import { grpcCode } from './failures.ts';
 import { collectionPath, parseDocumentId } from './layout.ts';
-import { NearestProof, type RankedMatch } from './nearest-proof.ts';
+import { NearestProof, type ProvenMatch } from './nearest-proof.ts';
 import { type Fixed, reading, readKeysAt, runAt } from './read.ts';
 import { indexedValues, slotToken, vectorFieldOf } from './search-fields.ts';
 import type { Session } from './session.ts';
@@ -35,7 +35,7 @@ export async function findNearest(
   return new NearestSearch(session, scope, fixed, request).find();
 }
 
-interface Match extends RankedMatch {
+interface Match extends ProvenMatch {
   readonly id: string;
   readonly score: number;
   readonly listingId: Buffer;

@@ -16,7 +16,14 @@ import { findByTerm, findCounts } from './find.ts';
 import { listRecords } from './list.ts';
 import { findNearest } from './nearest.ts';
 import { listParts } from './parts.ts';
-import { type Fixed, inLiveGeneration, type Reading, type ReadTime, readKeys, readKeysAt } from './read.ts';
+import {
+  type Fixed,
+  inLiveGeneration,
+  type MomentReading,
+  type ReadTime,
+  readKeys,
+  readKeysAt,
+} from './read.ts';
 import { distinctKeys, nameOf } from './records.ts';
 import type { ScopeState, Session } from './session.ts';
 
@@ -114,7 +121,7 @@ function readPage(
     : listRecords(session, scope, state.generation, selection, time);
 }
 
-function pageOf({ keys }: KeysSelection, { records }: Reading): RecordPage {
+function pageOf({ keys }: KeysSelection, { records }: MomentReading): RecordPage {
   const found = keys.map(({ key }) => records.get(nameOf(key)));
   return { records: found.filter((record): record is RecordData => record !== undefined), next: null };
 }

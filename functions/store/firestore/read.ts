@@ -7,7 +7,7 @@ import { type AskedKey, fieldsOf, nameOf, recordOf, type Stored, storedOf, wides
 import type { ScopeState, Session } from './session.ts';
 
 /** Records as of one moment, in the generation that was live at that moment. */
-export interface Reading {
+export interface MomentReading {
   readonly state: ScopeState;
   readonly at: Timestamp;
   /** By name; only what exists. */
@@ -30,7 +30,11 @@ const guessesMax = 5;
  * The scope's head and the records of these keys in one BatchGet. Their paths hold the generation, so it is guessed from
  * the last read, and the read is repeated when the head names another.
  */
-export async function readKeys(session: Session, scope: Scope, keys: readonly AskedKey[]): Promise<Reading> {
+export async function readKeys(
+  session: Session,
+  scope: Scope,
+  keys: readonly AskedKey[],
+): Promise<MomentReading> {
   for (let guesses = 0; guesses < guessesMax; guesses += 1) {
     const { generation } = session.states.guess(scope);
     const refs = [headPath(scope), ...keys.map(({ key }) => recordPath(scope, generation, key))];
@@ -57,7 +61,7 @@ async function withRecords(
   state: ScopeState,
   at: Timestamp,
   snapshots: readonly DocumentSnapshot[],
-): Promise<Reading> {
+): Promise<MomentReading> {
   const stored = new Map<string, Stored>();
   const records = new Map<string, RecordData>();
   for (const [index, { key, view }] of keys.entries()) {
@@ -77,7 +81,7 @@ export async function readKeysAt(
   scope: Scope,
   keys: readonly AskedKey[],
   { state, at }: Fixed,
-): Promise<Reading> {
+): Promise<MomentReading> {
   const refs = keys.map(({ key }) => session.db.doc(recordPath(scope, state.generation, key)));
   const fieldMask = fieldsOf(widest(keys.map(({ view }) => view)));
   if (refs.length === 0) return withRecords(session, keys, state, at, []);

@@ -3,7 +3,7 @@ import { FieldValue } from '@google-cloud/firestore';
 import { bytesOf } from '../nearest/float-bytes.ts';
 import type { SearchEntry, SearchVector } from '../search.ts';
 import { norm } from '../similarity.ts';
-import { encodeText, type StoredFields, type StoredValue, type Text } from './layout.ts';
+import { encodeText, type FirestoreValue, type StoredFields, type Text } from './layout.ts';
 import { entryBytes, storedBytes, utf8Bytes } from './size.ts';
 
 /**
@@ -36,12 +36,12 @@ export const searchFieldNames = [
 export const indexedDimensions = [64, 384, 768, 1024, 1536] as const;
 const indexedLetters = ['a', 'b', 'c', 'd'] as const;
 
-export interface VectorField {
+export interface VectorIndexField {
   readonly name: string;
   readonly dimensions: number;
 }
 
-const vectorFieldsBySlot = new Map<string, VectorField>(
+const vectorFieldsBySlot = new Map<string, VectorIndexField>(
   indexedDimensions.flatMap((dimensions) =>
     indexedLetters.map((letter) => [
       `${dimensions}${letter}`,
@@ -50,7 +50,7 @@ const vectorFieldsBySlot = new Map<string, VectorField>(
   ),
 );
 
-export const vectorFields: readonly VectorField[] = [...vectorFieldsBySlot.values()];
+export const vectorFields: readonly VectorIndexField[] = [...vectorFieldsBySlot.values()];
 
 /** The field of a slot that Firestore searches. `undefined`: no index has it. */
 export function vectorFieldOf(slot: string, dimensions: number): string | undefined {
@@ -65,7 +65,7 @@ export function slotToken(group: string, slot: string): string {
 
 export function searchFields(entry: SearchEntry): StoredFields {
   const { group, terms, orderKey, lexicon, vectors } = entry;
-  const indexed = vectors.flatMap((vector): [string, StoredValue][] => {
+  const indexed = vectors.flatMap((vector): [string, FirestoreValue][] => {
     const field = vectorFieldOf(vector.slot, vector.values.length);
     return field === undefined ? [] : [[field, FieldValue.vector(indexedValues(vector))]];
   });

@@ -2,9 +2,9 @@ import type { RecordData } from '../port.ts';
 import {
   continuationPath,
   type Fields,
+  type FirestoreValue,
   type Searched,
   type StoredFields,
-  type StoredValue,
 } from './layout.ts';
 import {
   searchBytes,
@@ -17,7 +17,7 @@ import {
 /** How a write changes the search entry of a record. */
 export interface SearchChange {
   /** Of the record's own document; `undefined` removes a field. */
-  readonly changes: Readonly<Record<string, StoredValue | undefined>>;
+  readonly changes: Readonly<Record<string, FirestoreValue | undefined>>;
   /** Entries of the index that come and go. */
   readonly indexBytes: number;
   /** What the entry takes of the record's own document beside `changes`. */

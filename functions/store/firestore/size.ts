@@ -1,6 +1,6 @@
 import { VectorValue } from '@google-cloud/firestore';
 import { StoreError } from '../port.ts';
-import type { StoredFields, StoredValue } from './layout.ts';
+import type { FirestoreValue, StoredFields } from './layout.ts';
 
 /**
  * What a write weighs, before it is sent: Firestore refuses a request over its limit only after it has travelled, and
@@ -43,7 +43,7 @@ function nameBytes(path: string): number {
   return path.split('/').reduce((sum, segment) => sum + utf8Bytes(segment) + 1, 16);
 }
 
-export function storedBytes(value: StoredValue): number {
+export function storedBytes(value: FirestoreValue): number {
   if (value === null || typeof value === 'boolean') return 1;
   if (typeof value === 'number') return 8;
   if (typeof value === 'string') return utf8Bytes(value) + 1;
@@ -83,7 +83,7 @@ export function messageBytes(path: string, fields: StoredFields, root: number): 
   return root + utf8Bytes(path) + encodedBytes(fields) + 4 * framingBytes;
 }
 
-function encodedBytes(value: StoredValue): number {
+function encodedBytes(value: FirestoreValue): number {
   if (typeof value === 'string') return utf8Bytes(value) + framingBytes;
   if (value instanceof Uint8Array) return value.byteLength + framingBytes;
   if (value === null || typeof value !== 'object') return framingBytes;
@@ -96,7 +96,7 @@ function encodedBytes(value: StoredValue): number {
   );
 }
 
-function isList(value: StoredValue): value is readonly string[] {
+function isList(value: FirestoreValue): value is readonly string[] {
   return Array.isArray(value);
 }
 

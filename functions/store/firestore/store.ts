@@ -7,9 +7,9 @@ import {
   type Collection,
   type Decision,
   type DueRequest,
-  type Found,
   type KeysSelection,
   type ListSelection,
+  type LoadedRecords,
   type Moment,
   type PartPage,
   type PartsSelection,
@@ -83,7 +83,11 @@ export class FirestoreStore implements RecordStore {
     };
   }
 
-  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+  transact<R>(
+    scope: Scope,
+    request: TransactRequest,
+    decide: (found: LoadedRecords) => Decision<R>,
+  ): Promise<R> {
     return this.#run(() => transact(this.#session, scope, request, decide));
   }
 

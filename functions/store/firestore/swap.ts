@@ -1,5 +1,5 @@
 import { type RecordData, type Scope, StoreError } from '../port.ts';
-import { changeHead, type Head, without } from './head.ts';
+import { changeHead, type ScopeHead, without } from './head.ts';
 import { recordPath } from './layout.ts';
 import { Loader } from './load.ts';
 import type { Session } from './session.ts';
@@ -87,7 +87,7 @@ async function flip(session: Session, scope: Scope, generation: string): Promise
  * Nothing visible has changed, unless the flip was made and its answer lost; then the head stays. Once the entry is
  * moved, a flip still under way fails on the changed head, and only then may records be deleted.
  */
-async function giveUp(session: Session, scope: Scope, generation: string): Promise<Head> {
+async function giveUp(session: Session, scope: Scope, generation: string): Promise<ScopeHead> {
   const head = await changeHead(session, scope, (before) =>
     before.generation === generation || before.pending[generation] === undefined
       ? null

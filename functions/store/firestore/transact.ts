@@ -1,10 +1,18 @@
-import type { Decision, Found, RecordData, RecordKey, Scope, TransactRequest, Write } from '../port.ts';
+import type {
+  Decision,
+  LoadedRecords,
+  RecordData,
+  RecordKey,
+  Scope,
+  TransactRequest,
+  Write,
+} from '../port.ts';
 import { checkWrites } from '../requested.ts';
 import { sendBatch } from './client.ts';
 import { type Doubt, shownAfter, wasApplied } from './doubts.ts';
 import { type CommitFailure, commitFailure } from './failures.ts';
 import { recordPath } from './layout.ts';
-import { type Reading, readKeys } from './read.ts';
+import { type MomentReading, readKeys } from './read.ts';
 import { type AskedKey, distinctKeys, nameOf } from './records.ts';
 import { nonce, Patience, type Session } from './session.ts';
 import { assertFits } from './size.ts';
@@ -33,7 +41,7 @@ export async function transact<R>(
   session: Session,
   scope: Scope,
   request: TransactRequest,
-  decide: (found: Found) => Decision<R>,
+  decide: (found: LoadedRecords) => Decision<R>,
 ): Promise<R> {
   const keys = distinctKeys(request.keys);
   const expected = keys.filter(({ expectAbsent }) => !expectAbsent);
@@ -73,7 +81,7 @@ export async function transact<R>(
 function decideOn<R>(
   records: ReadonlyMap<string, RecordData>,
   unread: readonly AskedKey[],
-  decide: (found: Found) => Decision<R>,
+  decide: (found: LoadedRecords) => Decision<R>,
 ): Decision<R> | undefined {
   const unreadNames = new Set(unread.map(({ key }) => nameOf(key)));
   let relied = false;
@@ -93,7 +101,7 @@ function decideOn<R>(
 function planCommit(
   session: Session,
   scope: Scope,
-  reading: Reading,
+  reading: MomentReading,
   keys: readonly AskedKey[],
   writes: readonly Write[],
   stamp: string,

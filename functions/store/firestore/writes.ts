@@ -6,9 +6,9 @@ import {
   encodeHead,
   encodeNames,
   encodeText,
+  type FirestoreValue,
   LANE,
   type StoredFields,
-  type StoredValue,
 } from './layout.ts';
 import type { Stored } from './records.ts';
 import { createdEntry, type SearchChange, updatedEntry } from './search-writes.ts';
@@ -21,7 +21,7 @@ export interface PlannedWrite extends Weight {
   addTo(batch: WriteBatch, db: Firestore): unknown;
 }
 
-type Changes = Readonly<Record<string, StoredValue | undefined>>;
+type Changes = Readonly<Record<string, FirestoreValue | undefined>>;
 
 /** Names of project and database in front of every path of a message, at their longest. */
 const rootBytes = 160;
@@ -185,7 +185,7 @@ function listingChanges(
  * first document is the record's own; a part that no document could share gets one to itself.
  */
 function splitParts(parts: readonly Part[], roomInFirst: number): StoredFields[] {
-  const documents: { bodies: Map<string, StoredValue>; orders: Map<string, string>; room: number }[] = [
+  const documents: { bodies: Map<string, FirestoreValue>; orders: Map<string, string>; room: number }[] = [
     { bodies: new Map(), orders: new Map(), room: roomInFirst },
   ];
   for (const { of, order, body } of parts) {
@@ -212,10 +212,10 @@ function dueIndexBytes(path: string, due: Readonly<Record<string, string>> | und
 
 function defined(changes: Changes): StoredFields {
   return Object.fromEntries(
-    Object.entries(changes).filter((entry): entry is [string, StoredValue] => entry[1] !== undefined),
+    Object.entries(changes).filter((entry): entry is [string, FirestoreValue] => entry[1] !== undefined),
   );
 }
 
-function textMap(value: StoredValue | undefined): Readonly<Record<string, string>> {
+function textMap(value: FirestoreValue | undefined): Readonly<Record<string, string>> {
   return value as Readonly<Record<string, string>>;
 }

@@ -5,14 +5,14 @@ import { closedError, StatementError } from './errors.ts';
 import { COMMIT, ROLLBACK, type Statement, statement } from './statement.ts';
 
 /** What a statement answered: rows where it selects, how many rows it matched where it writes. */
-export interface Answer<Row = unknown> {
+export interface StatementAnswer<Row = unknown> {
   readonly rows: readonly Row[];
   readonly matched: number;
   readonly insertId: number;
 }
 
-export type Answers<S extends readonly Statement[]> = {
-  -readonly [I in keyof S]: S[I] extends Statement<infer Row> ? Answer<Row> : never;
+export type StatementAnswers<S extends readonly Statement[]> = {
+  -readonly [I in keyof S]: S[I] extends Statement<infer Row> ? StatementAnswer<Row> : never;
 };
 
 export interface ConnectionOptions {
@@ -91,8 +91,8 @@ export class Connection {
   }
 
   /** All in one round trip, executed one after the other up to the first failure. */
-  async send<const S extends readonly Statement[]>(...statements: S): Promise<Answers<S>> {
-    return (await this.#send(statements.map((each) => this.#render(each)))) as Answers<S>;
+  async send<const S extends readonly Statement[]>(...statements: S): Promise<StatementAnswers<S>> {
+    return (await this.#send(statements.map((each) => this.#render(each)))) as StatementAnswers<S>;
   }
 
   /** As few packets as their sizes allow. */
@@ -173,7 +173,7 @@ export class Connection {
     return values.length === 0 ? named : this.#client.format(named, [...values]);
   }
 
-  async #send(texts: readonly string[]): Promise<Answer[]> {
+  async #send(texts: readonly string[]): Promise<StatementAnswer[]> {
     if (this.#broken) throw closedError();
     const sql = texts.join(';\n');
     // The server would close the connection on such a packet, often before its reason can be read.
@@ -203,7 +203,7 @@ function inSeconds(milliseconds: number): number {
 /** The one column that holds no text. */
 const bytesColumn = 'vector';
 
-function answerOf(result: unknown): Answer {
+function answerOf(result: unknown): StatementAnswer {
   if (!Array.isArray(result)) {
     const { affectedRows, insertId } = result as ResultSetHeader;
     return { rows: [], matched: affectedRows, insertId };

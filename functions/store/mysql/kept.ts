@@ -1,5 +1,5 @@
 import type { KeyRequest, RecordKey, RecordView, Scope } from '../port.ts';
-import type { Answer } from './connection.ts';
+import type { StatementAnswer } from './connection.ts';
 import { StatementError } from './errors.ts';
 import { nameOf, type RecordRow, smallColumns, widestViews } from './rows.ts';
 import { Sql, type Statement } from './statement.ts';
@@ -31,7 +31,7 @@ export function unlockedStatement(scope: Scope, keys: readonly KeyRequest[]): St
   return sql.add('WHERE s.kind = ? AND s.name = ?', scope.kind, scope.name);
 }
 
-export function unlockedRows({ rows }: Answer<LiveRow>): UnlockedReading {
+export function unlockedRows({ rows }: StatementAnswer<LiveRow>): UnlockedReading {
   const found = rows.filter((row): row is { live: number } & RecordRow => row.id !== null);
   return { space: rows[0]?.live, rows: new Map(found.map((row) => [nameOf(row), row])) };
 }

@@ -5,7 +5,7 @@ import {
   countMax,
   countQuestion,
   cursorOf,
-  type Driver,
+  type ListDriver,
   type ListPlace,
   type ListPlan,
   type ListQuestion,
@@ -158,7 +158,7 @@ function addTable(
   sql: Sql,
   scope: Scope,
   { selection, orderBy }: ListQuestion,
-  driver: Driver,
+  driver: ListDriver,
   joins: Sql = new Sql(),
 ): void {
   const { collection, group } = selection;
@@ -175,7 +175,7 @@ function addGroup(sql: Sql, { group }: ListSelection): void {
   if (group !== undefined) sql.add('AND d.listing_group = ?', group);
 }
 
-function indexOf(driver: Driver, group: string | undefined, orderBy: string | undefined): string {
+function indexOf(driver: ListDriver, group: string | undefined, orderBy: string | undefined): string {
   if (driver === 'listing') return 'records_by_listing';
   const byGroup =
     group !== undefined && !isEquality(driver) && (orderBy === undefined || orderBy === driver.name);

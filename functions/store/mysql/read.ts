@@ -1,5 +1,5 @@
 import type { KeyRequest, RecordData, RecordKey, RecordView, Scope } from '../port.ts';
-import type { Answer } from './connection.ts';
+import type { StatementAnswer } from './connection.ts';
 import {
   columns,
   nameOf,
@@ -19,7 +19,7 @@ export interface KeysReading {
   readonly statements: readonly Statement[];
   /** By `nameOf` the key; absent records are left out. */
   readonly records: (
-    answers: readonly Answer[],
+    answers: readonly StatementAnswer[],
   ) => Map<string, { readonly row: RecordRow; readonly record: RecordData }>;
 }
 
@@ -91,6 +91,6 @@ export function slices(keys: readonly RecordKey[]): RecordKey[][] {
 }
 
 /** The caller names the shape that its statements select. */
-function rowsOf<Row>(answers: readonly Answer[]): Row[] {
+function rowsOf<Row>(answers: readonly StatementAnswer[]): Row[] {
   return answers.flatMap(({ rows }) => rows as readonly Row[]);
 }

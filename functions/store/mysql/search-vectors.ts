@@ -1,5 +1,5 @@
 import { listQuestion } from '../list-plan.ts';
-import type { SlotState, VectorChange, VectorRows } from '../nearest/vector-rows.ts';
+import type { VectorChange, VectorRows, VectorSlotState } from '../nearest/vector-rows.ts';
 import type { KeysSelection, Scope } from '../port.ts';
 import type { Among, NearestRequest } from '../search.ts';
 import { amongConditions, amongPrefixes } from './among.ts';
@@ -41,7 +41,7 @@ export class SlotRows implements VectorRows {
     return this.#scope.name;
   }
 
-  async state(): Promise<SlotState | null> {
+  async state(): Promise<VectorSlotState | null> {
     const { collection, group, slot } = this.#request;
     const { text, values } = ofScope(this.#scope);
     const [{ rows }] = await this.#snapshot.send(

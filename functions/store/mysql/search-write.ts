@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { bytesOf } from '../nearest/float-bytes.ts';
 import type { RecordKey, Scope, Write } from '../port.ts';
 import type { SearchEntry, SearchVector } from '../search.ts';
-import type { Answer } from './connection.ts';
+import type { StatementAnswer } from './connection.ts';
 import { listOf, slices } from './read.ts';
 import { nameOf } from './rows.ts';
 import { changeSlots, type SlotChange } from './search-slots.ts';
@@ -39,7 +39,7 @@ export function entriesReading(scope: Scope, keys: readonly RecordKey[]): readon
   );
 }
 
-export function storedEntries(answers: readonly Answer[]): StoredEntries {
+export function storedEntries(answers: readonly StatementAnswer[]): StoredEntries {
   const rows = answers.flatMap((answer) => answer.rows as readonly EntryRow[]);
   return new Map(rows.map((row) => [nameOf(row), row]));
 }

@@ -1,4 +1,4 @@
-import type { Answers, Connection } from './connection.ts';
+import type { Connection, StatementAnswers } from './connection.ts';
 import { COMMIT, SNAPSHOT, type Statement } from './statement.ts';
 
 /** A read-only transaction, whose snapshot is one moment: for one page, or for as many reads as come (`lasting`). */
@@ -12,17 +12,17 @@ export class Snapshot {
     this.lasting = lasting;
   }
 
-  async send<const S extends readonly Statement[]>(...statements: S): Promise<Answers<S>> {
+  async send<const S extends readonly Statement[]>(...statements: S): Promise<StatementAnswers<S>> {
     if (this.#begun) return this.#connection.send(...statements);
     this.#begun = true;
     const answers = await this.#connection.send(...SNAPSHOT, ...statements);
-    return answers.slice(SNAPSHOT.length) as Answers<S>;
+    return answers.slice(SNAPSHOT.length) as StatementAnswers<S>;
   }
 
   /** The last reads of a page, with which a transaction for one page ends. */
-  async finish<const S extends readonly Statement[]>(...statements: S): Promise<Answers<S>> {
+  async finish<const S extends readonly Statement[]>(...statements: S): Promise<StatementAnswers<S>> {
     if (this.lasting) return this.send(...statements);
-    return (await this.send(...statements, COMMIT)).slice(0, -1) as Answers<S>;
+    return (await this.send(...statements, COMMIT)).slice(0, -1) as StatementAnswers<S>;
   }
 
   /** One statement is one moment by itself. */

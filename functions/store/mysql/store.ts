@@ -1,7 +1,7 @@
 import type { TurnRoom } from '../../kernel/turn-room.ts';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
-import { Lanes } from '../lanes.ts';
+import { ScopeLanes } from '../lanes.ts';
 import { lookedForEach } from '../list-plan.ts';
 import { LookMemory } from '../look-memory.ts';
 import { NearestSearch } from '../nearest/nearest-search.ts';
@@ -11,9 +11,9 @@ import type {
   Collection,
   Decision,
   DueRequest,
-  Found,
   KeysSelection,
   ListSelection,
+  LoadedRecords,
   Moment,
   PartPage,
   PartsSelection,
@@ -96,7 +96,7 @@ class MysqlStore implements RecordStore {
   readonly #timers: Timers;
   readonly #pool: Pool;
   readonly #scans: Pool;
-  readonly #lanes: Lanes;
+  readonly #lanes: ScopeLanes;
   readonly #search: Searching;
   readonly #rivalry: Rivalry;
   readonly #underWay = new Set<Promise<unknown>>();
@@ -143,10 +143,14 @@ class MysqlStore implements RecordStore {
       });
     this.#pool = pool(poolSize, silenceMaxMs);
     this.#scans = pool(scansMax, scanSilenceMaxMs);
-    this.#lanes = new Lanes({ width: Math.ceil(poolSize / 2), timers: this.#timers, waitMaxMs });
+    this.#lanes = new ScopeLanes({ width: Math.ceil(poolSize / 2), timers: this.#timers, waitMaxMs });
   }
 
-  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+  transact<R>(
+    scope: Scope,
+    request: TransactRequest,
+    decide: (found: LoadedRecords) => Decision<R>,
+  ): Promise<R> {
     const names = request.keys
       .filter(({ unguarded }) => unguarded !== true)
       .map(({ key }) => `${scope.kind}/${scope.name}/${nameOf(key)}`);

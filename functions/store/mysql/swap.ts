@@ -27,11 +27,11 @@ const abandonedAfterMs = 60 * 60 * 1000;
 const sweepRowsMax = 500;
 
 /** Runs one transaction on a connection, again when it lost a race. */
-export type Run = <R>(work: (connection: Connection) => Promise<R>) => Promise<R>;
+export type RunTransaction = <R>(work: (connection: Connection) => Promise<R>) => Promise<R>;
 
 /** Loads into a hidden space without a lock on the scope, then makes that space the live one. */
 export async function swapRecords(
-  run: Run,
+  run: RunTransaction,
   { clock, search }: { readonly clock: Clock; readonly search: SearchTables },
   scope: Scope,
   records: AsyncIterable<RecordData>,
@@ -55,7 +55,7 @@ export async function swapRecords(
 }
 
 /** Deletes the content of retired and abandoned spaces, a bounded batch at a time; ends when the store closes or fails. */
-export async function sweepSpaces(run: Run, clock: Clock, search: SearchTables): Promise<void> {
+export async function sweepSpaces(run: RunTransaction, clock: Clock, search: SearchTables): Promise<void> {
   const most = () => ({ abandonedBefore: clock.now() - abandonedAfterMs, rows: sweepRowsMax });
   const remains = search.takeFirstSweep();
   const some = async (connection: Connection): Promise<boolean> =>

@@ -1,4 +1,4 @@
-import type { Decision, Found, Scope, TransactRequest } from '../port.ts';
+import type { Decision, LoadedRecords, Scope, TransactRequest } from '../port.ts';
 import { checkWrites } from '../requested.ts';
 import type { Connection } from './connection.ts';
 import { isRefused, keptStatement, keysMax, seenBytes, unlockedRows, unlockedStatement } from './kept.ts';
@@ -11,7 +11,7 @@ import { BEGIN } from './statement.ts';
 import { writesOf } from './write.ts';
 
 /** `undefined` when the scope must be created first, so that there is a row to lock. */
-export interface Outcome<R> {
+export interface TransactOutcome<R> {
   readonly result: R;
 }
 
@@ -35,8 +35,8 @@ export async function transactUnlocked<R>(
   search: SearchTables,
   scope: Scope,
   request: TransactRequest,
-  decide: (found: Found) => Decision<R>,
-): Promise<Outcome<R> | 'lost' | 'large' | undefined> {
+  decide: (found: LoadedRecords) => Decision<R>,
+): Promise<TransactOutcome<R> | 'lost' | 'large' | undefined> {
   const [answer] = await connection.send(unlockedStatement(scope, request.keys));
   const { space, rows } = unlockedRows(answer);
   const views = widestViews(request.keys);
@@ -71,8 +71,8 @@ export async function transactIn<R>(
   search: SearchTables,
   scope: Scope,
   request: TransactRequest,
-  decide: (found: Found) => Decision<R>,
-): Promise<Outcome<R> | undefined> {
+  decide: (found: LoadedRecords) => Decision<R>,
+): Promise<TransactOutcome<R> | undefined> {
   const reading = readingOf(scope, request.keys);
   const guarded = request.keys.filter(({ unguarded }) => unguarded !== true).map(({ key }) => key);
   const searched = (await search.takesPart(connection, scope)) ? entriesReading(scope, guarded) : [];

@@ -11,7 +11,7 @@ export interface CandidateRows {
  * The rows that may be among the best, by the bounds of their scores: those whose upper bound reaches the lowest of the
  * best lower bounds.
  */
-export class Candidates {
+export class NearestCandidates {
   readonly #limit: number;
   /** A heap of the best lower bounds, the least at its root. */
   readonly #lowers: number[] = [];

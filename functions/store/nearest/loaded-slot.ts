@@ -2,7 +2,7 @@ import { StoreError } from '../port.ts';
 import { ChangeLog } from './change-log.ts';
 import { floatsOf } from './float-bytes.ts';
 import type { Matrix } from './matrix.ts';
-import type { SlotState, VectorChange, VectorRows } from './vector-rows.ts';
+import type { VectorChange, VectorRows, VectorSlotState } from './vector-rows.ts';
 
 /**
  * - `ready`: the matrix answers searches at the moment.
@@ -42,7 +42,7 @@ export class LoadedSlot {
    * Reads what changed up to the moment. One caller reads at a time; a load that fails is continued by the next. A later
    * moment may lack rows of an interrupted load that changed since, so only one that is not earlier continues it.
    */
-  bringTo(rows: VectorRows, state: SlotState, options: LoadOptions): Promise<Readiness> {
+  bringTo(rows: VectorRows, state: VectorSlotState, options: LoadOptions): Promise<Readiness> {
     if (this.#isReady(state)) return Promise.resolve('ready');
     return this.#alone(async () => {
       if (this.#isReady(state)) return 'ready';
@@ -53,11 +53,11 @@ export class LoadedSlot {
     });
   }
 
-  #isReady({ version }: SlotState): boolean {
+  #isReady({ version }: VectorSlotState): boolean {
     return this.#version === this.#seen && version <= this.#version && this.log.idsAbove(version) !== null;
   }
 
-  async #read(rows: VectorRows, state: SlotState, { turn, loadedPerPage }: LoadOptions): Promise<void> {
+  async #read(rows: VectorRows, state: VectorSlotState, { turn, loadedPerPage }: LoadOptions): Promise<void> {
     this.#seen = state.version;
     const perPage = loadedPerPage(this.matrix.dimensions);
     for (;;) {

@@ -1,10 +1,10 @@
 import type { Clock } from '../../kernel/world.ts';
 import { Arena, type Block } from './arena.ts';
 import { LoadedSlot } from './loaded-slot.ts';
-import { Matrix, type Room } from './matrix.ts';
-import type { SlotState } from './vector-rows.ts';
+import { Matrix, type MatrixMemory } from './matrix.ts';
+import type { VectorSlotState } from './vector-rows.ts';
 
-type SlotId = SlotState['slot'];
+type SlotId = VectorSlotState['slot'];
 
 /** An owner that holds more than this part of the memory takes none from others that are in use. */
 const SHARE = 2;
@@ -83,7 +83,7 @@ export class LoadedSlots {
       if (all === 0) this.#bytes.delete(owner);
       else this.#bytes.set(owner, all);
     };
-    const room: Room = {
+    const room: MatrixMemory = {
       take: (bytes) => {
         const block = this.#take(owner, bytes);
         if (block !== null) count(bytes);

@@ -1,6 +1,6 @@
 import { productsMax, type Region } from './arena.ts';
 import type { Bounds } from './bounds.ts';
-import type { Candidates } from './candidates.ts';
+import type { NearestCandidates } from './candidates.ts';
 import type { Matrix } from './matrix.ts';
 import type { RowBlock } from './row-block.ts';
 
@@ -17,7 +17,7 @@ export interface Scan {
 export function* scanAll(
   matrix: Matrix,
   scan: Scan,
-  candidates: Candidates,
+  candidates: NearestCandidates,
   bytesPerTurn: number,
 ): Generator<void, void> {
   let bytes = 0;
@@ -37,7 +37,7 @@ export function* scanAll(
 export function scanSome(
   matrix: Matrix,
   scan: Scan,
-  candidates: Candidates,
+  candidates: NearestCandidates,
   positions: readonly number[],
 ): void {
   let given: Region | null = null;
@@ -51,7 +51,13 @@ export function scanSome(
 }
 
 /** Rows of one block, from a position on. */
-function scanRows(matrix: Matrix, scan: Scan, candidates: Candidates, position: number, count: number): void {
+function scanRows(
+  matrix: Matrix,
+  scan: Scan,
+  candidates: NearestCandidates,
+  position: number,
+  count: number,
+): void {
   const { block, row: from } = matrix.at(position);
   const { products, reaching } = block.region;
   giveQuery(block.region, scan.bounds);
@@ -68,7 +74,7 @@ function offerRow(
   row: number,
   product: number,
   { bounds, masked }: Scan,
-  candidates: Candidates,
+  candidates: NearestCandidates,
   position: number,
 ): void {
   const norm = norms[row]!;

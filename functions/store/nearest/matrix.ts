@@ -30,7 +30,7 @@ export class Matrix {
   readonly dimensions: number;
   readonly stride: number;
   readonly blocks: RowBlock[] = [];
-  readonly #room: Room;
+  readonly #room: MatrixMemory;
   readonly #index = new IdIndex();
   readonly #free: number[] = [];
   /** Ids of another form, by the words that stand for them. */
@@ -46,7 +46,7 @@ export class Matrix {
   #charged = 0;
   #size = 0;
 
-  constructor(dimensions: number, room: Room) {
+  constructor(dimensions: number, room: MatrixMemory) {
     this.dimensions = dimensions;
     this.stride = strideOf(dimensions);
     this.#room = room;
@@ -220,7 +220,7 @@ function digitAt(id: string, at: number): number {
 }
 
 /** Where a matrix has its memory from. */
-export interface Room {
+export interface MatrixMemory {
   take(bytes: number): Block | null;
   give(block: Block): void;
   charge(bytes: number): boolean;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { seedShift, share } from '../../../test/support/effort.ts';
 import { Bounds } from './bounds.ts';
-import { Candidates } from './candidates.ts';
+import { NearestCandidates } from './candidates.ts';
 import { ChangeLog } from './change-log.ts';
 import { LoadedSlot } from './loaded-slot.ts';
 import { Matrix } from './matrix.ts';
@@ -63,7 +63,7 @@ describe('the test finds', () => {
       });
     },
     'a bound from a row that has changed': () => {
-      vi.spyOn(Candidates.prototype, 'holders', 'get').mockReturnValue([]);
+      vi.spyOn(NearestCandidates.prototype, 'holders', 'get').mockReturnValue([]);
     },
     'a page that leaves a row out': () => {
       const changes = methodOf(ModelRows.prototype, 'changes');

@@ -5,14 +5,14 @@ import { StoreError } from '../port.ts';
 import type { FoundNearest, NearestRequest } from '../search.ts';
 import { dimensionsMax } from './arena.ts';
 import { Bounds } from './bounds.ts';
-import { Candidates } from './candidates.ts';
+import { NearestCandidates } from './candidates.ts';
 import { rowsPerPage, scanExactly } from './exact-scan.ts';
 import type { LoadedSlot } from './loaded-slot.ts';
 import { LoadedSlots } from './loaded-slots.ts';
 import { bytesOfMatrix, NoRoom } from './matrix.ts';
 import { scanAll, scanSome } from './matrix-scan.ts';
 import { Rescoring, rescore } from './rescore.ts';
-import type { SlotState, VectorRows } from './vector-rows.ts';
+import type { VectorRows, VectorSlotState } from './vector-rows.ts';
 
 export interface NearestOptions {
   /** Memory that the vectors of all slots may take together. */
@@ -83,7 +83,7 @@ export class NearestSearch {
 
   async #findAmong(
     rows: VectorRows,
-    state: SlotState,
+    state: VectorSlotState,
     request: NearestRequest,
     ids: readonly string[],
   ): Promise<FoundNearest> {
@@ -98,7 +98,7 @@ export class NearestSearch {
   }
 
   /** A matrix that cannot hold the slot is not begun, nor one whose rows would all be read again for their scores. */
-  #isLoadable({ rows }: SlotState, { values, limit }: NearestRequest): boolean {
+  #isLoadable({ rows }: VectorSlotState, { values, limit }: NearestRequest): boolean {
     return (
       rows > Math.max(this.#options.rowsUnloaded, limit) &&
       values.length <= dimensionsMax &&
@@ -106,7 +106,7 @@ export class NearestSearch {
     );
   }
 
-  #hasRoom({ owner }: VectorRows, { slot, rows }: SlotState, { values }: NearestRequest): boolean {
+  #hasRoom({ owner }: VectorRows, { slot, rows }: VectorSlotState, { values }: NearestRequest): boolean {
     const bytes = bytesOfMatrix(rows, values.length);
     return this.#slots.has(slot) || this.#slots.hasRoomFor(slot, owner, bytes);
   }
@@ -114,7 +114,7 @@ export class NearestSearch {
   /** `null`: the matrix cannot answer, for want of memory or because it is ahead of the moment by too much. */
   async #findInMatrix(
     rows: VectorRows,
-    state: SlotState,
+    state: VectorSlotState,
     request: NearestRequest,
     among: readonly string[] | null,
   ): Promise<FoundNearest | null> {
@@ -143,7 +143,7 @@ export class NearestSearch {
   async #findIn(
     slot: LoadedSlot,
     rows: VectorRows,
-    { version }: SlotState,
+    { version }: VectorSlotState,
     request: NearestRequest,
     among: readonly string[] | null,
   ): Promise<FoundNearest | null> {
@@ -169,7 +169,7 @@ export class NearestSearch {
   }
 
   /** Reads every vector of the moment. */
-  async #scan(rows: VectorRows, state: SlotState, request: NearestRequest): Promise<FoundNearest> {
+  async #scan(rows: VectorRows, state: VectorSlotState, request: NearestRequest): Promise<FoundNearest> {
     const tooMany = state.rows > request.readsMax;
     // The slot does fit: other searches hold the memory, or the moment has passed. A later try finds it loaded.
     if (tooMany && this.#isLoadable(state, request)) {
@@ -200,10 +200,10 @@ async function candidatesIn(
   { matrix, log }: LoadedSlot,
   version: number,
   { bounds, limit, among, turn, bytesPerTurn }: Selection,
-): Promise<Candidates | null> {
+): Promise<NearestCandidates | null> {
   const changed = log.idsAbove(version);
   if (changed === null) return null;
-  const candidates = new Candidates(limit);
+  const candidates = new NearestCandidates(limit);
   const masked = new Set([...changed].map((id) => matrix.positionOf(id)).filter((at) => at !== -1));
   if (among === null) {
     for (const _ of scanAll(matrix, { bounds, masked }, candidates, bytesPerTurn))

@@ -1,7 +1,7 @@
 import type { NearestMatch, NearestRequest } from '../search.ts';
 import { similarityTo } from '../similarity.ts';
 import { BestMatches } from './best-matches.ts';
-import type { Candidates } from './candidates.ts';
+import type { NearestCandidates } from './candidates.ts';
 import { floatsOf } from './float-bytes.ts';
 import type { LoadedSlot } from './loaded-slot.ts';
 import { idsMax, type VectorRows } from './vector-rows.ts';
@@ -60,7 +60,7 @@ export interface Rescore {
   readonly slot: LoadedSlot;
   /** The version of the moment. */
   readonly version: number;
-  readonly candidates: Candidates;
+  readonly candidates: NearestCandidates;
   /** `null`: all records. */
   readonly among: ReadonlySet<string> | null;
   readonly turn: () => Promise<void>;

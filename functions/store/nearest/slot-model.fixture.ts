@@ -1,6 +1,6 @@
 import type { Among } from '../search.ts';
 import { bytesOf } from './float-bytes.ts';
-import type { SlotState, VectorChange, VectorRows } from './vector-rows.ts';
+import type { VectorChange, VectorRows, VectorSlotState } from './vector-rows.ts';
 
 /** A slot as a SQL provider keeps it, in memory, and its moments. */
 export class SlotModel {
@@ -60,7 +60,7 @@ export class ModelRows implements VectorRows {
   /** What `among` answers. */
   narrowed: readonly string[] | null = null;
   readonly owner: string;
-  readonly given: SlotState;
+  readonly given: VectorSlotState;
   readonly #rows: ReadonlyMap<string, VectorChange>;
   readonly #ordered: readonly VectorChange[];
   readonly #listingIds: ReadonlyMap<string, string>;
@@ -68,7 +68,7 @@ export class ModelRows implements VectorRows {
 
   constructor(
     owner: string,
-    given: SlotState,
+    given: VectorSlotState,
     rows: ReadonlyMap<string, VectorChange>,
     listingIds: ReadonlyMap<string, string>,
   ) {
@@ -86,7 +86,7 @@ export class ModelRows implements VectorRows {
     return new Map([...this.#rows].map(listed));
   }
 
-  state(): Promise<SlotState | null> {
+  state(): Promise<VectorSlotState | null> {
     return this.#read('state', () => this.given);
   }
 

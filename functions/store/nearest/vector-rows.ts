@@ -9,7 +9,7 @@ export interface VectorRows {
   readonly owner: string;
 
   /** `null` where the group has no such slot: no record carries a vector in it. */
-  state(): Promise<SlotState | null>;
+  state(): Promise<VectorSlotState | null>;
 
   /**
    * The rows whose version is above `after`, by version upwards, at most `limit`: fewer only at the end. The slot's own
@@ -37,7 +37,7 @@ export interface VectorRows {
 export const idsMax = 1000;
 
 /** A slot at a moment. Reading it costs one row: every search does. */
-export interface SlotState {
+export interface VectorSlotState {
   /**
    * Names the slot's data in this store. Never used again for other data: a slot that was emptied by a swap, a restore or a
    * removed collection and is written again has another id.

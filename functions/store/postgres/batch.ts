@@ -7,7 +7,7 @@ export interface Prepared {
   readonly values: readonly (string | number | boolean | null)[];
 }
 
-export interface Answer {
+export interface StatementAnswer {
   readonly rows: unknown[];
   readonly command: string;
 }
@@ -27,7 +27,7 @@ const knownOf = new WeakMap<PoolClient, Known>();
  * Statements behind one Sync. The server answers all of them with one write, where the driver's own pipeline costs a Sync and
  * a write for each. After a failure it skips the others, so outside of a transaction all of them take effect or none.
  */
-export function runBatch(client: PoolClient, statements: readonly Prepared[]): Promise<Answer[]> {
+export function runBatch(client: PoolClient, statements: readonly Prepared[]): Promise<StatementAnswer[]> {
   const known = knownOf.get(client) ?? new Map<string, Shape>();
   knownOf.set(client, known);
   return new Promise((resolve, reject) => {
@@ -37,7 +37,7 @@ export function runBatch(client: PoolClient, statements: readonly Prepared[]): P
   });
 }
 
-type Callback = (error: Error | null | undefined, answers?: Answer[]) => void;
+type Callback = (error: Error | null | undefined, answers?: StatementAnswer[]) => void;
 
 /** The driver's notation of messages, without its socket. */
 function collecting(messages: Buffer[]): Connection {
@@ -54,7 +54,7 @@ class Batch extends Query {
   readonly #known: Known;
   readonly #fresh = new Map<string, Shape>();
   readonly #shapes: Shape[] = [];
-  readonly #answers: Answer[] = [];
+  readonly #answers: StatementAnswer[] = [];
   #rows: unknown[] = [];
   #failure: Error | undefined;
 

@@ -1,6 +1,6 @@
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { StoreError } from '../port.ts';
-import { type Answer, type Prepared, runBatch } from './batch.ts';
+import { type Prepared, runBatch, type StatementAnswer } from './batch.ts';
 import { driverUrl } from './connection-string.ts';
 import { closedError, fullPoolError, isPoolTimeout, StatementError } from './errors.ts';
 import type { IfKept, KeptRow } from './kept.ts';
@@ -89,7 +89,7 @@ export class Connection implements Reader {
     );
   }
 
-  async #answers(statements: readonly Statement[]): Promise<Answer[]> {
+  async #answers(statements: readonly Statement[]): Promise<StatementAnswer[]> {
     if (this.#released) throw closedError();
     const prepared = preparedOf(statements);
     if (prepared !== undefined) return this.#batch(statements, prepared);
@@ -105,7 +105,7 @@ export class Connection implements Reader {
     });
   }
 
-  async #batch(statements: readonly Statement[], prepared: readonly Prepared[]): Promise<Answer[]> {
+  async #batch(statements: readonly Statement[], prepared: readonly Prepared[]): Promise<StatementAnswer[]> {
     const opens = statements.some(({ text }) => text.startsWith('BEGIN'));
     const isOpen = opens || this.#client.getTransactionStatus() !== 'I';
     try {

@@ -1,7 +1,7 @@
 import type { TurnRoom } from '../../kernel/turn-room.ts';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { groupedNames } from '../grouping.ts';
-import { Lanes } from '../lanes.ts';
+import { ScopeLanes } from '../lanes.ts';
 import { LookMemory } from '../look-memory.ts';
 import { NearestSearch } from '../nearest/nearest-search.ts';
 import {
@@ -10,9 +10,9 @@ import {
   type Collection,
   type Decision,
   type DueRequest,
-  type Found,
   type KeysSelection,
   type ListSelection,
+  type LoadedRecords,
   type Moment,
   type PartPage,
   type PartsSelection,
@@ -83,7 +83,7 @@ class PostgresStore implements RecordStore {
   readonly #schema: string;
   readonly #create: boolean;
   readonly #session: Session;
-  readonly #lanes: Lanes;
+  readonly #lanes: ScopeLanes;
   readonly #underWay = new Set<Promise<unknown>>();
   #ready: Promise<void> | undefined;
   #sweeping: Promise<void> = Promise.resolve();
@@ -112,14 +112,18 @@ class PostgresStore implements RecordStore {
     const { poolSize, connectTimeoutMs, statementTimeoutMs } = { ...defaults, ...options };
     const connection = notificationsConfig(driverUrl(options.connectionString), connectTimeoutMs);
     this.notices = new Notifications({ connection, schema, random, timers });
-    this.#lanes = new Lanes({
+    this.#lanes = new ScopeLanes({
       width: Math.ceil(poolSize / 2),
       timers,
       waitMaxMs: statementTimeoutMs + 2 * connectTimeoutMs,
     });
   }
 
-  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+  transact<R>(
+    scope: Scope,
+    request: TransactRequest,
+    decide: (found: LoadedRecords) => Decision<R>,
+  ): Promise<R> {
     return this.#changing(scope, () => transact(this.#session, scope, request, decide));
   }
 

@@ -1,4 +1,4 @@
-import type { Decision, Found, RecordData, Scope, TransactRequest, Write } from '../port.ts';
+import type { Decision, LoadedRecords, RecordData, Scope, TransactRequest, Write } from '../port.ts';
 import { checkWrites } from '../requested.ts';
 import type { Connection } from './connection.ts';
 import { StatementError } from './errors.ts';
@@ -36,7 +36,7 @@ export async function transact<R>(
   session: Session,
   scope: Scope,
   request: TransactRequest,
-  decide: (found: Found) => Decision<R>,
+  decide: (found: LoadedRecords) => Decision<R>,
 ): Promise<R> {
   const keys = askedKeys(request.keys);
   const names = rivalNames(scope, request, keys);
@@ -69,7 +69,7 @@ interface Call<R> {
   readonly scope: Scope;
   readonly request: TransactRequest;
   readonly keys: readonly AskedKey[];
-  readonly decide: (found: Found) => Decision<R>;
+  readonly decide: (found: LoadedRecords) => Decision<R>;
   /** By the name of a guarded key, what it is called among those of all scopes. */
   readonly names: ReadonlyMap<string, string>;
 }
@@ -119,7 +119,7 @@ async function attempt<R>(call: Call<R>, connection: Connection, reading: Readin
   return (await writeIfKept(call, connection, reading, live, plan)) ? { result } : 'locked';
 }
 
-function foundIn({ rows }: Reading, keys: readonly AskedKey[]): Found {
+function foundIn({ rows }: Reading, keys: readonly AskedKey[]): LoadedRecords {
   const records = new Map<string, RecordData>();
   for (const { key, view } of keys) {
     const row = rows.get(nameOf(key));

@@ -26,18 +26,18 @@ import type { Connection } from './connection.ts';
 import { liveSpace } from './space.ts';
 
 /** A record on the walk of a list. */
-export interface Place extends ListPlace {
+export interface WalkPlace extends ListPlace {
   readonly record: number;
 }
 
 /** A page of places, in order; `next` is the place after which the following page starts. */
-export interface Walk {
-  readonly places: readonly Place[];
-  readonly next: Place | undefined;
+export interface PlacePage {
+  readonly places: readonly WalkPlace[];
+  readonly next: WalkPlace | undefined;
 }
 
 /** Reads a bounded number of index rows: the event loop is blocked meanwhile. */
-export function findPlaces(connection: Connection, space: number, selection: ListSelection): Walk {
+export function findPlaces(connection: Connection, space: number, selection: ListSelection): PlacePage {
   const question = listQuestion(selection);
   if (question === undefined) return { places: [], next: undefined };
   const look = firstLook(connection.looks, `${space}`, question);
@@ -59,10 +59,10 @@ function walk(
   plan: ListPlan,
   rowsMax: number,
   isGivenUp: (walked: number, matched: number) => boolean = () => false,
-): Walk & { readonly isCut: boolean; readonly walked: number } {
+): PlacePage & { readonly isCut: boolean; readonly walked: number } {
   const { text, values } = statementOf(space, plan);
   const { limit } = plan.question.selection;
-  const places: Place[] = [];
+  const places: WalkPlace[] = [];
   let walked = 0;
   for (const row of connection.eachTuple<WalkRow>(text, ...values)) {
     const isMatch = row[4] === 1;
@@ -78,7 +78,7 @@ function walk(
 
 type WalkRow = readonly [record: number, value: string | null, group: string, id: string, matched: number];
 
-function placeOf([record, value, listing_group, listing_id]: WalkRow): Place {
+function placeOf([record, value, listing_group, listing_id]: WalkRow): WalkPlace {
   return { record, value, listing_group, listing_id };
 }
 

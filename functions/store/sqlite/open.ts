@@ -5,7 +5,7 @@ import { type Collection, StoreError } from '../port.ts';
 import { Connection } from './connection.ts';
 import { makePrivateFile, restrictDatabase } from './private-files.ts';
 import { connectToRead } from './read-only.ts';
-import { Room } from './room.ts';
+import { DiskRoom } from './room.ts';
 import { migrate, requireVersion } from './schema.ts';
 import { migrateSearches } from './search-schema.ts';
 import { checkWholePages } from './whole-pages.ts';
@@ -84,7 +84,7 @@ export function openWriter(options: SqliteStoreOptions): Connection {
 
 /** Pages in the log at which they are copied into the database file. */
 export function logPages({ path, checkpointPages = checkpointPagesDefault }: SqliteStoreOptions): number {
-  return new Room(path).logPages(checkpointPages);
+  return new DiskRoom(path).logPages(checkpointPages);
 }
 
 function prepareWriter(writer: Connection, checkpointPages: number): void {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Connection } from './connection.ts';
-import { Room } from './room.ts';
+import { DiskRoom } from './room.ts';
 
 let folder = '';
 let connection: Connection;
@@ -20,7 +20,7 @@ const record = (body: string) => ({ key: { collection: 'documents', id: '0' }, h
 
 describe('the room on a disk', () => {
   test('is what the file system tells: more than there is cannot be loaded', async () => {
-    const room = new Room(join(folder, 'store.db'));
+    const room = new DiskRoom(join(folder, 'store.db'));
     const { bavail, bsize } = await statfs(folder);
     expect(room.isShort(connection)).toBe(false);
     expect(room.checkWrite(connection, 0)).toBe(true);
@@ -34,7 +34,7 @@ describe('the room on a disk', () => {
 
   test('does not end where a file system tells nothing, or is not there', () => {
     for (const path of ['/proc/store.db', join(folder, 'none/store.db')]) {
-      const room = new Room(path);
+      const room = new DiskRoom(path);
       expect(room.logPages(4_000)).toBe(4_000);
       expect(room.isShort(connection)).toBe(false);
       expect(room.checkWrite(connection, 0)).toBe(true);

@@ -30,7 +30,7 @@ interface Disk {
 const boundless: Disk = { totalBytes: Number.POSITIVE_INFINITY, freeBytes: Number.POSITIVE_INFINITY };
 
 /** The disk of a database, as its file system reports it. A file system that reports nothing is never short of room. */
-export class Room {
+export class DiskRoom {
   readonly #folder: string;
   #reading: { readonly disk: Disk; readonly at: number; readonly written: number } | undefined;
 

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite';
-import type { SlotState, VectorChange, VectorRows } from '../nearest/vector-rows.ts';
+import type { VectorChange, VectorRows, VectorSlotState } from '../nearest/vector-rows.ts';
 import type { Scope } from '../port.ts';
 import type { Among, NearestRequest } from '../search.ts';
 import type { Connection } from './connection.ts';
@@ -49,7 +49,7 @@ export class SlotRows implements VectorRows {
     return this.#scope.name;
   }
 
-  state(): Promise<SlotState | null> {
+  state(): Promise<VectorSlotState | null> {
     return this.#read((connection) => {
       const slot = this.#slotIn(connection);
       if (slot === undefined) return null;

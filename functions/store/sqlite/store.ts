@@ -8,9 +8,9 @@ import {
   type Collection,
   type Decision,
   type DueRequest,
-  type Found,
   type KeysSelection,
   type ListSelection,
+  type LoadedRecords,
   type Moment,
   type PartPage,
   type PartsSelection,
@@ -33,7 +33,7 @@ import { logPages, openBusyMs, openReader, openWriter, type SqliteStoreOptions }
 import { folderFault, makePrivateFolder } from './private-files.ts';
 import { onlyKeyOf, readOne, readPage } from './query.ts';
 import { connectToRead } from './read-only.ts';
-import { Room } from './room.ts';
+import { DiskRoom } from './room.ts';
 import { scanRecords } from './scan.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
 import { transactIn } from './transact.ts';
@@ -74,7 +74,7 @@ class SqliteStore implements RecordStore {
   readonly #writer: Connection;
   readonly #copies: LogCopies;
   readonly #queue: WriteQueue;
-  readonly #room: Room;
+  readonly #room: DiskRoom;
   readonly #nearest: NearestSearch;
   readonly #scans = new Set<Connection>();
   #sweeping: Promise<void> = Promise.resolve();
@@ -93,7 +93,7 @@ class SqliteStore implements RecordStore {
       grouping,
       copies: this.#copies,
     });
-    this.#room = new Room(options.path);
+    this.#room = new DiskRoom(options.path);
     this.#nearest = new NearestSearch({
       bytesMax: options.vectorBytesMax ?? vectorBytesDefault,
       clock: options.clock,
@@ -105,7 +105,7 @@ class SqliteStore implements RecordStore {
   async transact<R>(
     scope: Scope,
     request: TransactRequest,
-    decide: (found: Found) => Decision<R>,
+    decide: (found: LoadedRecords) => Decision<R>,
   ): Promise<R> {
     const { clock } = this.#options;
     let hasRoom = false;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/world.ts';
 import { abandonedLoad, batches } from '../loading.ts';
 import type { RecordData, Scope } from '../port.ts';
-import type { Room } from './room.ts';
+import type { DiskRoom } from './room.ts';
 import { SearchWrites } from './search-write.ts';
 import { abandonLoading, createSpace, flipTo, spaceToSweep, sweepSpace, touchLoading } from './space.ts';
 import { insertRecord } from './write.ts';
@@ -16,7 +16,7 @@ const sweepRowsMax = 200;
 
 /** Loads into a hidden space, then makes that space the live one in a transaction of its own. */
 export async function swapRecords(
-  { queue, clock, room }: { readonly queue: WriteQueue; readonly clock: Clock; readonly room: Room },
+  { queue, clock, room }: { readonly queue: WriteQueue; readonly clock: Clock; readonly room: DiskRoom },
   scope: Scope,
   records: AsyncIterable<RecordData>,
   verify: () => void | Promise<void>,

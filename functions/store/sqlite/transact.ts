@@ -1,6 +1,6 @@
 import type {
   Decision,
-  Found,
+  LoadedRecords,
   RecordData,
   RecordKey,
   RecordView,
@@ -24,7 +24,7 @@ export function transactIn<R>(
   now: number,
   scope: Scope,
   request: TransactRequest,
-  decide: (found: Found) => Decision<R>,
+  decide: (found: LoadedRecords) => Decision<R>,
   admit: () => void = () => undefined,
 ): R {
   const live = liveSpace(connection, scope);

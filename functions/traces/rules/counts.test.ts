@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type CountedValues,
   NO_COUNTS,
-  OTHER,
+  OTHER_VALUES,
   sumOf,
   VALUES_MAX,
   valuesOf,
@@ -30,7 +30,7 @@ describe('counts', () => {
     let counts = NO_COUNTS;
     for (let at = 0; at < VALUES_MAX + 10; at += 1) ({ counts } = withTrace(counts, trace(`s${at}`)));
     expect(counts.values.status.size).toBe(VALUES_MAX + 1);
-    expect(counts.values.status.get(OTHER)).toBe(10);
+    expect(counts.values.status.get(OTHER_VALUES)).toBe(10);
     expect(counts.values.provider.get('p')).toBe(VALUES_MAX + 10);
   });
 

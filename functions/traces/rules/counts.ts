@@ -16,17 +16,17 @@ export type Dimension = (typeof dimensions)[number];
 export const VALUES_MAX = 64;
 const VALUE_LENGTH_MAX = 128;
 /** Under this name all further values are counted. */
-export const OTHER = '_other';
+export const OTHER_VALUES = '_other';
 
 /** The values under which one trace is counted. */
 export type CountedValues = Readonly<Partial<Record<Dimension, string | undefined>>>;
 
-export interface Counts {
+export interface TraceCounts {
   readonly total: number;
   readonly values: Readonly<Record<Dimension, ReadonlyMap<string, number>>>;
 }
 
-export const NO_COUNTS: Counts = {
+export const NO_COUNTS: TraceCounts = {
   total: 0,
   values: {
     status: new Map(),
@@ -56,25 +56,25 @@ export function valuesOf(trace: {
 
 /** The counts with one trace more, and the values under which they count it. */
 export function withTrace(
-  { total, values }: Counts,
+  { total, values }: TraceCounts,
   trace: CountedValues,
-): { readonly counts: Counts; readonly counted: CountedValues } {
+): { readonly counts: TraceCounts; readonly counted: CountedValues } {
   const counted = mapDimensions((dimension) => {
     const value = trace[dimension];
     if (value === undefined) return undefined;
     const known = values[dimension];
-    return known.has(value) || known.size < VALUES_MAX ? value : OTHER;
+    return known.has(value) || known.size < VALUES_MAX ? value : OTHER_VALUES;
   });
   return { counts: { total: total + 1, values: addedTo(values, counted, 1) }, counted };
 }
 
 /** The counts without a trace that they counted under these values. */
-export function withoutTrace({ total, values }: Counts, counted: CountedValues): Counts {
+export function withoutTrace({ total, values }: TraceCounts, counted: CountedValues): TraceCounts {
   return { total: total - 1, values: addedTo(values, counted, -1) };
 }
 
 /** The sum of several counts, again with a bounded number of values: the most frequent ones, then the first by their text. */
-export function sumOf(all: readonly Counts[]): Counts {
+export function sumOf(all: readonly TraceCounts[]): TraceCounts {
   const values = mapDimensions((dimension) => {
     const sum = new Map<string, number>();
     for (const { values: each } of all)
@@ -85,11 +85,11 @@ export function sumOf(all: readonly Counts[]): Counts {
 }
 
 function bounded(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
-  const others = counts.get(OTHER) ?? 0;
-  const named = [...counts].filter(([value]) => value !== OTHER).sort(byCount);
+  const others = counts.get(OTHER_VALUES) ?? 0;
+  const named = [...counts].filter(([value]) => value !== OTHER_VALUES).sort(byCount);
   const rest = named.slice(VALUES_MAX).reduce((sum, [, count]) => sum + count, others);
   const kept = named.slice(0, VALUES_MAX);
-  return new Map(rest === 0 ? kept : [...kept, [OTHER, rest]]);
+  return new Map(rest === 0 ? kept : [...kept, [OTHER_VALUES, rest]]);
 }
 
 function byCount([left, leftCount]: [string, number], [right, rightCount]: [string, number]): number {
@@ -97,7 +97,11 @@ function byCount([left, leftCount]: [string, number], [right, rightCount]: [stri
   return left < right ? -1 : 1;
 }
 
-function addedTo(values: Counts['values'], counted: CountedValues, difference: number): Counts['values'] {
+function addedTo(
+  values: TraceCounts['values'],
+  counted: CountedValues,
+  difference: number,
+): TraceCounts['values'] {
   return mapDimensions((dimension) => {
     const value = counted[dimension];
     if (value === undefined) return values[dimension];

@@ -3,7 +3,7 @@ import { invalidMember } from '../../kernel/errors.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
 
 /** A request as its schema has accepted it. */
-export interface PruneRequest {
+export interface TracesPruneRequest {
   readonly operation?: string | null;
   /** RFC 3339. */
   readonly olderThan?: string | null;
@@ -24,7 +24,7 @@ export interface PruneSelection {
 }
 
 /** Throws `validation_failed` naming the member; a request without any condition would remove everything. */
-export function readPrune(request: PruneRequest): PruneSelection {
+export function readPrune(request: TracesPruneRequest): PruneSelection {
   const { operation = null, olderThan = null, keepLatest = null, limit = null, dryRun = null } = request;
   if (operation === null && olderThan === null && keepLatest === null)
     throw invalidMember('', 'needs `operation`, `olderThan` or `keepLatest`');

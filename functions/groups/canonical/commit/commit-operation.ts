@@ -1,7 +1,7 @@
 import type { CanonicalTransactionResult } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
 import { inTurns } from '../../../kernel/turns.ts';
-import type { Found, RecordStore, Scope } from '../../../store/port.ts';
+import type { LoadedRecords, RecordStore, Scope } from '../../../store/port.ts';
 import { StoreError } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { dueTime } from '../outbox/outbox-event.ts';
@@ -28,7 +28,7 @@ export function commitCanonicalTransaction(
     const plan = planCommit({ ...request, actor }, context.now);
     const store = await dependencies.store();
     // An event that is gone has left its id free: to the rule there is none.
-    const present = (found: Found) => dependencies.retention?.present(found, context.now) ?? found;
+    const present = (found: LoadedRecords) => dependencies.retention?.present(found, context.now) ?? found;
     const result = await commit(store, tenantScope(params.tenantId), plan, present);
     if (!result.replayed) announceEvents(dependencies, plan);
     return {
@@ -49,7 +49,7 @@ async function commit(
   store: RecordStore,
   scope: Scope,
   plan: CommitPlan,
-  present: (found: Found) => Found,
+  present: (found: LoadedRecords) => LoadedRecords,
 ): Promise<CanonicalTransactionResult> {
   const keys = commitKeys(plan);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {

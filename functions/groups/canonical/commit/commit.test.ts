@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CanonicalTransactionRequest } from '../../../../contracts/generated/models.ts';
 import { refusalOf } from '../../../../test/support/refusal.ts';
 import { finished } from '../../../kernel/turns.ts';
-import type { Found, RecordData, RecordKey } from '../../../store/port.ts';
+import type { LoadedRecords, RecordData, RecordKey } from '../../../store/port.ts';
 import { commitKey, documentKey, eventKey, fenceKey } from '../records.ts';
 import { type CommitPlan, commitKeys, decideCommit, planCommit } from './commit.ts';
 import { readCommitRequest } from './commit-request.ts';
@@ -39,7 +39,7 @@ function planOf(request: Partial<CanonicalTransactionRequest> = sample): CommitP
   );
 }
 
-function found(...records: RecordData[]): Found {
+function found(...records: RecordData[]): LoadedRecords {
   const name = ({ collection, id }: RecordKey) => `${collection}/${id}`;
   const byKey = new Map(records.map((record) => [name(record.key), record]));
   return { get: (key: RecordKey) => byKey.get(name(key)) };

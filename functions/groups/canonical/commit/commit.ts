@@ -6,8 +6,8 @@ import { ServiceError } from '../../../kernel/errors.ts';
 import { formatUtc, laterUtc } from '../../../kernel/timestamp.ts';
 import {
   type Decision,
-  type Found,
   type KeyRequest,
+  type LoadedRecords,
   type RecordData,
   StoreError,
   type TransactRequest,
@@ -88,7 +88,7 @@ export function commitKeys(plan: CommitPlan): TransactRequest {
  * Throws `idempotency_conflict`, `precondition_failed`, `document_missing`, `fence_conflict`, `fence_not_owned` or
  * `outbox_event_exists`; then nothing is written and the key stays free.
  */
-export function decideCommit(made: CommitPlan, found: Found): Decision<CommitOutcome> {
+export function decideCommit(made: CommitPlan, found: LoadedRecords): Decision<CommitOutcome> {
   const receipt = found.get(commitKey(made.request.idempotencyKey));
   if (receipt !== undefined) {
     checkReceipt(receipt, made);
@@ -118,7 +118,7 @@ export function decideCommit(made: CommitPlan, found: Found): Decision<CommitOut
 }
 
 /** A commit has one moment, and the moments of its documents never go back: where the clock was set back, the last one of them counts. */
-function afterLast(plan: CommitPlan, found: Found): CommitPlan {
+function afterLast(plan: CommitPlan, found: LoadedRecords): CommitPlan {
   let committedAtUtc = plan.committedAtUtc;
   for (const { documentType, id } of plan.request.mutations) {
     const updatedAt = found.get(documentKey(documentType, id))?.head.updatedAtUtc;
@@ -149,7 +149,7 @@ function checkReceipt(receipt: RecordData, plan: CommitPlan): void {
   }
 }
 
-function decideDocuments(plan: CommitPlan, found: Found): WrittenDocument[] {
+function decideDocuments(plan: CommitPlan, found: LoadedRecords): WrittenDocument[] {
   const { mutations, tenantId } = plan.request;
   return mutations.map((mutation, n) => {
     const current = documentState(found.get(documentKey(mutation.documentType, mutation.id)), mutation);
@@ -158,7 +158,7 @@ function decideDocuments(plan: CommitPlan, found: Found): WrittenDocument[] {
   });
 }
 
-function decideFences(plan: CommitPlan, found: Found): Write[] {
+function decideFences(plan: CommitPlan, found: LoadedRecords): Write[] {
   return plan.request.fences.flatMap((fence, n) => {
     const record = found.get(fenceKey(fence.name, fence.value));
     const write = applyFence(record, fence, `/fences/${n}`, plan.committedAtUtc);
@@ -166,7 +166,7 @@ function decideFences(plan: CommitPlan, found: Found): Write[] {
   });
 }
 
-function decideEvents(plan: CommitPlan, found: Found): Write[] {
+function decideEvents(plan: CommitPlan, found: LoadedRecords): Write[] {
   return plan.events.map(({ event, body }, n) => {
     if (found.get(eventKey(event.id)) !== undefined) {
       throw new ServiceError('outbox_event_exists', 'An outbox event of this id exists in the tenant', {

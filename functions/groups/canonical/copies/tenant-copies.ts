@@ -25,7 +25,7 @@ import { makeSnapshot, readSnapshot, readSnapshotInTurns, type TenantSnapshot } 
 /** Records a page at the most; a provider ends a page early when its bodies are large. */
 const PAGE_RECORDS = 300;
 
-export interface ExportOptions {
+export interface TenantExportOptions {
   /** The moment of the export, in milliseconds since 1970: leases end and events are gone as of it. */
   readonly now: number;
   /** Whether a delivered event is past its retention; without it none is. */
@@ -51,7 +51,7 @@ export interface ArchiveOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface ArchiveExportOptions extends ExportOptions, ArchiveOptions {
+export interface ArchiveExportOptions extends TenantExportOptions, ArchiveOptions {
   /** Lines a chunk before compression, in bytes: 1 to 16 MiB, 8 MiB unless given. */
   readonly chunkBytes?: number;
 }
@@ -65,13 +65,13 @@ export interface ArchiveRestoreOptions extends ArchiveOptions {
 export async function exportTenant(
   store: RecordStore,
   tenantId: string,
-  options: ExportOptions,
+  options: TenantExportOptions,
 ): Promise<TenantSnapshot> {
   const pages = until(options.signal, scanTenant(store, tenantId));
   return makeSnapshot(tenantId, pages, momentOf(options));
 }
 
-export interface RestoreOptions {
+export interface TenantRestoreOptions {
   /** The hash that the content must have, beside the one that the snapshot names. */
   readonly expectedContentHash?: string | null | undefined;
   /** Lets other calls work while the snapshot is checked; without it the check is made in one go. */
@@ -89,7 +89,7 @@ export async function restoreTenant(
   store: RecordStore,
   tenantId: string,
   snapshot: unknown,
-  { expectedContentHash = null, turns, signal }: RestoreOptions = {},
+  { expectedContentHash = null, turns, signal }: TenantRestoreOptions = {},
 ): Promise<{ readonly contentHash: string }> {
   const { records, contentHash } =
     turns === undefined
@@ -154,7 +154,7 @@ function scanTenant(store: RecordStore, tenantId: string): RecordPages {
   return store.scan(tenantScope(tenantId), { collections, pageSize: PAGE_RECORDS });
 }
 
-function momentOf({ now, isGone, turns }: ExportOptions) {
+function momentOf({ now, isGone, turns }: TenantExportOptions) {
   return {
     now,
     ...(isGone && { isGone: (event: EventState) => isGone(event, now) }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../../../test/support/refusal.ts';
-import type { Found, RecordData } from '../../../store/port.ts';
+import type { LoadedRecords, RecordData } from '../../../store/port.ts';
 import { LEDGER_COUNT, migrationKey } from '../records.ts';
 import { decideMigrations, ledgerCount, migrationKeys, readReceipt } from './migration.ts';
 import { type Migration, readMigrations } from './migration-request.ts';
@@ -20,7 +20,7 @@ function recorded(id: string, head: object = {}): RecordData {
 
 const counted = (count: unknown): RecordData => ({ key: LEDGER_COUNT, head: { count: count as number } });
 
-function found(...records: readonly RecordData[]): Found {
+function found(...records: readonly RecordData[]): LoadedRecords {
   return {
     get: (key) =>
       records.find((record) => record.key.id === key.id && record.key.collection === key.collection),

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import {
   type Decision,
-  type Found,
+  type LoadedRecords,
   type RecordData,
   StoreError,
   type TransactRequest,
@@ -30,7 +30,7 @@ export function migrationKeys(migrations: readonly Migration[]): TransactRequest
 export function decideMigrations(
   migrations: readonly Migration[],
   nowUtc: string,
-  found: Found,
+  found: LoadedRecords,
 ): Decision<number> {
   const unknown = migrations.filter((migration) => !isRecorded(migration, found));
   if (unknown.length === 0) return { writes: [], result: 0 };
@@ -42,7 +42,7 @@ export function decideMigrations(
   return { writes, result: unknown.length };
 }
 
-function isRecorded(migration: Migration, found: Found): boolean {
+function isRecorded(migration: Migration, found: LoadedRecords): boolean {
   const record = found.get(migrationKey(migration.namespace, migration.id));
   if (record === undefined) return false;
   const { head } = record;

@@ -40,14 +40,14 @@ function leaseIsOver(event: EventState, nowUtc: string): boolean {
   return event.leaseExpiresAtUtc === null || event.leaseExpiresAtUtc <= nowUtc;
 }
 
-export interface LeaseGrant {
+export interface OutboxLeaseGrant {
   readonly consumerId: string;
   readonly tokenHash: string;
   readonly expiresAtUtc: string;
 }
 
 /** Gives a due event to a consumer; any older token dies. The result is not leased where the event had to be parked. */
-export function leaseIfDue(event: EventState, grant: LeaseGrant, nowUtc: string): EventState | null {
+export function leaseIfDue(event: EventState, grant: OutboxLeaseGrant, nowUtc: string): EventState | null {
   const settled = settle(event, nowUtc);
   if (settled.state === 'dead-letter') return settled === event ? null : settled;
   if (stateAt(settled, nowUtc) !== 'ready') return null;

@@ -2,8 +2,8 @@ import { describeFailure, type Log } from '../../../kernel/log.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
 import type { World } from '../../../kernel/world.ts';
 import type {
-  Found,
   ListSelection,
+  LoadedRecords,
   RecordData,
   RecordKey,
   RecordStore,
@@ -67,7 +67,7 @@ export class DeliveredRetention {
   }
 
   /** The found records without expired events, so that rules see them as removed. */
-  present(found: Found, now: number): Found {
+  present(found: LoadedRecords, now: number): LoadedRecords {
     if (this.#keptMs === null) return found;
     return {
       get: (key) => {

@@ -1,6 +1,6 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
 import { WaitingCall } from '../../../kernel/waiting-call.ts';
-import { type Place, type PlaceOwner, WaitingPlaces } from '../../../kernel/waiting-places.ts';
+import { type PlaceOwner, type WaitingPlace, WaitingPlaces } from '../../../kernel/waiting-places.ts';
 import type { World } from '../../../kernel/world.ts';
 
 /**
@@ -144,7 +144,7 @@ class WaitingTenant {
     return this.#calls.size === 0 && this.#dues.length === 0;
   }
 
-  enter({ waitMs, wanted, signal }: WaitWish, place: Place, left: () => void): Waiting {
+  enter({ waitMs, wanted, signal }: WaitWish, place: WaitingPlace, left: () => void): Waiting {
     if (this.#calls.size === 0) this.#restart();
     const call = new WaitingCall(this.#world.timers, waitMs, signal, place);
     this.#calls.add(call);

@@ -1,4 +1,4 @@
-import type { Place } from '../merge.ts';
+import type { CollectionPlace } from '../merge.ts';
 import { HeldSources, WantedKeys, type WantedSource, wantedSource } from './held-sources.ts';
 import { idsOf, isNamed, type JudgedRecord, type MatchRequest } from './matching.ts';
 
@@ -127,7 +127,7 @@ function* meets(some: readonly Prepared[], { ids, sources }: HeldMatches): Gener
 /** Stands for a collection or a partition of any name, and `null` for one that is not named. */
 const ANY = 0;
 
-type MatchPlace = Pick<MatchRequest, keyof Place & keyof MatchRequest>;
+type MatchPlace = Pick<MatchRequest, keyof CollectionPlace & keyof MatchRequest>;
 
 /** Under which places a match is found: its own, and those of matches that name fewer. */
 function placesFound({ collection, partitionKey }: MatchPlace): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Json } from '../../../kernel/canonical-json.ts';
-import type { Place } from '../merge.ts';
+import type { CollectionPlace } from '../merge.ts';
 
 /** A source of a record, or of a match that names some of its members. */
 export interface SourceReference {
@@ -21,7 +21,7 @@ export interface MatchRequest {
 }
 
 /** What a match is compared with. */
-export interface JudgedRecord extends Place {
+export interface JudgedRecord extends CollectionPlace {
   /** All names of the record: its id, the ids of its sources, and those that its metadata names. */
   readonly names: ReadonlySet<string>;
   readonly sources: readonly SourceReference[];
@@ -43,7 +43,10 @@ const nameMembers = [
   'verseIds',
 ];
 
-export function judgedRecord(place: Place, record: { readonly [member: string]: Json }): JudgedRecord {
+export function judgedRecord(
+  place: CollectionPlace,
+  record: { readonly [member: string]: Json },
+): JudgedRecord {
   const { collection, partitionKey, id } = place;
   const { metadata, sources } = record;
   const references = (Array.isArray(sources) ? sources : []).filter(isObject) as readonly SourceReference[];

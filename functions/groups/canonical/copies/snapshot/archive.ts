@@ -13,7 +13,7 @@ import { canonicalJson } from '../../../../kernel/canonical-json.ts';
 import type { RecordData } from '../../../../store/port.ts';
 import { LineReader, LineTally, type SnapshotLine } from './lines.ts';
 import { ARCHIVE_PROFILE, type ArchiveManifest, manifestBytes, readManifest, sealed } from './manifest.ts';
-import { type RecordValue, recordOf } from './record-values.ts';
+import { recordOf, type SnapshotValue } from './record-values.ts';
 
 export type { ChunkSink, ChunkSource };
 
@@ -108,7 +108,7 @@ async function* readEntries(
   manifest: ArchiveManifest,
   source: ChunkSource,
   known: boolean,
-): AsyncGenerator<RecordValue, void, undefined> {
+): AsyncGenerator<SnapshotValue, void, undefined> {
   const reader = new LineReader(manifest.tenantId, known);
   const tally = new LineTally();
   for await (const { chunk, content } of readChunks(manifest.chunks, source)) {

@@ -5,7 +5,7 @@ import { canonicalJson, type JsonObject } from '../../../../kernel/canonical-jso
 import { openArchive } from './archive.ts';
 import { archived } from './archive-objects.fixture.ts';
 import { compareKeys, headLine, recordLine, type SnapshotLine } from './lines.ts';
-import { keyOf, type RecordValue } from './record-values.ts';
+import { keyOf, type SnapshotValue } from './record-values.ts';
 import {
   collected,
   emptyTenant,
@@ -19,26 +19,26 @@ import {
   tenantOf,
 } from './tenants.fixture.ts';
 
-type Of<C extends RecordValue['collection']> = Extract<RecordValue, { collection: C }>;
+type Of<C extends SnapshotValue['collection']> = Extract<SnapshotValue, { collection: C }>;
 
-async function entriesIn(made: Made): Promise<RecordValue[]> {
+async function entriesIn(made: Made): Promise<SnapshotValue[]> {
   const entries = (await linesIn(made)).flatMap(({ entry }) => entry ?? []);
   return structuredClone(entries);
 }
 
 /** Lines as an export would write them: in order, and each right by itself. */
-function linesOf(tenantId: string, entries: readonly RecordValue[]): SnapshotLine[] {
+function linesOf(tenantId: string, entries: readonly SnapshotValue[]): SnapshotLine[] {
   const ordered = entries.toSorted((left, right) => compareKeys(keyOf(left), keyOf(right)));
   const lines = ordered.map((entry) => ({ line: recordLine(entry), entry }));
   return [{ line: headLine(tenantId), entry: null }, ...lines];
 }
 
-function textsOf(tenantId: string, entries: readonly RecordValue[]): string[] {
+function textsOf(tenantId: string, entries: readonly SnapshotValue[]): string[] {
   return linesOf(tenantId, entries).map(({ line }) => line);
 }
 
-function one<C extends RecordValue['collection']>(
-  entries: readonly RecordValue[],
+function one<C extends SnapshotValue['collection']>(
+  entries: readonly SnapshotValue[],
   collection: C,
   name: string,
 ): Of<C> {
@@ -47,12 +47,12 @@ function one<C extends RecordValue['collection']>(
   return found as Of<C>;
 }
 
-function nameOf(entry: RecordValue): string {
+function nameOf(entry: SnapshotValue): string {
   if (entry.collection === 'commits') return entry.value.idempotencyKey;
   return entry.collection === 'fences' ? entry.value.name : entry.value.id;
 }
 
-function without(entries: readonly RecordValue[], collection: string, name?: string): RecordValue[] {
+function without(entries: readonly SnapshotValue[], collection: string, name?: string): SnapshotValue[] {
   return entries.filter(
     (entry) => entry.collection !== collection || (name !== undefined && nameOf(entry) !== name),
   );
@@ -63,7 +63,7 @@ function renumber(document: { revision: number; etag: string }, revision: number
 }
 
 /** The document as the receipt wrote it. */
-function revisionIn(entries: readonly RecordValue[], receipt: string, id: string) {
+function revisionIn(entries: readonly SnapshotValue[], receipt: string, id: string) {
   const found = one(entries, 'commits', receipt).value.result.documents.find(
     (document) => document.id === id,
   );
@@ -77,7 +77,7 @@ const contradictions: [
   SnapshotFault,
   string,
   string,
-  (entries: RecordValue[]) => RecordValue[] | undefined,
+  (entries: SnapshotValue[]) => SnapshotValue[] | undefined,
 ][] = [
   ['no receipts', 'invalid', 'documents', '/value/revision', (all) => without(all, 'commits')],
   [
@@ -209,7 +209,7 @@ const contradictions: [
 ];
 
 /** The line of what the contradiction names: a record, or the first of a collection. */
-function lineOf(entries: readonly RecordValue[], name: string): number {
+function lineOf(entries: readonly SnapshotValue[], name: string): number {
   const lines = linesOf('tenant-a', entries);
   const named = ({ entry }: SnapshotLine) =>
     entry !== null && (nameOf(entry) === name || entry.collection === name);
@@ -298,7 +298,7 @@ describe('what belongs together is taken', () => {
 });
 
 /** A document of many revisions, beside many others; the receipts stand in the order of their hashed keys. */
-async function busyTenant(revisions: number, documents: number): Promise<RecordValue[]> {
+async function busyTenant(revisions: number, documents: number): Promise<SnapshotValue[]> {
   const { store, client } = emptyTenant();
   for (let n = 0; n < revisions; n++) {
     const mutations = [client.upsert('busy', { n })];
@@ -315,7 +315,7 @@ describe('of many revisions', () => {
     const entries = await busyTenant(REVISIONS, 2000);
     expect(readLines(textsOf(TENANT, entries))).toHaveLength(REVISIONS + 2001);
     const lines = new Map(entries.map((entry) => [entry, recordLine(entry)]));
-    const texts = (all: readonly RecordValue[]) => [
+    const texts = (all: readonly SnapshotValue[]) => [
       headLine(TENANT),
       ...all.map((entry) => lines.get(entry) ?? recordLine(entry)),
     ];

@@ -5,7 +5,7 @@ import { placed, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import { invalidMember } from '../../../../kernel/errors.ts';
 import { documentKey } from '../../records.ts';
 import { KeyTable } from './key-table.ts';
-import type { EventValue, RecordValue } from './record-values.ts';
+import type { EventValue, SnapshotValue } from './record-values.ts';
 import type { ReceiptValue } from './values.ts';
 
 const DIGEST_WORDS = 4;
@@ -44,7 +44,7 @@ export class CrossCheck {
   #first: SnapshotError | null = null;
 
   /** `id` is that of the record. */
-  add(entry: RecordValue, id: string, line: number): void {
+  add(entry: SnapshotValue, id: string, line: number): void {
     if (this.#first !== null) return;
     try {
       placed({ line }, () => this.#add(entry, id, line));
@@ -65,7 +65,7 @@ export class CrossCheck {
     }
   }
 
-  #add({ collection, value }: RecordValue, id: string, line: number): void {
+  #add({ collection, value }: SnapshotValue, id: string, line: number): void {
     if (collection === 'commits') this.#addReceipt(value, line);
     if (collection === 'documents') this.#addDocument(value, id);
     if (collection === 'events') this.#addEvent(value);

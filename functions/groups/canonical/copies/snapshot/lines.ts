@@ -13,7 +13,7 @@ import { type EventState, readEvent } from '../../outbox/outbox-event.ts';
 import { EVENTS } from '../../records.ts';
 import { canonicalText } from './canonical-text.ts';
 import { CrossCheck } from './cross-check.ts';
-import { checkedValue, keyOf, type RecordValue, valueOf, valueText } from './record-values.ts';
+import { checkedValue, keyOf, type SnapshotValue, valueOf, valueText } from './record-values.ts';
 import { sameTenant } from './values.ts';
 
 /**
@@ -34,7 +34,7 @@ export const lineLimits = {
   containersMax: limits.restoreJsonContainersMax,
 };
 
-export type Counts = Readonly<Record<RecordValue['collection'], number>>;
+export type SnapshotCounts = Readonly<Record<SnapshotValue['collection'], number>>;
 
 /** The moment of an export, at which overdue events have become dead letters and old ones are gone. */
 export interface ExportMoment {
@@ -50,18 +50,18 @@ export type RecordPages = AsyncIterable<{ readonly records: readonly RecordData[
 export interface SnapshotLine {
   readonly line: string;
   /** `null` in the head line. */
-  readonly entry: RecordValue | null;
+  readonly entry: SnapshotValue | null;
 }
 
 export function headLine(tenantId: string): string {
   return `${canonicalJson({ format: SNAPSHOT_FORMAT, tenantId, version: SNAPSHOT_VERSION })}\n`;
 }
 
-export function recordLine(entry: RecordValue): string {
+export function recordLine(entry: SnapshotValue): string {
   return finished(recordLineInSteps(entry));
 }
 
-export function* recordLineInSteps(entry: RecordValue): Generator<void, string> {
+export function* recordLineInSteps(entry: SnapshotValue): Generator<void, string> {
   const value = new CanonicalText(yield* valueText(entry));
   return `${canonicalJson({ collection: entry.collection, id: keyOf(entry).id, value })}\n`;
 }
@@ -128,7 +128,7 @@ export class LineTally {
     this.#bytes += lines.byteLength;
   }
 
-  addEntry(entry: RecordValue | null): void {
+  addEntry(entry: SnapshotValue | null): void {
     if (entry !== null) this.#counts[entry.collection] += 1;
   }
 
@@ -136,7 +136,7 @@ export class LineTally {
     return this.#bytes;
   }
 
-  get counts(): Counts {
+  get counts(): SnapshotCounts {
     return { ...this.#counts };
   }
 
@@ -165,7 +165,7 @@ export class LineReader {
   }
 
   /** Takes the next line, without its line feed; returns its record, `null` for the head line. */
-  read(line: string): RecordValue | null {
+  read(line: string): SnapshotValue | null {
     this.#line += 1;
     const value = this.#parse(line, this.#line);
     return placed({ line: this.#line }, () => (this.#line === 1 ? this.#head(value) : this.#entry(value)));
@@ -185,7 +185,7 @@ export class LineReader {
     return null;
   }
 
-  #entry(value: Json): RecordValue {
+  #entry(value: Json): SnapshotValue {
     const given = members(value, ['collection', 'id', 'value'], '');
     const collection = text(given.collection, '/collection');
     const entry = checkedValue(this.#tenantId, collection, given.value, '/value');

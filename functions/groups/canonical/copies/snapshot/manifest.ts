@@ -10,7 +10,7 @@ import { placed, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, sha256 } from '../../../../kernel/canonical-json.ts';
 import { parseStrictJsonText } from '../../../../kernel/strict-json.ts';
 import { tenantCollections } from '../../records.ts';
-import type { Counts } from './lines.ts';
+import type { SnapshotCounts } from './lines.ts';
 import { sameTenant } from './values.ts';
 
 export {
@@ -28,7 +28,7 @@ export const ARCHIVE_PROFILE = 'svc.canonical.archive.v1';
 export interface ArchiveManifest {
   readonly profile: typeof ARCHIVE_PROFILE;
   readonly tenantId: string;
-  readonly counts: Counts;
+  readonly counts: SnapshotCounts;
   readonly chunks: readonly ArchiveChunk[];
   /** SHA-256 of the lines of all chunks. */
   readonly snapshotContentHash: string;
@@ -82,7 +82,7 @@ function checkedManifest(tenantId: string, value: unknown): ArchiveManifest {
   return {
     profile: ARCHIVE_PROFILE,
     tenantId,
-    counts: counts as Counts,
+    counts: counts as SnapshotCounts,
     chunks: checkedChunks(given.chunks, '/chunks'),
     snapshotContentHash: hashText(given.snapshotContentHash, '/snapshotContentHash'),
     contentHash: hashText(given.contentHash, '/contentHash'),

@@ -37,14 +37,14 @@ import {
 export type EventValue = CanonicalOutboxEvent & { readonly createdAtUtc: string };
 
 /** A record as the wire shows it, by its collection. */
-export type RecordValue =
+export type SnapshotValue =
   | { readonly collection: 'commits'; readonly value: ReceiptValue }
   | { readonly collection: 'documents'; readonly value: CanonicalDocument }
   | { readonly collection: 'events'; readonly value: EventValue }
   | { readonly collection: 'fences'; readonly value: FenceValue };
 
 /** The record, read whole, as a snapshot shows it at `nowUtc`; `undefined` for a collection that no tenant has. */
-export function valueOf(tenantId: string, record: RecordData, nowUtc: string): RecordValue | undefined {
+export function valueOf(tenantId: string, record: RecordData, nowUtc: string): SnapshotValue | undefined {
   const { head, key } = record;
   switch (key.collection) {
     case COMMITS.name:
@@ -88,7 +88,7 @@ export function checkedValue(
   collection: string,
   value: unknown,
   pointer: string,
-): RecordValue {
+): SnapshotValue {
   switch (collection) {
     case 'commits':
       return { collection, value: checkedReceipt(tenantId, value, pointer) };
@@ -109,7 +109,7 @@ function checkedEventValue(tenantId: string, value: unknown, pointer: string): E
   return { ...checked, createdAtUtc: moment(createdAtUtc, `${pointer}/createdAtUtc`) };
 }
 
-export function keyOf({ collection, value }: RecordValue): RecordKey {
+export function keyOf({ collection, value }: SnapshotValue): RecordKey {
   switch (collection) {
     case 'commits':
       return commitKey(value.idempotencyKey);
@@ -123,7 +123,7 @@ export function keyOf({ collection, value }: RecordValue): RecordKey {
 }
 
 /** The record as the commits and calls that made it would have left it without any lease of an event. */
-export function recordOf(entry: RecordValue): RecordData {
+export function recordOf(entry: SnapshotValue): RecordData {
   switch (entry.collection) {
     case 'commits':
       return receiptRecord({
@@ -157,7 +157,7 @@ function eventWithText(event: CanonicalOutboxEvent): object {
 }
 
 /** The value in canonical JSON. A receipt holds all documents and events of its commit: each takes a step. */
-export function* valueText({ collection, value }: RecordValue): Generator<void, string> {
+export function* valueText({ collection, value }: SnapshotValue): Generator<void, string> {
   if (collection === 'documents') return documentText(value);
   if (collection === 'events') return canonicalJson(eventWithText(value));
   if (collection === 'fences') return canonicalJson(value);

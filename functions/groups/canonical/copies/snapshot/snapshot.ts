@@ -36,9 +36,9 @@ import {
   checkedValue,
   type EventValue,
   keyOf,
-  type RecordValue,
   recordOf,
   revisionsOf,
+  type SnapshotValue,
 } from './record-values.ts';
 import { checkedEvent, type FenceValue, type ReceiptValue, sameTenant } from './values.ts';
 
@@ -103,7 +103,7 @@ class Lists {
   readonly #events: EventValue[] = [];
   readonly #commitMoments = new Map<string, string>();
 
-  add({ collection, value }: RecordValue): void {
+  add({ collection, value }: SnapshotValue): void {
     if (collection === 'documents') this.documents.push(value);
     else if (collection === 'fences') this.fences.push(value);
     else if (collection === 'events') this.#events.push(value);
@@ -211,7 +211,7 @@ function* placedReading<T>(reading: Reading<T>): Reading<T> {
 }
 
 function* recordsOf(
-  keyed: readonly { readonly entry: RecordValue }[],
+  keyed: readonly { readonly entry: SnapshotValue }[],
 ): Generator<RecordData, void, undefined> {
   for (const { entry } of keyed) yield recordOf(entry);
 }
@@ -220,13 +220,13 @@ function* checkedEntries(tenantId: string, snapshot: unknown) {
   yield* plainSnapshot(snapshot);
   const given = members(snapshot, MEMBERS, '');
   sameTenant(given.tenantId, tenantId, '/tenantId');
-  const read = function* <C extends RecordValue['collection']>(
+  const read = function* <C extends SnapshotValue['collection']>(
     collection: C,
     member: 'documents' | 'fences' | 'transactions',
-  ): Reading<Extract<RecordValue, { collection: C }>[]> {
+  ): Reading<Extract<SnapshotValue, { collection: C }>[]> {
     return yield* eachItem(list(given[member], Number.MAX_SAFE_INTEGER, `/${member}`), (value, n) => {
       const checked = checkedValue(tenantId, collection, value, `/${member}/${n}`);
-      return checked as Extract<RecordValue, { collection: C }>;
+      return checked as Extract<SnapshotValue, { collection: C }>;
     });
   };
   const receipts = yield* read('commits', 'transactions');
@@ -234,7 +234,7 @@ function* checkedEntries(tenantId: string, snapshot: unknown) {
   const fences = yield* read('fences', 'fences');
   const moments = momentsOf(receipts.map(({ value }) => value));
   const outbox = list(given.outbox, Number.MAX_SAFE_INTEGER, '/outbox');
-  const events = yield* eachItem(outbox, (value, n): RecordValue => {
+  const events = yield* eachItem(outbox, (value, n): SnapshotValue => {
     const event = checkedEvent(tenantId, withoutLease(value, `/outbox/${n}`), `/outbox/${n}`);
     const createdAtUtc = moments.get(event.transactionId);
     if (createdAtUtc === undefined) {
@@ -285,7 +285,7 @@ function withoutLease(value: unknown, pointer: string): unknown {
   return { ...value, leaseOwner: null, ...cleared };
 }
 
-function refuseRepeated(entries: readonly RecordValue[], pointer: string): void {
+function refuseRepeated(entries: readonly SnapshotValue[], pointer: string): void {
   const seen = new Set<string>();
   entries.forEach((entry, n) => {
     const { id } = keyOf(entry);
@@ -369,9 +369,12 @@ function checkSize(tally: LineTally, bytesMax: number): void {
   throw new SnapshotError('too_large', `a JSON snapshot holds at most ${bytesMax} bytes; use an archive`);
 }
 
-type ValueOf<C extends RecordValue['collection']> = Extract<RecordValue, { collection: C }>['value'];
+type ValueOf<C extends SnapshotValue['collection']> = Extract<SnapshotValue, { collection: C }>['value'];
 
-function ofKind<C extends RecordValue['collection']>(entries: readonly RecordValue[], kind: C): ValueOf<C>[] {
+function ofKind<C extends SnapshotValue['collection']>(
+  entries: readonly SnapshotValue[],
+  kind: C,
+): ValueOf<C>[] {
   return entries.flatMap(({ collection, value }) => (collection === kind ? [value as ValueOf<C>] : []));
 }
 

@@ -55,7 +55,7 @@ interface Holder extends ByteHolder {
  * Counts the bytes of objects that a process holds in memory while they arrive, are stored, or leave, and says who may hold more:
  * `rules/byte-room.ts`.
  */
-export class BytesInFlight {
+export class ObjectMemory {
   readonly #bounds: ByteBounds;
   readonly #clock: Clock;
   /** The oldest first. */

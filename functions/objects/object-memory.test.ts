@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BytesInFlight } from './bytes-in-flight.ts';
+import { ObjectMemory } from './object-memory.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -9,9 +9,9 @@ const busy = expect.objectContaining({ code: 'unavailable', extensions: { retryA
 
 class Stage {
   now = 0;
-  readonly bytes: BytesInFlight;
+  readonly bytes: ObjectMemory;
   constructor(bytesMax: number, objectBytesMax = bytesMax / 2) {
-    this.bytes = new BytesInFlight(bytesMax, objectBytesMax, { now: () => this.now });
+    this.bytes = new ObjectMemory(bytesMax, objectBytesMax, { now: () => this.now });
   }
 
   /** An upload that has begun, and how it ended for others. */
