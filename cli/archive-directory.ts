@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, opendir, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CHUNKS_MAX, MANIFEST_NAME } from '../functions/archives/chunk-list.ts';
 import { SnapshotError } from '../functions/archives/snapshot-error.ts';
 import type { ChunkSink, ChunkSource } from '../functions/groups/canonical/copies/snapshot/archive.ts';
-import { CHUNKS_MAX, MANIFEST_NAME } from '../functions/groups/canonical/copies/snapshot/manifest.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 
 /**

@@ -1,18 +1,15 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { MANIFEST_BYTES_MAX, MANIFEST_NAME } from '../functions/archives/chunk-list.ts';
 import { SnapshotError } from '../functions/archives/snapshot-error.ts';
 import { machine } from '../functions/compose/machine.ts';
 import type { ChunkSource } from '../functions/groups/canonical/copies/snapshot/archive.ts';
-import {
-  type ArchiveManifest,
-  MANIFEST_BYTES_MAX,
-  MANIFEST_NAME,
-} from '../functions/groups/canonical/copies/snapshot/manifest.ts';
+import { type ArchiveManifest } from '../functions/groups/canonical/copies/snapshot/manifest.ts';
 import {
   exportTenantArchive,
   restoreTenantArchive,
   verifyTenantArchive,
-} from '../functions/groups/canonical/copies/tenant-copies.ts';
+} from '../functions/groups/canonical/copies/tenant-archives.ts';
 import { archiveDirectory, writeArchiveDirectory } from './archive-directory.ts';
 import { newProgress, warnIfEmpty } from './canonical-snapshot.ts';
 import { mustAsk } from './confirm.ts';

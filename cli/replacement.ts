@@ -1,7 +1,7 @@
 import { machine } from '../functions/compose/machine.ts';
 import {
-  LineTally,
   type SnapshotCounts,
+  SnapshotTally,
   snapshotLines,
 } from '../functions/groups/canonical/copies/snapshot/lines.ts';
 import { tenantCollections, tenantScope } from '../functions/groups/canonical/records.ts';
@@ -107,7 +107,7 @@ async function contentOf({ opened, tenantId, progress, signal }: PlanParts): Pro
   const now = machine.clock.now();
   const collections = tenantCollections.map(({ name }) => name);
   const pages = opened.scan(tenantScope(tenantId), { collections, pageSize: PAGE_RECORDS });
-  const tally = new LineTally();
+  const tally = new SnapshotTally();
   let records = 0;
   const isGone = (event: Parameters<ReadStore['isGone']>[0]) => opened.isGone(event, now);
   for await (const line of snapshotLines(tenantId, pages, { now, isGone })) {

@@ -1,6 +1,6 @@
 import { CopyRefusal } from '../archives/copy-refusal.ts';
 import { removeTenant } from '../groups/canonical/copies/remove-tenant.ts';
-import { LineTally, snapshotLines } from '../groups/canonical/copies/snapshot/lines.ts';
+import { SnapshotTally, snapshotLines } from '../groups/canonical/copies/snapshot/lines.ts';
 import { tenantCollections, tenantScope } from '../groups/canonical/records.ts';
 import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
@@ -58,7 +58,7 @@ export async function inventoryOf(
   const now = runtime.world.clock.now();
   const collections = tenantCollections.map(({ name }) => name);
   const pages = store.scan(tenantScope(tenantId), { collections, pageSize: PAGE_RECORDS });
-  const tally = new LineTally();
+  const tally = new SnapshotTally();
   let records = 0;
   for await (const line of snapshotLines(tenantId, pages, { now })) {
     options.signal?.throwIfAborted();

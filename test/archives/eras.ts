@@ -1,6 +1,6 @@
 import type { CanonicalMutation } from '../../contracts/generated/models.ts';
 import type { ArchiveManifest } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
-import { exportTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { exportTenantArchive } from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 import { TenantClient } from '../support/canonical.ts';

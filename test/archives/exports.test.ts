@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import {
-  exportTenant,
   exportTenantArchive,
-  restoreTenant,
   restoreTenantArchive,
-} from '../../functions/groups/canonical/copies/tenant-copies.ts';
+} from '../../functions/groups/canonical/copies/tenant-archives.ts';
+import { exportTenant, restoreTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import { changed } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import type { RecordStore, ScanPage } from '../../functions/store/port.ts';
 import { LocalInstance } from '../histories/instance.ts';

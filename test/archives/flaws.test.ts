@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { LocalInstance } from '../histories/instance.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { exportTenant, restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-archives.ts';
+import { exportTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { type Instance, LocalInstance } from '../histories/instance.ts';
 import { ProcessInstance } from '../histories/process-instance.ts';

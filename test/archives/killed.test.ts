@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ChunkSource } from '../../functions/groups/canonical/copies/snapshot/archive.ts';
-import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import { changed } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { patienceMs, stride } from '../support/effort.ts';

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ArchiveManifest } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
 import {
-  exportTenant,
   exportTenantArchive,
-  restoreTenant,
   restoreTenantArchive,
-} from '../../functions/groups/canonical/copies/tenant-copies.ts';
+} from '../../functions/groups/canonical/copies/tenant-archives.ts';
+import { exportTenant, restoreTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { START, TenantClient } from '../support/canonical.ts';
 import { expectBehaviour } from './behaviour.ts';

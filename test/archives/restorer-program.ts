@@ -1,4 +1,4 @@
-import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import { changed } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import { openDatabase } from '../histories/open-database.ts';

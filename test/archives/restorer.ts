@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import type { Database } from '../histories/process-instance.ts';
 import type { Era } from './eras.ts';
 import { openMortal } from './mortal.ts';

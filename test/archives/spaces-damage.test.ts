@@ -3,13 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { type ArchiveChunk, chunkName, MANIFEST_NAME } from '../../functions/archives/chunk-list.ts';
 import type { ChunkSource } from '../../functions/archives/chunk-objects.ts';
 import { CopyRefusal } from '../../functions/archives/copy-refusal.ts';
+import { manifestBytes, sealed } from '../../functions/archives/manifest.ts';
 import { SnapshotError, type SnapshotFault } from '../../functions/archives/snapshot-error.ts';
 import { SpaceTally } from '../../functions/collections/copies/archive-lines.ts';
-import {
-  manifestBytes,
-  type SpaceManifest,
-  sealed,
-} from '../../functions/collections/copies/archive-manifest.ts';
+import { type SpaceManifest } from '../../functions/collections/copies/archive-manifest.ts';
 import { restoreSpace, verifySpace } from '../../functions/collections/copies/restore-space.ts';
 import { canonicalJson, type Json, sha256 } from '../../functions/kernel/canonical-json.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';

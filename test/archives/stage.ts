@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { ChunkSource } from '../../functions/groups/canonical/copies/snapshot/archive.ts';
-import { exportTenant, restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-archives.ts';
+import { exportTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';

@@ -10,7 +10,7 @@ import { openArchive } from '../../functions/groups/canonical/copies/snapshot/ar
 import {
   exportTenantArchive,
   restoreTenantArchive,
-} from '../../functions/groups/canonical/copies/tenant-copies.ts';
+} from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import { tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { bareExport, bareRestore } from './copies-bare.ts';

@@ -3,10 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  type ArchiveManifest,
-  MANIFEST_NAME,
-} from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
+import { MANIFEST_NAME } from '../../functions/archives/chunk-list.ts';
+import { type ArchiveManifest } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import type { CopyTask, StepFigures } from './copies-child.ts';
 import { type BenchDatabase, type BenchProvider, startProvider } from './databases.ts';

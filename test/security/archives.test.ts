@@ -17,21 +17,21 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { archiveDirectory, writeArchiveDirectory } from '../../cli/archive-directory.ts';
 import { ToolError } from '../../cli/output.ts';
-import { SnapshotError } from '../../functions/archives/snapshot-error.ts';
-import { machine } from '../../functions/compose/machine.ts';
 import {
-  type ArchiveManifest,
   CHUNK_BYTES_MAX,
   MANIFEST_BYTES_MAX,
   MANIFEST_NAME,
   STORED_CHUNK_BYTES_MAX,
-  sealed,
-} from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
+} from '../../functions/archives/chunk-list.ts';
+import { sealed } from '../../functions/archives/manifest.ts';
+import { SnapshotError } from '../../functions/archives/snapshot-error.ts';
+import { machine } from '../../functions/compose/machine.ts';
+import { type ArchiveManifest } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
 import {
-  exportTenant,
   exportTenantArchive,
   restoreTenantArchive,
-} from '../../functions/groups/canonical/copies/tenant-copies.ts';
+} from '../../functions/groups/canonical/copies/tenant-archives.ts';
+import { exportTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
 import type { RecordStore } from '../../functions/store/port.ts';

@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeArchiveDirectory } from '../../cli/archive-directory.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { exportTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { exportTenantArchive } from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import { hashApiKey } from '../../functions/identity/api-keys.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';

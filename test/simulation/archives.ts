@@ -1,13 +1,11 @@
+import { MANIFEST_NAME } from '../../functions/archives/chunk-list.ts';
 import { SnapshotError } from '../../functions/archives/snapshot-error.ts';
 import type { ChunkSink, ChunkSource } from '../../functions/groups/canonical/copies/snapshot/archive.ts';
-import {
-  type ArchiveManifest,
-  MANIFEST_NAME,
-} from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
+import { type ArchiveManifest } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
 import {
   exportTenantArchive,
   restoreTenantArchive,
-} from '../../functions/groups/canonical/copies/tenant-copies.ts';
+} from '../../functions/groups/canonical/copies/tenant-archives.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import type { RecordData, RecordStore } from '../../functions/store/port.ts';
 import type { Scheduler } from './scheduler.ts';

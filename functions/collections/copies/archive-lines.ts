@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
-import type { ArchiveLine, ArchiveTally } from '../../archives/chunk-writer.ts';
+import type { ArchiveLine } from '../../archives/chunk-writer.ts';
+import { type HeadFormat, headLine } from '../../archives/line-reader.ts';
+import { LineTally } from '../../archives/line-tally.ts';
 import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { carriedBy } from '../../store/ownership.ts';
 import type { Head, Listing, RecordData } from '../../store/port.ts';
@@ -11,8 +12,11 @@ import { spaceCollections } from '../store-collections.ts';
  * A space as lines of canonical JSON: a head line, then every record in the order of its key. The lines hold stored
  * records, because a release reads the stored records of every earlier one.
  */
-export const SPACE_FORMAT = 'svc.records.snapshot';
-export const SPACE_VERSION = 1;
+export const spaceHead: HeadFormat = {
+  format: 'svc.records.snapshot',
+  title: 'the name of the format of spaces',
+  version: 1,
+};
 
 /** The collections of a space that a copy carries, by their declarations. */
 export const carriedSpaceCollections: readonly string[] = carriedBy('space', spaceCollections).map(
@@ -31,8 +35,8 @@ export interface SpaceEntry {
 /** How many records of each kind. */
 export type SpaceCounts = Readonly<Record<string, number>>;
 
-export function headLine(space: string): string {
-  return `${canonicalJson({ format: SPACE_FORMAT, space, version: SPACE_VERSION })}\n`;
+export function spaceHeadLine(space: string): string {
+  return headLine(spaceHead, { space });
 }
 
 export function entryLine(record: RecordData): ArchiveLine<SpaceEntry> {
@@ -46,24 +50,12 @@ export function recordOfEntry({ collection, id, head, body, listing }: SpaceEntr
   return { key: { collection, id }, head, body, listing };
 }
 
-export class SpaceTally implements ArchiveTally<SpaceEntry> {
-  readonly #hash = createHash('sha256');
-  readonly #counts = new Map(carriedSpaceCollections.map((name) => [name, 0]));
-
-  addText(lines: Uint8Array): void {
-    this.#hash.update(lines);
+export class SpaceTally extends LineTally<SpaceEntry> {
+  constructor() {
+    super(carriedSpaceCollections);
   }
 
   addEntry(entry: SpaceEntry | null): void {
-    if (entry !== null) this.#counts.set(entry.collection, (this.#counts.get(entry.collection) ?? 0) + 1);
-  }
-
-  get counts(): SpaceCounts {
-    return Object.fromEntries(this.#counts);
-  }
-
-  /** Of all lines so far; the tally continues. */
-  contentHash(): string {
-    return `sha256:${this.#hash.copy().digest('hex')}`;
+    if (entry !== null) this.count(entry.collection);
   }
 }

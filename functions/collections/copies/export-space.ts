@@ -1,16 +1,16 @@
-import { CHUNK_BYTES_DEFAULT, CHUNK_BYTES_MAX, MANIFEST_NAME } from '../../archives/chunk-list.ts';
 import type { ChunkSink } from '../../archives/chunk-objects.ts';
-import { type ArchiveLine, ChunkWriter } from '../../archives/chunk-writer.ts';
+import type { ArchiveLine } from '../../archives/chunk-writer.ts';
+import { writeArchive } from '../../archives/write-archive.ts';
 import type { RecordStore } from '../../store/port.ts';
 import { POLICIES, RECORDS, spaceScope } from '../store-collections.ts';
 import {
   carriedSpaceCollections,
   entryLine,
-  headLine,
   type SpaceEntry,
   SpaceTally,
+  spaceHeadLine,
 } from './archive-lines.ts';
-import { manifestBytes, SPACE_PROFILE, type SpaceManifest, sealed } from './archive-manifest.ts';
+import { SPACE_PROFILE, type SpaceManifest } from './archive-manifest.ts';
 import { type SpaceCopyOptions, stepper } from './copy-options.ts';
 
 export interface SpaceExportOptions extends SpaceCopyOptions {
@@ -28,23 +28,10 @@ export async function exportSpace(
   store: ScannedStore,
   space: string,
   sink: ChunkSink,
-  { chunkBytes = CHUNK_BYTES_DEFAULT, ...options }: SpaceExportOptions = {},
+  { chunkBytes, ...options }: SpaceExportOptions = {},
 ): Promise<SpaceManifest> {
-  if (!Number.isInteger(chunkBytes) || chunkBytes < 1 || chunkBytes > CHUNK_BYTES_MAX)
-    throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
-  const writer = new ChunkWriter<SpaceEntry, SpaceTally>(sink, chunkBytes, new SpaceTally());
-  await writer.fill(reported(spaceLines(store, space), 'exporting', options));
-  const { counts } = writer.tally;
-  const snapshotContentHash = writer.tally.contentHash();
-  const manifest = sealed({
-    profile: SPACE_PROFILE,
-    space,
-    counts,
-    chunks: writer.chunks,
-    snapshotContentHash,
-  });
-  await sink.write(MANIFEST_NAME, manifestBytes(manifest));
-  return manifest;
+  const lines = reported(spaceLines(store, space), 'exporting', options);
+  return writeArchive({ profile: SPACE_PROFILE, space }, lines, sink, new SpaceTally(), chunkBytes);
 }
 
 /** Counts and hash of the space, as an export of this moment would have them. */
@@ -55,8 +42,7 @@ export async function tallySpace(
 ): Promise<SpaceTally> {
   const tally = new SpaceTally();
   for await (const { line, entry } of reported(spaceLines(store, space), 'counting records', options)) {
-    tally.addText(Buffer.from(line));
-    tally.addEntry(entry);
+    tally.add({ line, entry });
   }
   return tally;
 }
@@ -69,7 +55,7 @@ async function* spaceLines(
   store: ScannedStore,
   space: string,
 ): AsyncGenerator<ArchiveLine<SpaceEntry>, void, undefined> {
-  yield { line: headLine(space), entry: null };
+  yield { line: spaceHeadLine(space), entry: null };
   const incarnations = new Set<unknown>();
   const pages = store.scan(spaceScope(space), { collections: carriedSpaceCollections, pageSize: PAGE });
   for await (const { records } of pages)

@@ -1,12 +1,13 @@
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
 import { CopyRefusal } from '../../archives/copy-refusal.ts';
+import { openManifest } from '../../archives/manifest.ts';
 import { SnapshotError } from '../../archives/snapshot-error.ts';
 import type { RecordData, RecordStore } from '../../store/port.ts';
 import { type EntryFormat, newestFormat } from '../search/formats.ts';
 import { COLLECTION_GROUP, POLICIES, spaceScope } from '../store-collections.ts';
-import type { SpaceManifest } from './archive-manifest.ts';
+import { type SpaceManifest, spaceArchives } from './archive-manifest.ts';
 import { type SpaceCopyOptions, stepper } from './copy-options.ts';
-import { openSpaceArchive, readRecords } from './read-archive.ts';
+import { readRecords } from './read-archive.ts';
 import { RestoredRecords } from './restored-records.ts';
 import { hasObjects } from './space-objects.ts';
 
@@ -31,7 +32,7 @@ export async function verifySpace(
   space: string | null,
   { expectedContentHash, ...options }: VerifyOptions = {},
 ): Promise<SpaceManifest> {
-  const manifest = await openSpaceArchive(source, expectedContentHash);
+  const manifest = await openManifest(spaceArchives, source, expectedContentHash);
   if (space !== null && manifest.space !== space)
     throw new SnapshotError('other_space', 'is the archive of another space');
   for await (const _ of steps(manifest, source, 'verifying', options));

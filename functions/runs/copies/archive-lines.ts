@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
-import type { ArchiveLine, ArchiveTally } from '../../archives/chunk-writer.ts';
+import type { ArchiveLine } from '../../archives/chunk-writer.ts';
+import { type HeadFormat, headLine } from '../../archives/line-reader.ts';
+import { LineTally } from '../../archives/line-tally.ts';
 import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { carriedBy } from '../../store/ownership.ts';
 import type { Head, Listing, RecordData, RecordKey } from '../../store/port.ts';
@@ -11,8 +12,11 @@ import type { Run } from '../run.ts';
  * Runs as lines of canonical JSON: a head line, then every record in the order of its key, each artifact followed by its
  * bytes. The lines hold stored records, because a release reads the stored records of every earlier one.
  */
-export const RUNS_FORMAT = 'svc.runs.snapshot';
-export const RUNS_VERSION = 1;
+export const runsHead: HeadFormat = {
+  format: 'svc.runs.snapshot',
+  title: 'the name of the format of runs',
+  version: 1,
+};
 
 /** The collections of runs that a copy carries, by their declarations. */
 export const carriedRunCollections: readonly string[] = carriedBy('tenant', executionCollections).map(
@@ -79,8 +83,8 @@ export type RunCounts = Readonly<Record<string, number>>;
 
 export const COUNTED: readonly string[] = [...carriedRunCollections, 'blobs', 'missingBlobs'].sort();
 
-export function headLine({ tenantId, productId }: RunsOf): string {
-  return `${canonicalJson({ format: RUNS_FORMAT, productId, tenantId, version: RUNS_VERSION })}\n`;
+export function runsHeadLine({ tenantId, productId }: RunsOf): string {
+  return headLine(runsHead, { tenantId, productId });
 }
 
 export function entryLine(entry: RunEntry): ArchiveLine<RunEntry> {
@@ -96,30 +100,14 @@ export function keyOfEntry({ collection, id }: RecordEntry): RecordKey {
   return { collection, id };
 }
 
-export class RunTally implements ArchiveTally<RunEntry> {
-  readonly #hash = createHash('sha256');
-  readonly #counts = new Map(COUNTED.map((name) => [name, 0]));
-
-  addText(lines: Uint8Array): void {
-    this.#hash.update(lines);
+export class RunTally extends LineTally<RunEntry> {
+  constructor() {
+    super(COUNTED);
   }
 
   addEntry(entry: RunEntry | null): void {
     if (entry === null || isPiece(entry)) return;
-    this.#add(entry.collection);
-    if (entry.bytes !== null) this.#add('missing' in entry.bytes ? 'missingBlobs' : 'blobs');
-  }
-
-  #add(name: string): void {
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
-  }
-
-  get counts(): RunCounts {
-    return Object.fromEntries(this.#counts);
-  }
-
-  /** Of all lines so far; the tally continues. */
-  contentHash(): string {
-    return `sha256:${this.#hash.copy().digest('hex')}`;
+    this.count(entry.collection);
+    if (entry.bytes !== null) this.count('missing' in entry.bytes ? 'missingBlobs' : 'blobs');
   }
 }

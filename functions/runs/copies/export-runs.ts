@@ -1,6 +1,6 @@
-import { CHUNK_BYTES_DEFAULT, CHUNK_BYTES_MAX, MANIFEST_NAME } from '../../archives/chunk-list.ts';
 import type { ChunkSink } from '../../archives/chunk-objects.ts';
-import { type ArchiveLine, ChunkWriter } from '../../archives/chunk-writer.ts';
+import type { ArchiveLine } from '../../archives/chunk-writer.ts';
+import { writeArchive } from '../../archives/write-archive.ts';
 import type { BlobStore } from '../../blobs/port.ts';
 import { listPages, recordsOf } from '../../store/pages.ts';
 import type { RecordData } from '../../store/port.ts';
@@ -12,7 +12,6 @@ import {
   carriedRunCollections,
   entryLine,
   entryOf,
-  headLine,
   isAll,
   isPiece,
   PIECE_BYTES,
@@ -20,8 +19,9 @@ import {
   type RunsOf,
   RunTally,
   runIdOf,
+  runsHeadLine,
 } from './archive-lines.ts';
-import { manifestBytes, RUNS_PROFILE, type RunsManifest, sealed } from './archive-manifest.ts';
+import { RUNS_PROFILE, type RunsManifest } from './archive-manifest.ts';
 import { readBytes } from './artifact-bytes.ts';
 
 /** What a copy of runs needs of the run engine. */
@@ -52,19 +52,17 @@ export async function exportRuns(
   runtime: CopyRuntime,
   of: RunsOf,
   sink: ChunkSink,
-  { chunkBytes = CHUNK_BYTES_DEFAULT, ...options }: RunsExportOptions = {},
+  { chunkBytes, ...options }: RunsExportOptions = {},
 ): Promise<RunsManifest> {
-  if (!Number.isInteger(chunkBytes) || chunkBytes < 1 || chunkBytes > CHUNK_BYTES_MAX)
-    throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
-  const writer = new ChunkWriter<RunEntry, RunTally>(sink, chunkBytes, new RunTally());
-  await writer.fill(reported(runLines(runtime, of), 'exporting', options));
-  const { counts } = writer.tally;
   const { tenantId, productId } = of;
-  const snapshotContentHash = writer.tally.contentHash();
-  const content = { tenantId, productId, counts, chunks: writer.chunks, snapshotContentHash };
-  const manifest = sealed({ profile: RUNS_PROFILE, ...content });
-  await sink.write(MANIFEST_NAME, manifestBytes(manifest));
-  return manifest;
+  const lines = reported(runLines(runtime, of), 'exporting', options);
+  return writeArchive(
+    { profile: RUNS_PROFILE, tenantId, productId },
+    lines,
+    sink,
+    new RunTally(),
+    chunkBytes,
+  );
 }
 
 /** Counts and hash of the runs, as an export of this moment would have them. */
@@ -75,8 +73,7 @@ export async function tallyRuns(
 ): Promise<RunTally> {
   const tally = new RunTally();
   for await (const { line, entry } of reported(runLines(runtime, of), 'counting runs', options)) {
-    tally.addText(Buffer.from(line));
-    tally.addEntry(entry);
+    tally.add({ line, entry });
   }
   return tally;
 }
@@ -88,7 +85,7 @@ export async function* runLines(
   const store = await runtime.store();
   const blobs = (await runtime.blobs?.()) ?? null;
   const chosen = isAll(of) ? null : await idsOf(runtime, of);
-  yield { line: headLine(of), entry: null };
+  yield { line: runsHeadLine(of), entry: null };
   const pages = store.scan(runtime.scope, { collections: carriedRunCollections, pageSize: PAGE });
   for await (const { records } of pages) {
     for (const record of records) {

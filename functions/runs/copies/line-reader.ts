@@ -1,6 +1,6 @@
-import { canonicalValue } from '../../archives/canonical-value.ts';
 import { count, flag, members, nullOr, same, text } from '../../archives/checks.ts';
-import { placed, SnapshotError } from '../../archives/snapshot-error.ts';
+import { checkedHead, type LineFormat } from '../../archives/line-reader.ts';
+import { SnapshotError } from '../../archives/snapshot-error.ts';
 import { bodyValue, headFrom, idFrom, listingFrom } from '../../archives/stored-record.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
@@ -16,11 +16,10 @@ import {
   keyOfEntry,
   PIECE_BYTES,
   type RecordEntry,
-  RUNS_FORMAT,
-  RUNS_VERSION,
   type RunEntry,
   type RunsOf,
   runIdOf,
+  runsHead,
 } from './archive-lines.ts';
 
 const ORDERED_ID = /^[0-9]{20}$/;
@@ -28,54 +27,24 @@ const PIECES_MAX = 4_096;
 /** Twice what the smallest database takes of one record. */
 const BODY_LENGTH_MAX = 2 * 1024 * 1024;
 
-/** Reads lines strictly: it refuses every line that this format would not have written, with its number. */
-export class LineReader {
-  readonly #of: RunsOf;
-  #line = 0;
-  #last = '';
-
-  constructor({ tenantId, productId }: RunsOf) {
-    this.#of = { tenantId, productId };
-  }
-
-  /** Takes the next line, without its line feed; returns its record, `null` for the head line. */
-  read(line: string): RunEntry | null {
-    this.#line += 1;
-    const value = canonicalValue(line, { line: this.#line });
-    return placed({ line: this.#line }, () => (this.#line === 1 ? this.#head(value) : this.#entry(value)));
-  }
-
-  /** To be called after the last line. */
-  end(): void {
-    if (this.#line === 0) throw new SnapshotError('incomplete', 'the head line is missing', { line: 1 });
-  }
-
-  #head(value: Json): null {
-    const { format, version, ...of } = members(value, ['format', 'productId', 'tenantId', 'version'], '');
-    same(format, RUNS_FORMAT, 'the name of the format of runs', '/format');
-    if (count(version, 1, Number.MAX_SAFE_INTEGER, '/version') > RUNS_VERSION) {
-      const place = { line: 1, pointer: '/version' };
-      throw new SnapshotError('newer_version', `is newer than version ${RUNS_VERSION}`, place);
-    }
-    for (const name of ['productId', 'tenantId'] as const)
-      same(of[name], this.#of[name], 'that of the manifest', `/${name}`);
-    return null;
-  }
-
-  #entry(value: Json): RunEntry {
-    const entry = entryFrom(value);
-    if (isPiece(entry)) return entry;
-    const place = `${entry.collection} ${entry.id}`;
-    const line = this.#line;
-    if (place === this.#last) throw new SnapshotError('duplicate', 'repeats the record before it', { line });
-    if (place < this.#last)
-      throw new SnapshotError('order', 'stands behind a record that it must precede', { line });
-    this.#last = place;
-    if (entry.collection !== 'runs') return entry;
-    if (!belongsTo(archivedRun(recordOfEntry(entry)), this.#of))
-      throw new SnapshotError('other_tenant', 'is a run of another tenant or product', { line });
-    return entry;
-  }
+/** How the lines of an archive of runs are read. */
+export function runsFormat(of: RunsOf): LineFormat<RunEntry> {
+  return {
+    checkHead: (value) => {
+      const given = checkedHead(runsHead, value, ['productId', 'tenantId']);
+      for (const name of ['productId', 'tenantId'] as const)
+        same(given[name], of[name], 'that of the manifest', `/${name}`);
+    },
+    entryOf: (value) => {
+      const entry = entryFrom(value);
+      return { entry, key: isPiece(entry) ? null : keyOfEntry(entry) };
+    },
+    check: (entry, _, line) => {
+      if (isPiece(entry) || entry.collection !== 'runs') return;
+      if (!belongsTo(archivedRun(recordOfEntry(entry)), of))
+        throw new SnapshotError('other_tenant', 'is a run of another tenant or product', { line });
+    },
+  };
 }
 
 function entryFrom(value: Json): RunEntry {

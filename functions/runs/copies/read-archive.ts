@@ -1,36 +1,19 @@
 import { limits } from '../../../contracts/generated/limits.ts';
-import { MANIFEST_BYTES_MAX, MANIFEST_NAME } from '../../archives/chunk-list.ts';
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
-import { checkNames } from '../../archives/chunk-reader.ts';
 import { checkTotals, readEntries } from '../../archives/entry-reader.ts';
+import { LineReader } from '../../archives/line-reader.ts';
 import { SnapshotError } from '../../archives/snapshot-error.ts';
 import { ByteBlocks } from '../../kernel/byte-blocks.ts';
 import type { RecordData } from '../../store/port.ts';
 import { isPiece, type RecordEntry, RunTally } from './archive-lines.ts';
-import { type RunsManifest, readManifest } from './archive-manifest.ts';
+import type { RunsManifest } from './archive-manifest.ts';
 import { checkBytes } from './artifact-bytes.ts';
-import { LineReader, recordOfEntry } from './line-reader.ts';
+import { recordOfEntry, runsFormat } from './line-reader.ts';
 
 /** A record of the archive; an artifact with its bytes, where the archive holds them. */
 export interface ArchivedRecord {
   readonly record: RecordData;
   readonly blob: { readonly bytes: Uint8Array; readonly text: boolean } | null;
-}
-
-/** Reads the manifest and checks that the archive has exactly its objects. Throws a `SnapshotError`. */
-export async function openRunsArchive(
-  source: ChunkSource,
-  expectedContentHash?: string,
-): Promise<RunsManifest> {
-  const bytes = await source.read(MANIFEST_NAME, MANIFEST_BYTES_MAX);
-  if (bytes === null) throw new SnapshotError('incomplete', 'is missing', { object: MANIFEST_NAME });
-  const manifest = readManifest(bytes);
-  if (expectedContentHash !== undefined && expectedContentHash !== manifest.contentHash) {
-    const place = { object: MANIFEST_NAME, pointer: '/contentHash' };
-    throw new SnapshotError('hash_mismatch', 'is not the archive that was expected', place);
-  }
-  checkNames(manifest.chunks, await source.names());
-  return manifest;
 }
 
 /** The records of the archive in their order, each checked. Throws a `SnapshotError` at the first flaw, at the latest at the end. */
@@ -40,7 +23,8 @@ export async function* readRecords(
 ): AsyncGenerator<ArchivedRecord, void, undefined> {
   const tally = new RunTally();
   let open: Assembly | null = null;
-  for await (const entry of readEntries(manifest, source, new LineReader(manifest), tally)) {
+  const reader = new LineReader(runsFormat(manifest));
+  for await (const entry of readEntries(manifest, source, reader, tally)) {
     if (isPiece(entry)) {
       if (open === null || open.entry.id !== entry.id || open.pieces !== entry.piece)
         throw new SnapshotError('order', 'bytes do not follow their artifact');

@@ -1,13 +1,15 @@
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
 import { CopyRefusal } from '../../archives/copy-refusal.ts';
+import { openManifest } from '../../archives/manifest.ts';
 import { SnapshotError } from '../../archives/snapshot-error.ts';
 import { listPages, recordsOf } from '../../store/pages.ts';
 import { isActive, RUN_GROUP, RUNS, readRun } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
 import { belongsTo, isAll, type RunsOf } from './archive-lines.ts';
+import { runsArchives } from './archive-manifest.ts';
 import { archivedRun } from './line-reader.ts';
 import { loadRuns } from './load-runs.ts';
-import { openRunsArchive, readRecords } from './read-archive.ts';
+import { readRecords } from './read-archive.ts';
 import { removeRuns } from './remove-runs.ts';
 import { markRestoring, type Restoring, restoringOf } from './restore-mark.ts';
 import { type CheckedRuns, type RunsRestoreOptions, stepper } from './restore-options.ts';
@@ -22,7 +24,7 @@ export async function verifyRuns(
   of: RunsOf,
   { expectedContentHash, ...options }: Omit<RunsRestoreOptions, 'replace'> = {},
 ): Promise<CheckedRuns> {
-  const manifest = await openRunsArchive(source, expectedContentHash);
+  const manifest = await openManifest(runsArchives, source, expectedContentHash);
   for (const name of ['tenantId', 'productId'] as const)
     if (of[name] !== null && manifest[name] !== null && of[name] !== manifest[name])
       throw new SnapshotError('other_tenant', `holds runs of another ${WORDS[name]}`);

@@ -3,7 +3,7 @@ import { parseJson } from '../../../kernel/json-text.ts';
 import type { RecordData, RecordStore } from '../../../store/port.ts';
 import type { ArchiveManifest } from '../copies/snapshot/manifest.ts';
 import { MemoryArchive } from '../copies/snapshot/memory-archive.ts';
-import { exportTenantArchive, restoreTenantArchive, verifyTenantArchive } from '../copies/tenant-copies.ts';
+import { exportTenantArchive, restoreTenantArchive, verifyTenantArchive } from '../copies/tenant-archives.ts';
 import { tenantCollections, tenantScope } from '../records.ts';
 
 const PAGE_RECORDS = 100;

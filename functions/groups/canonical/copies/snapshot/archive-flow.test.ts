@@ -1,11 +1,12 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { share } from '../../../../../test/support/effort.ts';
+import { chunkName, MANIFEST_NAME } from '../../../../archives/chunk-list.ts';
+import { compareKeys } from '../../../../archives/line-reader.ts';
 import { fenceKey } from '../../records.ts';
-import { openArchive, writeArchive } from './archive.ts';
+import { openArchive, writeTenantArchive } from './archive.ts';
 import { Objects, sample } from './archive-objects.fixture.ts';
-import { compareKeys, type SnapshotLine, snapshotLines } from './lines.ts';
-import { chunkName, MANIFEST_NAME } from './manifest.ts';
+import { type SnapshotLine, snapshotLines } from './lines.ts';
 import { collected, eachOf, faultOf, linesIn, sampleTenant, TENANT } from './tenants.fixture.ts';
 
 /** Another spelling of the same lines, which reading them a second time would not notice. */
@@ -70,7 +71,7 @@ describe('while a chunk is under way', () => {
       },
     };
     const lines = await linesIn(await sampleTenant());
-    await expect(writeArchive('tenant-a', eachOf(lines), sink, 2048)).rejects.toBe(failure);
+    await expect(writeTenantArchive('tenant-a', eachOf(lines), sink, 2048)).rejects.toBe(failure);
     expect(names).toEqual([chunkName(0), chunkName(1)]);
   });
 
@@ -92,7 +93,7 @@ describe('while a chunk is under way', () => {
       release();
       throw failure;
     };
-    await expect(writeArchive('tenant-a', failing(), sink, 1)).rejects.toBe(failure);
+    await expect(writeTenantArchive('tenant-a', failing(), sink, 1)).rejects.toBe(failure);
     expect(settled).toEqual([chunkName(0)]);
   });
 
@@ -160,7 +161,7 @@ describe('many records pass', () => {
         if (name !== MANIFEST_NAME) written += gunzipSync(content).byteLength;
       },
     };
-    const manifest = await writeArchive(
+    const manifest = await writeTenantArchive(
       TENANT,
       counted(snapshotLines(TENANT, pages(), { now: 0 })),
       sink,

@@ -1,7 +1,9 @@
+import { chunkName, MANIFEST_NAME } from '../../../../archives/chunk-list.ts';
+import { sealed } from '../../../../archives/manifest.ts';
 import { canonicalJson, sha256 } from '../../../../kernel/canonical-json.ts';
-import { writeArchive } from './archive.ts';
+import { writeTenantArchive } from './archive.ts';
 import type { SnapshotLine } from './lines.ts';
-import { type ArchiveManifest, chunkName, MANIFEST_NAME, sealed } from './manifest.ts';
+import { type ArchiveManifest } from './manifest.ts';
 import { eachOf, linesIn, sampleTenant, TENANT } from './tenants.fixture.ts';
 
 /** An archive in memory, as writing left it and as a test changes it. */
@@ -46,7 +48,7 @@ export class Objects extends Map<string, Uint8Array> {
 
 export async function archived(lines: readonly SnapshotLine[], chunkBytes?: number, tenantId = TENANT) {
   const objects = new Objects();
-  await writeArchive(tenantId, eachOf(lines), objects, chunkBytes);
+  await writeTenantArchive(tenantId, eachOf(lines), objects, chunkBytes);
   return objects;
 }
 

@@ -1,14 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CHUNK_BYTES_MAX, chunkName, MANIFEST_NAME } from '../../../../archives/chunk-list.ts';
 import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type Json, sha256 } from '../../../../kernel/canonical-json.ts';
 import { tenantScope } from '../../records.ts';
 import { type ChunkSource, openArchive } from './archive.ts';
 import { archived, Objects, sample } from './archive-objects.fixture.ts';
 import { GOLDEN_ARCHIVE, GOLDEN_ARCHIVE_HASH, GOLDEN_HASH, GOLDEN_LINES } from './golden.fixture.ts';
-import { headLine } from './lines.ts';
-import { CHUNK_BYTES_MAX, chunkName, MANIFEST_NAME } from './manifest.ts';
+import { snapshotHeadLine } from './lines.ts';
 import {
   collected,
   emptyTenant,
@@ -209,7 +209,7 @@ describe('an archive is refused, and nothing replaced, that holds', () => {
   });
 
   test('a line of another tenant under a manifest of this one', async () => {
-    const objects = await archived([{ line: headLine('tenant-b'), entry: null }], 100, 'tenant-a');
+    const objects = await archived([{ line: snapshotHeadLine('tenant-b'), entry: null }], 100, 'tenant-a');
     await faultOf('other_tenant', () => restore(objects, 'tenant-a'));
   });
 

@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { compareKeys } from '../../../../archives/line-reader.ts';
 import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type JsonObject } from '../../../../kernel/canonical-json.ts';
 import { openArchive } from './archive.ts';
 import { archived } from './archive-objects.fixture.ts';
-import { compareKeys, headLine, recordLine, type SnapshotLine } from './lines.ts';
+import { recordLine, type SnapshotLine, snapshotHeadLine } from './lines.ts';
 import { keyOf, type SnapshotValue } from './record-values.ts';
 import {
   collected,
@@ -30,7 +31,7 @@ async function entriesIn(made: Made): Promise<SnapshotValue[]> {
 function linesOf(tenantId: string, entries: readonly SnapshotValue[]): SnapshotLine[] {
   const ordered = entries.toSorted((left, right) => compareKeys(keyOf(left), keyOf(right)));
   const lines = ordered.map((entry) => ({ line: recordLine(entry), entry }));
-  return [{ line: headLine(tenantId), entry: null }, ...lines];
+  return [{ line: snapshotHeadLine(tenantId), entry: null }, ...lines];
 }
 
 function textsOf(tenantId: string, entries: readonly SnapshotValue[]): string[] {
@@ -316,7 +317,7 @@ describe('of many revisions', () => {
     expect(readLines(textsOf(TENANT, entries))).toHaveLength(REVISIONS + 2001);
     const lines = new Map(entries.map((entry) => [entry, recordLine(entry)]));
     const texts = (all: readonly SnapshotValue[]) => [
-      headLine(TENANT),
+      snapshotHeadLine(TENANT),
       ...all.map((entry) => lines.get(entry) ?? recordLine(entry)),
     ];
     for (const n of [1, 32, 33, 64, 65, REVISIONS]) {

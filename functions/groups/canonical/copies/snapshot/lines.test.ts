@@ -4,7 +4,7 @@ import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type Json } from '../../../../kernel/canonical-json.ts';
 import type { RecordData } from '../../../../store/port.ts';
 import { GOLDEN_HASH, GOLDEN_LINES } from './golden.fixture.ts';
-import { headLine, LineReader, LineTally, snapshotLines } from './lines.ts';
+import { SnapshotLineReader, SnapshotTally, snapshotHeadLine, snapshotLines } from './lines.ts';
 import {
   collected,
   eachOf,
@@ -21,7 +21,7 @@ import {
 } from './tenants.fixture.ts';
 
 function hashOf(lines: Awaited<ReturnType<typeof linesIn>>): string {
-  const tally = new LineTally();
+  const tally = new SnapshotTally();
   for (const line of lines) tally.add(line);
   return tally.contentHash();
 }
@@ -148,7 +148,7 @@ test('a receipt takes a turn for each document and event of its commit, and the 
   const outbox = Array.from({ length: 20 }, () => ({ topic: 't', key: 'k', payload: {}, headers: {} }));
   await client.commit({ idempotencyKey: 'large', mutations, outbox });
   const { counted, turns } = countedTurns();
-  const tally = new LineTally();
+  const tally = new SnapshotTally();
   const taken: number[] = [];
   for await (const line of snapshotLines(client.tenantId, scanned(store, client.tenantId), {
     now: 0,
@@ -160,7 +160,7 @@ test('a receipt takes a turn for each document and event of its commit, and the 
     taken.push(counted.taken);
     expect(tally.bytes).toBe(Buffer.byteLength(line.line));
     expect(tally.counts.commits).toBe(1);
-    const whole = new LineTally();
+    const whole = new SnapshotTally();
     whole.add(line);
     expect(tally.contentHash()).toBe(whole.contentHash());
   }
@@ -385,7 +385,7 @@ describe('a stream is refused', () => {
     expect((await faultOf('incomplete', () => readLines([]))).place.line).toBe(1);
   });
 
-  const head = headLine(TENANT).trimEnd();
+  const head = snapshotHeadLine(TENANT).trimEnd();
   test.each([
     ['a space', `${head} `],
     ['a carriage return', `${head}\r`],
@@ -400,10 +400,14 @@ describe('a stream is refused', () => {
     ['a list', '[]'.repeat(1)],
     ['deep nesting', '['.repeat(100_000)],
   ])('with %s', async (what, line) => {
-    await faultOf(what === 'a list' ? 'invalid' : 'malformed', () => new LineReader(TENANT).read(line));
+    await faultOf(what === 'a list' ? 'invalid' : 'malformed', () =>
+      new SnapshotLineReader(TENANT).read(line),
+    );
   });
 
   test('with a line beyond all limits', async () => {
-    await faultOf('over_limit', () => new LineReader(TENANT).read(`"${'x'.repeat(16 * 1024 * 1024)}"`));
+    await faultOf('over_limit', () =>
+      new SnapshotLineReader(TENANT).read(`"${'x'.repeat(16 * 1024 * 1024)}"`),
+    );
   });
 });

@@ -14,6 +14,7 @@ import {
   plainJson,
   same,
 } from '../../../../archives/checks.ts';
+import { compareKeys } from '../../../../archives/line-reader.ts';
 import { inSnapshotWords, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import type { Json } from '../../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../../kernel/errors.ts';
@@ -23,13 +24,12 @@ import { inTurns, type Turns, UNDISTURBED } from '../../../../kernel/turns.ts';
 import { type RecordData, StoreError } from '../../../../store/port.ts';
 import { sameJson } from './canonical-text.ts';
 import {
-  compareKeys,
   type ExportMoment,
-  headLine,
-  LineTally,
   lineLimits,
   type RecordPages,
   recordLineInSteps,
+  SnapshotTally,
+  snapshotHeadLine,
   snapshotLines,
 } from './lines.ts';
 import {
@@ -71,7 +71,7 @@ export async function makeSnapshot(
   exported: ExportMoment & { readonly turns?: Turns },
   bytesMax = SNAPSHOT_BYTES_MAX,
 ): Promise<TenantSnapshot> {
-  const tally = new LineTally();
+  const tally = new SnapshotTally();
   const { turns = UNDISTURBED } = exported;
   const lists = new Lists();
   for await (const line of snapshotLines(tenantId, pages, exported)) {
@@ -182,8 +182,8 @@ function* readingOf(
   const { entries, contentHash: given } = yield* placedReading(checkedEntries(tenantId, snapshot));
   const named = yield* mappedInSteps(entries, (entry) => ({ entry, key: keyOf(entry) }));
   const keyed = yield* sortedInSteps(named, (left, right) => compareKeys(left.key, right.key));
-  const tally = new LineTally();
-  tally.add({ line: headLine(tenantId), entry: null });
+  const tally = new SnapshotTally();
+  tally.add({ line: snapshotHeadLine(tenantId), entry: null });
   for (const { entry } of keyed) {
     tally.add({ line: yield* recordLineInSteps(entry), entry });
     checkSize(tally, bytesMax);
@@ -364,7 +364,7 @@ function momentsOf(receipts: readonly ReceiptValue[]): Map<string, string> {
   return new Map(receipts.map(({ transactionId, committedAtUtc }) => [transactionId, committedAtUtc]));
 }
 
-function checkSize(tally: LineTally, bytesMax: number): void {
+function checkSize(tally: SnapshotTally, bytesMax: number): void {
   if (tally.bytes <= bytesMax) return;
   throw new SnapshotError('too_large', `a JSON snapshot holds at most ${bytesMax} bytes; use an archive`);
 }

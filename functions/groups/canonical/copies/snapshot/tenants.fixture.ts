@@ -7,7 +7,7 @@ import { SnapshotError, type SnapshotFault } from '../../../../archives/snapshot
 import { ServiceError } from '../../../../kernel/errors.ts';
 import type { RecordData, RecordStore } from '../../../../store/port.ts';
 import { tenantCollections, tenantScope } from '../../records.ts';
-import { LineReader, type RecordPages, type SnapshotLine, snapshotLines } from './lines.ts';
+import { type RecordPages, type SnapshotLine, SnapshotLineReader, snapshotLines } from './lines.ts';
 import { recordOf } from './record-values.ts';
 
 /** Tenants made by real commits and calls, so that a snapshot is tried on what there can be. */
@@ -123,7 +123,7 @@ export async function linesIn({ store, client }: Made): Promise<SnapshotLine[]> 
 }
 
 export function readLines(lines: readonly string[], tenantId = TENANT): RecordData[] {
-  const reader = new LineReader(tenantId);
+  const reader = new SnapshotLineReader(tenantId);
   const entries = lines.flatMap((line) => reader.read(line.replace(/\n$/, '')) ?? []);
   reader.end();
   return entries.map(recordOf);

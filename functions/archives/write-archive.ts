@@ -1,0 +1,33 @@
+import { CHUNK_BYTES_DEFAULT, CHUNK_BYTES_MAX, MANIFEST_NAME } from './chunk-list.ts';
+import type { ChunkSink } from './chunk-objects.ts';
+import { type ArchiveLine, ChunkWriter } from './chunk-writer.ts';
+import type { LineTally } from './line-tally.ts';
+import { manifestBytes, sealed } from './manifest.ts';
+
+/**
+ * Writes lines as an archive, the manifest last: an archive that was cut short has none. Holds two chunks at a time: one is
+ * filled while the one before it is compressed, on another core, and written.
+ *
+ * A chunk has at most `chunkBytes` of lines, and a longer line has a chunk of its own. `own` are the members of the manifest that
+ * name its kind and whose data it holds.
+ */
+export async function writeArchive<Own extends object, Entry, Name extends string>(
+  own: Own,
+  lines: AsyncIterable<ArchiveLine<Entry>>,
+  sink: ChunkSink,
+  tally: LineTally<Entry, Name>,
+  chunkBytes = CHUNK_BYTES_DEFAULT,
+) {
+  if (!Number.isInteger(chunkBytes) || chunkBytes < 1 || chunkBytes > CHUNK_BYTES_MAX)
+    throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
+  const writer = new ChunkWriter(sink, chunkBytes, tally);
+  await writer.fill(lines);
+  const manifest = sealed({
+    ...own,
+    counts: tally.counts,
+    chunks: writer.chunks,
+    snapshotContentHash: tally.contentHash(),
+  });
+  await sink.write(MANIFEST_NAME, manifestBytes(manifest));
+  return manifest;
+}
