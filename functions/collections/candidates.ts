@@ -9,7 +9,7 @@ import type { Incarnation } from './rules/incarnation.ts';
 import type { ProjectedValues } from './rules/projection.ts';
 import { partitionPrefix } from './rules/record-key.ts';
 import { RECORDS } from './store-collections.ts';
-import { indexText } from './stored-record.ts';
+import { indexText } from './stored-content.ts';
 
 const PAGE_RECORDS_MAX = 200;
 /** Fifty records, and the one that shows that more follow. The largest that a record may be makes 46 MB of them. */

@@ -6,8 +6,8 @@ import type { RecordQuery } from './page-request.ts';
 import type { AttemptBytes } from './read-call.ts';
 import { FirstItems } from './rules/first-items.ts';
 import { compareSortKeys, type SortKey, sortKey } from './rules/order.ts';
-import { recordJson, recordValue, type StoredText } from './rules/record-text.ts';
-import { storedText } from './stored-record.ts';
+import { recordJson, recordValue, type StoredText } from './rules/stored-text.ts';
+import { storedText } from './stored-content.ts';
 
 /** Sort keys of a sorted answer, in characters; a query that needs more is refused. */
 const SORT_CHARACTERS_MAX = 32 * 1024 * 1024;

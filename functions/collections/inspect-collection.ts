@@ -1,13 +1,13 @@
 import { headsOf } from './candidates.ts';
 import type { RecordParts } from './parts.ts';
-import { collectionAt } from './query-records.ts';
 import { ReadBudget } from './read-budget.ts';
 import { attemptsOf, type ReadCall } from './read-call.ts';
 import type { ReadLane } from './read-lanes.ts';
+import { collectionAt } from './read-policy.ts';
 import { Inspection } from './rules/inspection.ts';
 import { spaceScope } from './store-collections.ts';
 import type { StoredCollection } from './stored-collection.ts';
-import { factsIn } from './stored-record.ts';
+import { factsIn } from './stored-content.ts';
 
 const ADVICE = 'An inspection reads every record: export the collection in parts and count there.';
 

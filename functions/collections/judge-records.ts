@@ -2,7 +2,7 @@ import type { RecordReader } from './candidates.ts';
 import type { RecordQuery } from './page-request.ts';
 import { judged, type RecordCondition } from './rules/judge.ts';
 import type { RecordValue } from './rules/record-key.ts';
-import { recordValue, type StoredText } from './rules/record-text.ts';
+import { recordValue, type StoredText } from './rules/stored-text.ts';
 
 type Judging = Pick<RecordReader, 'budget' | 'turns'>;
 

@@ -12,7 +12,7 @@ import {
 import { recordId } from '../store/record-id.ts';
 import { type EntryRange, rangeIn, rangeMembers } from './entry-range.ts';
 import type { BatchItem } from './rules/batch.ts';
-import { etagOf } from './rules/record-write.ts';
+import { etagOf } from './rules/record-stamp.ts';
 import { IMPORT_PROGRESS, spaceScope } from './store-collections.ts';
 import type { ItemOutcome } from './write-chunk.ts';
 

@@ -1,4 +1,4 @@
-import type { Moment, RecordData } from '../store/port.ts';
+import type { Moment } from '../store/port.ts';
 import type { PositionOwner } from './cursor-memory.ts';
 import { type FoundPage, findPage, type PageMost } from './find-page.ts';
 import { type QueryRequest, type RecordQuery, readListing } from './page-request.ts';
@@ -6,10 +6,10 @@ import type { RecordParts } from './parts.ts';
 import { ReadBudget } from './read-budget.ts';
 import { type AttemptBytes, attemptsOf, type ReadCall } from './read-call.ts';
 import type { ReadLane } from './read-lanes.ts';
-import { collectionMissing } from './read-policy.ts';
+import { collectionAt } from './read-policy.ts';
 import { offsetToken } from './rules/offset-page.ts';
-import { policyKey, spaceScope } from './store-collections.ts';
-import { collectionOf, type StoredCollection } from './stored-collection.ts';
+import { spaceScope } from './store-collections.ts';
+import type { StoredCollection } from './stored-collection.ts';
 
 export interface QueriedPage {
   /** The JSON texts of the records. */
@@ -67,19 +67,6 @@ export async function readAtOneMoment(
       return { collection, page };
     });
   return parts.lanes.run(space, readAll, call);
-}
-
-/** What the name points at in the moment. Throws the refusal of an absent collection. */
-export async function collectionAt(moment: Moment, name: string): Promise<StoredCollection> {
-  return collectionOf(await policyAt(moment, name));
-}
-
-/** The policy record of the name in the moment. Throws the refusal of an absent collection. */
-export async function policyAt(moment: Moment, name: string): Promise<RecordData> {
-  const keys = [{ key: policyKey(name), view: 'body' } as const];
-  const [found] = (await moment.query({ by: 'keys', keys })).records;
-  if (found === undefined) throw collectionMissing(name);
-  return found;
 }
 
 interface Asked {

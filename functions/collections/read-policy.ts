@@ -1,5 +1,6 @@
 import { ExpectedAbsence, type ServiceError } from '../kernel/errors.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
+import type { Moment, RecordData } from '../store/port.ts';
 import type { RecordParts } from './parts.ts';
 import { COLLECTION_GROUP, POLICIES, policyKey, spaceScope } from './store-collections.ts';
 import { collectionOf, type StoredCollection } from './stored-collection.ts';
@@ -39,6 +40,19 @@ export async function listCollectionNames(
     if (names.length === limit) break;
   }
   return names;
+}
+
+/** What the name points at in the moment. Throws the refusal of an absent collection. */
+export async function collectionAt(moment: Moment, name: string): Promise<StoredCollection> {
+  return collectionOf(await policyAt(moment, name));
+}
+
+/** The policy record of the name in the moment. Throws the refusal of an absent collection. */
+export async function policyAt(moment: Moment, name: string): Promise<RecordData> {
+  const keys = [{ key: policyKey(name), view: 'body' } as const];
+  const [found] = (await moment.query({ by: 'keys', keys })).records;
+  if (found === undefined) throw collectionMissing(name);
+  return found;
 }
 
 /** The refusal of a call that needs the collection. Clients look for its words. */

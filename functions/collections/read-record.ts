@@ -1,10 +1,10 @@
 import { callOn, movedFrom } from './collection-call.ts';
 import type { RecordParts } from './parts.ts';
 import type { PartitionedKey } from './rules/record-key.ts';
-import { recordJson } from './rules/record-text.ts';
-import { etagOf } from './rules/record-write.ts';
+import { etagOf } from './rules/record-stamp.ts';
+import { recordJson } from './rules/stored-text.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
-import { storedText } from './stored-record.ts';
+import { storedText } from './stored-content.ts';
 import { policyRequest } from './write-beside.ts';
 
 export interface ReadRecord {

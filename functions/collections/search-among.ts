@@ -2,7 +2,7 @@ import type { Among } from '../store/search.ts';
 import type { RecordQuery } from './page-request.ts';
 import type { Incarnation } from './rules/incarnation.ts';
 import { partitionPrefix } from './rules/record-key.ts';
-import { indexText } from './stored-record.ts';
+import { indexText } from './stored-content.ts';
 
 /** What all matches of a query fulfil, in terms of the store; `undefined`: no index tells. */
 export function amongOf(

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../kernel/canonical-json.ts';
 import type { PageMost } from './find-page.ts';
 import { offsetToken, type PageRequest } from './rules/offset-page.ts';
-import { namedRecord, type StoredText } from './rules/record-text.ts';
-import { etagOf } from './rules/record-write.ts';
+import { etagOf } from './rules/record-stamp.ts';
+import { namedRecord, type StoredText } from './rules/stored-text.ts';
 import type { ResultIdentity } from './search/diagnostics.ts';
 import { printedNumber } from './search/numbers.ts';
 import { type SearchReader, textsOf } from './search-reader.ts';

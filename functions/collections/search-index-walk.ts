@@ -5,10 +5,10 @@ import { similarity } from '../store/similarity.ts';
 import { candidatesOf, inRange } from './candidates.ts';
 import { isAdmitted } from './judge-records.ts';
 import type { RecordQuery } from './page-request.ts';
-import { vectorIn } from './rules/record-text.ts';
+import { vectorIn } from './rules/stored-text.ts';
 import { isNear, type VectorQuery } from './search/vector-query.ts';
 import type { SearchReader } from './search-reader.ts';
-import { storedText } from './stored-record.ts';
+import { storedText } from './stored-content.ts';
 
 /** What the process holds of a match, about. */
 export const MATCH_BYTES = 128;

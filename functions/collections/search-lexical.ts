@@ -14,7 +14,7 @@ import { rankByCounts } from './search-counted.ts';
 import { isBudgetEnd, isUnknown, pageUnknown, readsOfCount } from './search-limit.ts';
 import type { SearchReader } from './search-reader.ts';
 import { RECORDS } from './store-collections.ts';
-import { storedText } from './stored-record.ts';
+import { storedText } from './stored-content.ts';
 
 /** Terms that are counted together: Firestore counts them at once, and others get their turn behind them. */
 const COUNTED_TERMS = 16;

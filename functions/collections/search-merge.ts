@@ -1,7 +1,7 @@
 import { compareUtf8 } from '../kernel/utf8-order.ts';
 import type { NearestMatch } from '../store/search.ts';
 import { orderKey } from './rules/record-key.ts';
-import { recordValue } from './rules/record-text.ts';
+import { recordValue } from './rules/stored-text.ts';
 import { type SearchReader, textsOf } from './search-reader.ts';
 
 /**

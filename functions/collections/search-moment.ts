@@ -1,16 +1,14 @@
 import type { Moment } from '../store/port.ts';
 import { rangeIn } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
-import { policyAt } from './query-records.ts';
+import { rankRecords } from './rank-records.ts';
 import { ReadBudget } from './read-budget.ts';
 import { type AttemptBytes, attemptsOf, type ReadCall } from './read-call.ts';
 import type { ReadLane } from './read-lanes.ts';
+import { policyAt } from './read-policy.ts';
 import type { EntryFormat } from './search/formats.ts';
-import type { RankedRecord } from './search-answer.ts';
-import { rankByWords } from './search-lexical.ts';
 import { KeptTexts, type SearchReader } from './search-reader.ts';
 import { type RecordSearchQuery, readSearch, type SearchRequest } from './search-request.ts';
-import { rankByVector } from './search-vector.ts';
 import { announceOutdated, StaleEntries } from './stale-entries.ts';
 import { spaceScope } from './store-collections.ts';
 import { collectionOf, type StoredCollection } from './stored-collection.ts';
@@ -24,6 +22,7 @@ export interface SearchMoment {
   read(request: SearchRequest): RecordSearchQuery;
   /** A reader with a budget of its own. */
   reader(advice: string): SearchReader;
+  readonly rank: typeof rankRecords;
 }
 
 /** Answers from one moment of a collection. Throws the refusal of an absent collection, and what `answer` throws. */
@@ -73,6 +72,7 @@ function searchMoment(
   const readsMax = Math.max(limits.readsPerCallMax, limits.pageRecordsMax);
   return {
     collection,
+    rank: rankRecords,
     read: (request) => readSearch(request, collection.policy, lexicalCandidatesMax, formats),
     reader(advice) {
       const turns = world.turns.of(space);
@@ -96,17 +96,6 @@ function searchMoment(
       };
     },
   };
-}
-
-/** All matches of a search, the best first. `pageMost`: records that its answer has at most. */
-export function rankRecords(
-  reader: SearchReader,
-  search: RecordSearchQuery,
-  pageMost: number,
-): Promise<readonly RankedRecord[]> {
-  return search.mode === 'vector'
-    ? rankByVector(reader, search.query, search.vector)
-    : rankByWords(reader, search.query, search.lexical, pageMost);
 }
 
 /** What a caller can do whose search needs too many reads. */

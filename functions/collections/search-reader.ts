@@ -1,9 +1,9 @@
 import type { Find } from '../store/port.ts';
 import type { RecordReader } from './candidates.ts';
-import type { StoredText } from './rules/record-text.ts';
+import type { StoredText } from './rules/stored-text.ts';
 import type { EntryFormat } from './search/formats.ts';
 import { RECORDS } from './store-collections.ts';
-import { storedText } from './stored-record.ts';
+import { storedText } from './stored-content.ts';
 
 const BATCH_RECORDS_MAX = 50;
 /** A batch is to hold about so many characters of bodies. */

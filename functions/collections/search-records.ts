@@ -2,7 +2,7 @@ import type { RecordParts } from './parts.ts';
 import { queryRecords } from './query-records.ts';
 import type { ReadCall } from './read-call.ts';
 import { answerPage, matchJson, type SearchedPage } from './search-answer.ts';
-import { inSearchMoment, rankRecords, searchAdvice } from './search-moment.ts';
+import { inSearchMoment, searchAdvice } from './search-moment.ts';
 import { isRanked, type SearchRequest } from './search-request.ts';
 
 /** A page holds its matches beside a batch of texts: together they stay far below what a caller may hold. */
@@ -29,7 +29,7 @@ export async function searchRecords(
     async (at) => {
       const search = at.read(request);
       const reader = at.reader(searchAdvice(search));
-      const ranked = await rankRecords(reader, search, most.records);
+      const ranked = await at.rank(reader, search, most.records);
       return answerPage(reader, at.collection.name, ranked, search.query.page, most);
     },
     call,

@@ -30,7 +30,7 @@ export function readSearch(
   request: SearchRequest,
   policy: CollectionPolicy,
   candidatesMax: number,
-  formats?: readonly EntryFormat[],
+  formats: readonly EntryFormat[],
 ): RecordSearchQuery {
   const { vector, lexical, orderBy } = request;
   if (isGiven(vector) && isGiven(lexical))

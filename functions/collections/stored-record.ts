@@ -2,24 +2,24 @@ import { hash } from 'node:crypto';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { membersInSteps } from '../kernel/json-slices.ts';
 import type { Head, RecordData } from '../store/port.ts';
-import { StoreError } from '../store/port.ts';
 import type { Incarnation } from './rules/incarnation.ts';
-import type { RecordFacts, VectorFacts } from './rules/inspection.ts';
+import type { RecordFacts } from './rules/inspection.ts';
 import type { RecordPath } from './rules/path.ts';
 import { type ProjectedValues, projectedPaths, projectValues } from './rules/projection.ts';
 import { orderKey, type PartitionedKey } from './rules/record-key.ts';
-import { type RecordInput, readRecordInSteps, type StoredText, vectorIn } from './rules/record-text.ts';
-import type { RecordStamp, StoredStamp } from './rules/record-write.ts';
+import type { RecordStamp } from './rules/record-stamp.ts';
+import { type RecordInput, readRecordInSteps } from './rules/record-text.ts';
+import { type StoredText, vectorIn } from './rules/stored-text.ts';
 import { cutToBytes } from './rules/text-order.ts';
 import type { RecordVector } from './rules/vectors.ts';
 import type { RecordSearch } from './search/entry.ts';
 import type { EntryFormat } from './search/formats.ts';
 import { recordKey } from './store-collections.ts';
 import type { StoredCollection } from './stored-collection.ts';
+import { indexText, storedText } from './stored-content.ts';
 
 const FACT_BYTES_MAX = 200;
 const FACT_CUT_BYTES = 150;
-const INCARNATION_PREFIX = 8;
 
 type RecordPlace = Pick<StoredCollection, 'incarnation' | 'policy'>;
 
@@ -125,14 +125,6 @@ function storedIndexes(
   );
 }
 
-/**
- * An index value as the store holds it. SQL databases file the values of all collections of a space in one index: with the
- * beginning of the incarnation in front, a range of values reads one collection.
- */
-export function indexText(incarnation: Incarnation, value: string): string {
-  return incarnation.slice(0, INCARNATION_PREFIX) + value;
-}
-
 /** What a text says of itself. */
 type WrittenFacts = Omit<RecordFacts, 'termsLeftOut'>;
 
@@ -173,37 +165,4 @@ function factsHead({ vectors, ...facts }: WrittenFacts): Head {
     ...Object.fromEntries(present),
     ...(vectors.length === 0 ? {} : { vectors: JSON.stringify(vectors) }),
   };
-}
-
-export function factsIn(head: Head): RecordFacts {
-  const { vectors } = head;
-  return {
-    id: textIn(head, 'id') ?? '',
-    partitionKey: textIn(head, 'partitionKey') ?? '',
-    type: textIn(head, 'type') ?? '',
-    documentId: textIn(head, 'documentId'),
-    embeddingProvider: textIn(head, 'embeddingProvider'),
-    embeddingModel: textIn(head, 'embeddingModel'),
-    termsLeftOut: Number(head['termsLeftOut'] ?? 0),
-    // Its members have the names above.
-    vectors: typeof vectors === 'string' ? (JSON.parse(vectors) as VectorFacts[]) : [],
-  };
-}
-
-function textIn(head: Head, name: string): string | null {
-  const value = head[name];
-  return typeof value === 'string' ? value : null;
-}
-
-export function stampIn(head: Head): StoredStamp {
-  const { revision, createdAt, updatedAt } = head;
-  if (typeof revision !== 'number' || typeof createdAt !== 'string' || typeof updatedAt !== 'string')
-    throw new StoreError('corrupt', 'a record has no revision');
-  return { revision, createdAt, updatedAt };
-}
-
-/** What answers are made from; the record was read with its body. */
-export function storedText({ head, body }: RecordData): StoredText {
-  if (typeof body !== 'string') throw new StoreError('corrupt', 'a record has no text');
-  return { ...stampIn(head), text: body, hasVectors: head['vectors'] !== undefined };
 }

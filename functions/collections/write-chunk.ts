@@ -19,7 +19,8 @@ import { decideUpsert, type WritePrecondition } from './rules/record-write.ts';
 import type { EntryFormat } from './search/formats.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
 import type { StoredCollection } from './stored-collection.ts';
-import { type FindableRecord, findableText, recordData, stampIn } from './stored-record.ts';
+import { stampIn } from './stored-content.ts';
+import { type FindableRecord, findableText, recordData } from './stored-record.ts';
 import { writeBeside } from './write-beside.ts';
 import { scaleOf, WEIGHT_MAX, weightOf } from './write-weight.ts';
 

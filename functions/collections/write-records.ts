@@ -4,15 +4,13 @@ import { decisionTime } from '../kernel/world.ts';
 import { callOn, type Moved, movedFrom } from './collection-call.ts';
 import type { RecordParts } from './parts.ts';
 import type { PartitionedKey } from './rules/record-key.ts';
-import { type RecordInput, recordJson } from './rules/record-text.ts';
-import {
-  checkPrecondition,
-  decideUpsert,
-  type RecordStamp,
-  type WritePrecondition,
-} from './rules/record-write.ts';
+import { type RecordStamp } from './rules/record-stamp.ts';
+import { type RecordInput } from './rules/record-text.ts';
+import { checkPrecondition, decideUpsert, type WritePrecondition } from './rules/record-write.ts';
+import { recordJson } from './rules/stored-text.ts';
 import { recordKey, spaceScope } from './store-collections.ts';
-import { findableText, recordData, stampIn } from './stored-record.ts';
+import { stampIn } from './stored-content.ts';
+import { findableText, recordData } from './stored-record.ts';
 import { policyRequest, writeBeside } from './write-beside.ts';
 
 export interface WrittenRecord {

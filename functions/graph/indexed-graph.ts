@@ -1,8 +1,8 @@
 import { equalInPartition, havingAll, type RecordReader } from '../collections/candidates.ts';
 import type { RecordValue } from '../collections/rules/record-key.ts';
-import { recordValue } from '../collections/rules/record-text.ts';
+import { recordValue } from '../collections/rules/stored-text.ts';
 import { recordKey } from '../collections/store-collections.ts';
-import { storedText } from '../collections/stored-record.ts';
+import { storedText } from '../collections/stored-content.ts';
 import { objectOrEmpty } from '../kernel/json-kinds.ts';
 import type { RecordData } from '../store/port.ts';
 import { type GraphChoice, indexed, indexedMetadata, isOfGraph, partitionIn } from './graph-query.ts';

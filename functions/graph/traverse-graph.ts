@@ -1,8 +1,8 @@
 import type { RecordReader } from '../collections/candidates.ts';
 import type { RecordParts } from '../collections/parts.ts';
-import { collectionAt } from '../collections/query-records.ts';
 import { ReadBudget } from '../collections/read-budget.ts';
 import { attemptsOf, type ReadCall } from '../collections/read-call.ts';
+import { collectionAt } from '../collections/read-policy.ts';
 import { spaceScope } from '../collections/store-collections.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { inTurns, type Turns } from '../kernel/turns.ts';

@@ -1,6 +1,6 @@
 import type { RecordParts } from '../collections/parts.ts';
 import { collectionMissing, readCollection } from '../collections/read-policy.ts';
-import { etagOf } from '../collections/rules/record-write.ts';
+import { etagOf } from '../collections/rules/record-stamp.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { inTurns } from '../kernel/turns.ts';
 import { ChunkVectors, type VectorsCall } from './chunk-vectors.ts';

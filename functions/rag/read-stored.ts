@@ -1,15 +1,15 @@
 import { candidatesOf, equalInPartition, type RecordReader } from '../collections/candidates.ts';
 import type { RecordParts } from '../collections/parts.ts';
-import { collectionAt } from '../collections/query-records.ts';
 import { ReadBudget } from '../collections/read-budget.ts';
 import { type AttemptBytes, attemptsOf, type ReadCall } from '../collections/read-call.ts';
+import { collectionAt } from '../collections/read-policy.ts';
 import { indexValue } from '../collections/rules/index-value.ts';
 import type { PartitionedKey } from '../collections/rules/record-key.ts';
-import { recordValue, vectorIn } from '../collections/rules/record-text.ts';
-import { etagOf } from '../collections/rules/record-write.ts';
+import { etagOf } from '../collections/rules/record-stamp.ts';
+import { recordValue, vectorIn } from '../collections/rules/stored-text.ts';
 import { recordKey, spaceScope } from '../collections/store-collections.ts';
 import type { StoredCollection } from '../collections/stored-collection.ts';
-import { factsIn, storedText } from '../collections/stored-record.ts';
+import { factsIn, storedText } from '../collections/stored-content.ts';
 import { sha256 } from '../kernel/canonical-json.ts';
 import { objectOrEmpty } from '../kernel/json-kinds.ts';
 

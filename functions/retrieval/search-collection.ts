@@ -1,17 +1,12 @@
 import type { AttemptBytes, ReadCall } from '../collections/read-call.ts';
 import type { RecordValue } from '../collections/rules/record-key.ts';
 import { orderKey } from '../collections/rules/record-key.ts';
-import { namedRecord, recordValue, type StoredText } from '../collections/rules/record-text.ts';
-import { etagOf } from '../collections/rules/record-write.ts';
+import { etagOf } from '../collections/rules/record-stamp.ts';
+import { namedRecord, recordValue, type StoredText } from '../collections/rules/stored-text.ts';
 import type { ResultIdentity } from '../collections/search/diagnostics.ts';
 import { printedNumber } from '../collections/search/numbers.ts';
 import type { RankedRecord } from '../collections/search-answer.ts';
-import {
-  inSearchMoment,
-  rankRecords,
-  type SearchMoment,
-  searchAdvice,
-} from '../collections/search-moment.ts';
+import { inSearchMoment, type SearchMoment, searchAdvice } from '../collections/search-moment.ts';
 import { type SearchReader, textsOf } from '../collections/search-reader.ts';
 import type { SearchRequest } from '../collections/search-request.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
@@ -65,7 +60,7 @@ export function searchCollection(
     // One after the other: a moment is one connection to its store.
     for (const request of searches) {
       const search = at.read(request);
-      ranked.push(await rankRecords(at.reader(searchAdvice(search)), search, limits.pool));
+      ranked.push(await at.rank(at.reader(searchAdvice(search)), search, limits.pool));
     }
     const byVector = ranked.slice(0, plan.length);
     const byWords = retrieval.lexical === null ? null : (ranked.at(-1) ?? []);

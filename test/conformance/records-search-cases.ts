@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import { collectionAt } from '../../functions/collections/query-records.ts';
+import { collectionAt } from '../../functions/collections/read-policy.ts';
 import type { FilterNode } from '../../functions/collections/rules/filter.ts';
 import { type NaiveRecord, naiveSearch } from '../../functions/collections/search/naive-search.fixture.ts';
 import { collections, requests } from '../../functions/collections/search/search.fixture.ts';

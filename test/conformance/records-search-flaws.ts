@@ -1,6 +1,6 @@
 import type * as judgeRecords from '../../functions/collections/judge-records.ts';
 import type * as driver from '../../functions/collections/rules/driver.ts';
-import type * as recordText from '../../functions/collections/rules/record-text.ts';
+import type * as storedText from '../../functions/collections/rules/stored-text.ts';
 import type * as candidateOrder from '../../functions/collections/search/candidate-order.ts';
 import type * as fields from '../../functions/collections/search/fields.ts';
 import type * as leaves from '../../functions/collections/search/leaves.ts';
@@ -155,9 +155,9 @@ export const flaws: readonly Flaw[] = [
     () => ({ isAdmitted: () => Promise.resolve(true) }),
     'memory that narrows nothing',
   ),
-  inVectors<typeof recordText>(
+  inVectors<typeof storedText>(
     'scores another vector of the record',
-    'rules/record-text.ts',
+    'rules/stored-text.ts',
     (module) => ({ vectorIn: (stored) => module.vectorIn(stored, 'cosine')?.map((each) => -each) ?? null }),
     'memory that narrows nothing',
   ),

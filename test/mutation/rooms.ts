@@ -67,8 +67,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     files: [
       'functions/collections/copies/{archive-lines,archive-manifest,copy-options,entry-checks,line-reader}.ts',
       'functions/collections/{cursor-memory,entry-range,incarnation-cache,page-request,read-budget,read-call}.ts',
-      'functions/collections/{search-limit,search-request,store-collections,stored-collection}.ts',
-      'functions/collections/{upkeep-collections,write-weight}.ts',
+      'functions/collections/{search-among,search-limit,search-request,store-collections,stored-collection}.ts',
+      'functions/collections/{stored-content,upkeep-collections,write-weight}.ts',
       'functions/archives/{canonical-value,checks,chunk-list,copy-refusal,snapshot-error,stored-record}.ts',
     ],
     tests: ['functions/collections/*.test.ts', 'test/conformance/records.test.ts'],

@@ -1,6 +1,6 @@
 import { invalidMember } from '../../kernel/errors.ts';
 import type { PartitionedKey } from './record-key.ts';
-import type { RecordStamp } from './record-write.ts';
+import type { RecordStamp } from './record-stamp.ts';
 
 const RECORDS_MAX = 1_000;
 

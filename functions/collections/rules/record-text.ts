@@ -7,22 +7,14 @@ import {
   membersInSteps,
   membersOf,
   objectInSteps,
-  objectOf,
 } from '../../kernel/json-slices.ts';
-import { parseJson } from '../../kernel/json-text.ts';
 import { parsedInSteps } from '../../kernel/parsed-in-steps.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
 import { finished } from '../../kernel/turns.ts';
 import type { CollectionPolicy } from './policy.ts';
 import { checkPartitionKey, checkRecordId, type PartitionedKey, type RecordValue } from './record-key.ts';
-import { etagOf, type StoredStamp } from './record-write.ts';
-import {
-  packedValues,
-  packedVectors,
-  printedVectors,
-  unpackedFloats,
-  unpackedVectors,
-} from './vector-text.ts';
+import { alwaysPresent, withoutNulls } from './stored-text.ts';
+import { packedVectors, unpackedFloats } from './vector-text.ts';
 import { type RecordVector, readVectors, type VectorRequest } from './vectors.ts';
 
 /** The largest record as it is stored, in UTF-8; its vectors count as packed. */
@@ -33,12 +25,6 @@ const STEP_MEMBERS = 4_096;
 
 /** Members that the service assigns; those of a request are ignored, save `createdAt`. */
 const serverOwned: ReadonlySet<string> = new Set(['etag', 'revision', 'createdAt', 'updatedAt']);
-/** Members that every answer has, with the text of an absent one. */
-const always: readonly JsonMember[] = [
-  { name: 'type', value: '""' },
-  ...['schemaVersion', 'metadata', 'content', 'sources', 'vectors'].map((name) => ({ name, value: 'null' })),
-];
-
 /** A record of a request, checked against the policy of its collection. */
 export interface RecordInput {
   readonly key: PartitionedKey;
@@ -148,7 +134,7 @@ function* storedText(
   vectors: ReadonlyMap<string, RecordVector>,
 ): Generator<void, string> {
   const members: JsonMember[] = [];
-  const absent = new Map(always.map((member) => [member.name, member]));
+  const absent = new Map(alwaysPresent.map((member) => [member.name, member]));
   for (const [place, member] of given.entries()) {
     if ((place + 1) % STEP_MEMBERS === 0) yield;
     const { name, value } = member;
@@ -159,80 +145,6 @@ function* storedText(
     else members.push(name === 'type' && value === 'null' ? { name, value: '""' } : member);
   }
   return yield* objectInSteps([...members, ...absent.values()]);
-}
-
-export interface StoredText extends StoredStamp {
-  readonly updatedAt: string;
-  readonly text: string;
-  /** Whether the text holds packed vectors. */
-  readonly hasVectors: boolean;
-}
-
-/** The JSON text of a record in answers and exports. */
-export function recordJson(stored: StoredText): string {
-  const { text, hasVectors } = stored;
-  return withAssigned(hasVectors ? objectOf(replacedVectors(membersOf(text), printedVectors)) : text, stored);
-}
-
-/** A record in an answer that names it beside its text. */
-export interface NamedRecord extends PartitionedKey {
-  /** Empty where the record has none. */
-  readonly type: string;
-  readonly json: string;
-}
-
-/** Reads the members once and parses none but the names: a text may be long, and an answer has many. */
-export function namedRecord(stored: StoredText): NamedRecord {
-  const { text, hasVectors } = stored;
-  const members = membersOf(text);
-  const values = new Map(members.map(({ name, value }) => [name, value]));
-  return {
-    id: stringIn(values.get('id')),
-    partitionKey: stringIn(values.get('partitionKey')),
-    type: stringIn(values.get('type')),
-    json: withAssigned(hasVectors ? objectOf(replacedVectors(members, printedVectors)) : text, stored),
-  };
-}
-
-function stringIn(json: string | undefined): string {
-  return json?.startsWith('"') === true ? (JSON.parse(json) as string) : '';
-}
-
-function withAssigned(record: string, { revision, createdAt, updatedAt }: StoredText): string {
-  const times = `"createdAt":"${createdAt}","updatedAt":"${updatedAt}"`;
-  const assigned = `"etag":"${etagOf(revision)}","revision":${revision},${times}`;
-  return `${record.slice(0, -1)},${assigned}}`;
-}
-
-/** The record as filters and orders read it. A known member that is null is absent. Vectors are only there if asked for. */
-export function recordValue(stored: StoredText, { vectors }: { readonly vectors: boolean }): RecordValue {
-  const { text, hasVectors, revision, createdAt, updatedAt } = stored;
-  const unpacked = hasVectors && vectors ? objectOf(replacedVectors(membersOf(text), unpackedVectors)) : text;
-  const value = parseJson(unpacked) as RecordValue;
-  return Object.assign(withoutNulls(value), { etag: etagOf(revision), revision, createdAt, updatedAt });
-}
-
-/** The numbers of one vector of a record; `null`: the record carries no such vector. */
-export function vectorIn({ text, hasVectors }: StoredText, vector: string): Float32Array | null {
-  if (!hasVectors) return null;
-  const vectors = membersOf(text).find(({ name }) => name === 'vectors');
-  return vectors === undefined ? null : packedValues(vectors.value, vector);
-}
-
-/** Removes them from the value itself. */
-function withoutNulls(value: RecordValue): RecordValue {
-  const kept: Record<string, Json> & PartitionedKey = value;
-  for (const { name } of always) if (kept[name] === null) delete kept[name];
-  return kept;
-}
-
-function replacedVectors(
-  members: readonly JsonMember[],
-  write: (vectors: string) => string,
-): readonly JsonMember[] {
-  return members.map((member) =>
-    member.name === 'vectors' ? { name: member.name, value: write(member.value) } : member,
-  );
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../kernel/errors.ts';
 import { afterItem, type BatchOutcome, batchResult, beginBatch, checkBatch, nextItem } from './batch.ts';
-import { checkPrecondition, decideUpsert, etagOf, type WritePrecondition } from './record-write.ts';
+import { etagOf } from './record-stamp.ts';
+import { checkPrecondition, decideUpsert, type WritePrecondition } from './record-write.ts';
 
 const failed = (text: string) =>
   expect.objectContaining({ code: 'precondition_failed', message: expect.stringContaining(text) });

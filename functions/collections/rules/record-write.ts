@@ -1,26 +1,12 @@
 import { type Conditions, judgeConditions } from '../../kernel/conditions.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { formatUtc, laterUtc } from '../../kernel/timestamp.ts';
+import { etagOf, type RecordStamp, type StoredStamp } from './record-stamp.ts';
 
 /** The condition of a record write, from the headers of one record or from an item of a batch. */
 export interface WritePrecondition extends Conditions {
   readonly expectedEtag?: string | null;
   readonly expectedRevision?: number | null;
-}
-
-/** What the service assigns to a record. Values of these members in a request are ignored, save `createdAt`. */
-export interface RecordStamp {
-  readonly revision: number;
-  readonly etag: string;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
-
-export type StoredStamp = Pick<RecordStamp, 'revision' | 'createdAt' | 'updatedAt'>;
-
-/** The etag of a revision. */
-export function etagOf(revision: number): string {
-  return `rev:${revision}`;
 }
 
 /**

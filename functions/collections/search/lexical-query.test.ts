@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../kernel/errors.ts';
 import { readPolicy } from '../rules/policy.ts';
+import { entryFormats } from './formats.ts';
 import { type LexicalRequest, readLexicalQuery } from './lexical-query.ts';
 import { planLexical } from './plan.ts';
 import { QUERY_WORDS_MAX } from './query-words.ts';
@@ -285,7 +286,7 @@ describe('a vector search', () => {
   });
 
   test('has its slot, its metric and float32 numbers', () => {
-    expect(readVectorQuery({ field: 'v', value: [0.1, 2], minScore: 0.7 }, policy)).toEqual({
+    expect(readVectorQuery({ field: 'v', value: [0.1, 2], minScore: 0.7 }, policy, entryFormats)).toEqual({
       field: 'v',
       slots: ['2a'],
       metric: 'dotProduct',
@@ -303,6 +304,9 @@ describe('a vector search', () => {
     ['/top', { field: 'v', value: [1, 2], top: 0 }],
     ['/minScore', { field: 'v', value: [1, 2], minScore: 1e39 }],
   ])('is refused at %s for %j', (place, request) => {
-    expect(refusal(() => readVectorQuery(request, policy))).toEqual(['validation_failed', `/vector${place}`]);
+    expect(refusal(() => readVectorQuery(request, policy, entryFormats))).toEqual([
+      'validation_failed',
+      `/vector${place}`,
+    ]);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { finished } from '../../kernel/turns.ts';
 import { readPolicy } from '../rules/policy.ts';
 import { lexicalDiagnostics, vectorDiagnostics } from './diagnostics.ts';
+import { entryFormats } from './formats.ts';
 import { FoundText } from './found-text.ts';
 import { type LexicalRequest, readLexicalQuery } from './lexical-query.ts';
 import { lexiconMark, lexiconOf, normalLeaves } from './lexicon.ts';
@@ -307,7 +308,7 @@ describe('diagnostics', () => {
         { name: 'v', path: '/vectors/v/values', dimensions: 1, distanceFunction: 'DOTproduct' },
       ],
     });
-    const query = readVectorQuery({ field: 'v', value: [1] }, policy);
+    const query = readVectorQuery({ field: 'v', value: [1] }, policy, entryFormats);
     const place = { returned: 3, rank: 2, score: Math.fround(0.1) };
     expect(vectorDiagnostics(query, place, identity)).toMatchObject({
       scoreComponents: { vector: 0.1 },

@@ -1,7 +1,7 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { CollectionPolicy } from '../rules/policy.ts';
-import { type EntryFormat, entryFormats } from './formats.ts';
+import type { EntryFormat } from './formats.ts';
 import { single, wholeNumber } from './numbers.ts';
 import type { VectorSlot } from './slots.ts';
 
@@ -29,7 +29,7 @@ export interface VectorQuery extends Omit<VectorSlot, 'slot'> {
 export function readVectorQuery(
   { field, value, top, minScore }: VectorSearchRequest,
   policy: CollectionPolicy,
-  formats: readonly EntryFormat[] = entryFormats,
+  formats: readonly EntryFormat[],
   pointer = '/vector',
 ): VectorQuery {
   const found = formats.flatMap((format) => format.slots(policy).get(field) ?? []);

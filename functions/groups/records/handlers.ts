@@ -1,7 +1,9 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { startRecordBatchUpsertJob, upsertRecords } from './batch-jobs.ts';
+import { getRecord } from './get-operation.ts';
 import type { RecordJobs } from './library/job-facts.ts';
-import { deleteRecord, getRecord, queryRecords, searchRecords, upsertRecord } from './record-operations.ts';
+import { queryRecords, searchRecords } from './search-operations.ts';
+import { deleteRecord, upsertRecord } from './write-operations.ts';
 
 /** The operations of the group records over one store. */
 export function recordsHandlers(own: RecordJobs): GroupHandlers<'records'> {
