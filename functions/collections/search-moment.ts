@@ -1,7 +1,7 @@
 import type { Moment } from '../store/port.ts';
 import { rangeIn } from './entry-range.ts';
 import type { RecordParts } from './parts.ts';
-import { rankRecords } from './rank-records.ts';
+import type { rankRecords } from './rank-records.ts';
 import { ReadBudget } from './read-budget.ts';
 import { type AttemptBytes, attemptsOf, type ReadCall } from './read-call.ts';
 import type { ReadLane } from './read-lanes.ts';
@@ -33,6 +33,8 @@ export async function inSearchMoment<Answer>(
   answer: (at: SearchMoment) => Promise<Answer>,
   call: ReadCall = {},
 ): Promise<Answer> {
+  // Before the moment begins, which holds a connection. A server that only lists records never loads it.
+  const { rankRecords: rank } = await import('./rank-records.ts');
   const store = await parts.store();
   const attempt = attemptsOf(call);
   const answerIn = (lane: ReadLane) =>
@@ -41,7 +43,7 @@ export async function inSearchMoment<Answer>(
       const collection = collectionOf(policy);
       const formats = parts.entries.formatsIn(rangeIn(policy.head));
       if (formats === null) throw new StaleEntries(collection);
-      const at = searchMoment(parts, space, collection, { moment, lane, bytes: attempt(), formats });
+      const at = searchMoment(parts, space, collection, { moment, lane, bytes: attempt(), formats, rank });
       return { answered: await answer(at), collection, head: policy.head };
     });
   try {
@@ -59,20 +61,21 @@ interface At {
   readonly lane: ReadLane;
   readonly bytes: AttemptBytes;
   readonly formats: readonly EntryFormat[];
+  readonly rank: typeof rankRecords;
 }
 
 function searchMoment(
   { limits, world }: RecordParts,
   space: string,
   collection: StoredCollection,
-  { moment, lane, bytes, formats }: At,
+  { moment, lane, bytes, formats, rank }: At,
 ): SearchMoment {
   const { lexicalCandidatesMax = CANDIDATES_DEFAULT } = limits;
   // The page of the answer is read beside what the search needs.
   const readsMax = Math.max(limits.readsPerCallMax, limits.pageRecordsMax);
   return {
     collection,
-    rank: rankRecords,
+    rank,
     read: (request) => readSearch(request, collection.policy, lexicalCandidatesMax, formats),
     reader(advice) {
       const turns = world.turns.of(space);

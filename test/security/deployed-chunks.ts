@@ -40,6 +40,7 @@ export const deployedChunks: readonly string[] = [
   'process-locks',
   'product-policy',
   'provider-guard',
+  'rank-records',
   'record-jobs',
   'record-parts',
   'records',
