@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { machine } from '../functions/compose/machine.ts';
 import { createApiKeyText, hashApiKey } from '../functions/identity/api-keys.ts';
-import { say, warn } from './output.ts';
+import { printLine, warn } from './output.ts';
 
 /** `svc api-key`: creates keys for callers. The service gets only their hashes. */
 export function apiKeyCommand(): Command {
@@ -15,7 +15,7 @@ export function apiKeyCommand(): Command {
 
 function create(): void {
   const key = createApiKeyText(machine.random);
-  say(JSON.stringify({ key, hash: hashApiKey(key) }, null, 2));
+  printLine(JSON.stringify({ key, hash: hashApiKey(key) }, null, 2));
   warn(
     'The key is shown this once. Give it to the caller, and the hash to Server:ApiKeyHashes or the file of',
   );

@@ -15,7 +15,7 @@ import {
   verifyBackup,
 } from './backup/backup.ts';
 import { restoreBackup } from './backup/restore.ts';
-import { exitCodes, type OutputForm, outputOption, sayResult, ToolError, warn } from './output.ts';
+import { exitCodes, type OutputForm, outputOption, printResult, ToolError, warn } from './output.ts';
 import { printable } from './remote/printable.ts';
 import { readStoreSettings } from './store-settings.ts';
 
@@ -54,7 +54,7 @@ export function backupCommand(): Command {
       }
       const removed = keep !== undefined && isGood ? await removeOld(directory, keep, folder) : [];
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-      sayResult(options.output, {
+      printResult(options.output, {
         directory: folder,
         files: files.length,
         bytes,
@@ -112,7 +112,7 @@ export function backupVerifyCommand(): Command {
     .addOption(outputOption())
     .action(async ({ directory, output }: { directory: string; output: OutputForm }) => {
       const { createdAt, release, files } = await verifyBackup(directory);
-      sayResult(output, { directory, complete: true, createdAt, release, files: files.length });
+      printResult(output, { directory, complete: true, createdAt, release, files: files.length });
     });
 }
 
@@ -133,7 +133,7 @@ export function backupRestoreCommand(): Command {
           { ...places, database },
           { replace: replace === true, now },
         );
-        sayResult(options.output, { database, restored: true, ...done });
+        printResult(options.output, { database, restored: true, ...done });
       },
     );
 }

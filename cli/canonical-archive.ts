@@ -25,8 +25,14 @@ import {
 } from './copy-options.ts';
 import { restoreFailure } from './failures.ts';
 import { interruptible } from './interruption.ts';
-import { outputOption, sayResult } from './output.ts';
-import { confirmReplacement, sayPlan, sayReplaced, sweepBehind, type TenantContent } from './replacement.ts';
+import { outputOption, printResult } from './output.ts';
+import {
+  confirmReplacement,
+  printPlan,
+  printReplaced,
+  sweepBehind,
+  type TenantContent,
+} from './replacement.ts';
 import { withStore, withStoreToRead } from './store.ts';
 
 interface ArchiveExportOptions extends TenantOptions {
@@ -89,7 +95,7 @@ async function exportArchive(options: ArchiveExportOptions): Promise<void> {
       );
       progress.end();
       warnIfEmpty(tenant, manifest.counts);
-      sayResult(output, { tenantId: tenant, database: place, ...archiveResult(directory, manifest) });
+      printResult(output, { tenantId: tenant, database: place, ...archiveResult(directory, manifest) });
     }),
   ).finally(() => progress.end());
 }
@@ -109,7 +115,7 @@ async function restoreArchive(options: ArchiveRestoreOptions): Promise<void> {
     const parts = { tenantId: tenant, progress, signal };
     if (options.dryRun === true && next !== null) {
       const from = { directory: resolve(directory) };
-      return withStoreToRead(options, use, (opened) => sayPlan(output, from, { ...parts, next, opened }));
+      return withStoreToRead(options, use, (opened) => printPlan(output, from, { ...parts, next, opened }));
     }
     await withStore(options, use, async (opened) => {
       if (options.yes !== true && next !== null) await confirmReplacement({ ...parts, next, opened });
@@ -117,7 +123,11 @@ async function restoreArchive(options: ArchiveRestoreOptions): Promise<void> {
       const manifest = await restoreTenantArchive(opened.store, tenant, source, how);
       progress.end();
       const { place } = opened;
-      await sayReplaced(output, { tenantId: tenant, database: place, ...archiveResult(directory, manifest) });
+      await printReplaced(output, {
+        tenantId: tenant,
+        database: place,
+        ...archiveResult(directory, manifest),
+      });
       await sweepBehind({ opened, tenantId: tenant, progress, signal });
     });
   })
@@ -139,7 +149,7 @@ async function verifyArchive(options: VerifyOptions): Promise<void> {
     const tenant = options.tenant ?? (await tenantOf(source));
     return verifyTenantArchive(tenant, source, { ...expected(options), signal, onProgress: progress.show });
   }).finally(() => progress.end());
-  sayResult(output, { tenantId: manifest.tenantId, ...archiveResult(directory, manifest) });
+  printResult(output, { tenantId: manifest.tenantId, ...archiveResult(directory, manifest) });
 }
 
 /** The tenant that the manifest names; reading it also validates the manifest. */

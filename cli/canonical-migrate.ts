@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../functions/kernel/canonical-json.ts';
 import { parseStrictJson } from '../functions/kernel/strict-json.ts';
 import { parseUtc } from '../functions/kernel/timestamp.ts';
 import { createOption, type DatabaseOptions, databaseCommand, pathOption } from './copy-options.ts';
-import { exitCodes, sayResult, ToolError } from './output.ts';
+import { exitCodes, printResult, ToolError } from './output.ts';
 import { readJsonBytes } from './snapshot-file.ts';
 import { withStore } from './store.ts';
 
@@ -40,7 +40,7 @@ async function migrate(options: MigrateOptions): Promise<void> {
     const outcome = await recordMigrations(() => Promise.resolve(store), batch, machine.clock.now());
     return { database: place, file, ...outcome };
   });
-  sayResult(output, result);
+  printResult(output, result);
 }
 
 async function readBatch(file: string): Promise<CanonicalMigrationInputList> {

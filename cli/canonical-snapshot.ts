@@ -14,9 +14,9 @@ import {
 } from './copy-options.ts';
 import { restoreFailure } from './failures.ts';
 import { interruptible } from './interruption.ts';
-import { resultText, say, warn } from './output.ts';
+import { printLine, resultText, warn } from './output.ts';
 import { ProgressLine } from './progress.ts';
-import { confirmReplacement, sayPlan, sayReplaced, sweepBehind } from './replacement.ts';
+import { confirmReplacement, printPlan, printReplaced, sweepBehind } from './replacement.ts';
 import { checkTarget, readSnapshotFile, snapshotText, writeStream, writeWhole } from './snapshot-file.ts';
 import { withStore, withStoreToRead } from './store.ts';
 
@@ -69,7 +69,7 @@ async function exportSnapshot(options: ExportOptions): Promise<void> {
   );
   // Standard output then holds the snapshot and nothing else.
   if (file === '-') warn(resultText(output, result));
-  else say(resultText(output, result));
+  else printLine(resultText(output, result));
 }
 
 async function restoreSnapshot(options: SnapshotRestoreOptions): Promise<void> {
@@ -86,14 +86,14 @@ async function restoreSnapshot(options: SnapshotRestoreOptions): Promise<void> {
     const parts = { tenantId: tenant, next: { counts, contentHash }, progress, signal };
     if (options.dryRun === true) {
       const from = { file: fileName(file) };
-      return withStoreToRead(options, use, (opened) => sayPlan(output, from, { ...parts, opened }));
+      return withStoreToRead(options, use, (opened) => printPlan(output, from, { ...parts, opened }));
     }
     await withStore(options, use, async (opened) => {
       if (options.yes !== true) await confirmReplacement({ ...parts, opened });
       begun = true;
       await restoreTenant(opened.store, tenant, snapshot, { expectedContentHash: contentHash, signal });
       const { place } = opened;
-      await sayReplaced(output, {
+      await printReplaced(output, {
         tenantId: tenant,
         database: place,
         file: fileName(file),

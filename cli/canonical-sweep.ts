@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { RecordStore } from '../functions/store/port.ts';
 import { type DatabaseOptions, databaseCommand } from './copy-options.ts';
 import { interruptible } from './interruption.ts';
-import { sayResult } from './output.ts';
+import { printResult } from './output.ts';
 import { withStore } from './store.ts';
 
 /** `svc canonical-sweep`: deletes content that restores replaced or that failed restores left behind. */
@@ -21,7 +21,7 @@ async function sweep(options: DatabaseOptions): Promise<void> {
     withStore(options, { verbose: options.verbose === true }, async ({ store, place }) => {
       // Closing the store ends the sweep.
       await Promise.race([store.sweep(), aborted(signal)]);
-      sayResult(options.output, { database: place, swept: true, left: leftBy(store) });
+      printResult(options.output, { database: place, swept: true, left: leftBy(store) });
     }),
   );
 }

@@ -3,7 +3,7 @@ import { bashScript } from './completion/bash.ts';
 import { fishScript } from './completion/fish.ts';
 import { type CompletedProgram, programOf } from './completion/tree.ts';
 import { zshScript } from './completion/zsh.ts';
-import { say } from './output.ts';
+import { printLine } from './output.ts';
 
 const scripts: Readonly<Record<string, (program: CompletedProgram) => string>> = {
   bash: bashScript,
@@ -25,7 +25,7 @@ fish  svc completion fish | source     in ~/.config/fish/config.fish`,
     )
     .action((shell: string, _: unknown, self: Command) => {
       const script = scripts[shell];
-      if (script !== undefined) say(script(programOf(rootOf(self))));
+      if (script !== undefined) printLine(script(programOf(rootOf(self))));
     });
 }
 

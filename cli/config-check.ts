@@ -7,7 +7,7 @@ import { offLine } from '../functions/config/groups-off.ts';
 import type { ConfigurationInput } from '../functions/config/load.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Host } from '../functions/config/setting.ts';
-import { exitCodes, jsonText, type OutputForm, outputOption, say, ToolError, warn } from './output.ts';
+import { exitCodes, jsonText, type OutputForm, outputOption, printLine, ToolError, warn } from './output.ts';
 import { withSettingsFile } from './settings-argument.ts';
 
 interface CheckOptions {
@@ -35,14 +35,14 @@ function check(options: CheckOptions, args: readonly string[]): void {
   const count = (severity: Finding['severity']) =>
     checked.findings.filter((finding) => finding.severity === severity).length;
   const [faults, warnings] = [count('fault'), count('warning')];
-  if (options.json === true || options.output === 'json') say(jsonOf(checked, faults === 0));
+  if (options.json === true || options.output === 'json') printLine(jsonOf(checked, faults === 0));
   else {
-    if (faults === 0) say(`The configuration has no fault (${checked.settings.service.environment}).`);
+    if (faults === 0) printLine(`The configuration has no fault (${checked.settings.service.environment}).`);
     if (!checked.isGiven)
       warn(
         `No settings are given in ${process.cwd()}: the defaults were checked. Name a file: svc config check FILE.`,
       );
-    for (const off of checked.off) say(offLine(off));
+    for (const off of checked.off) printLine(offLine(off));
     if (faults + warnings > 0) warn(findingsText(checked.findings, faults, warnings));
   }
   if (faults > 0 || (options.strict === true && warnings > 0)) process.exitCode = exitCodes.failed;

@@ -6,7 +6,7 @@ import { settingsSchema } from '../functions/config/reference.ts';
 import type { Host } from '../functions/config/setting.ts';
 import { shortenedRows } from './columns.ts';
 import { configCheckCommand } from './config-check.ts';
-import { exitCodes, jsonText, outputWidth, say, textTable, warn } from './output.ts';
+import { exitCodes, jsonText, outputWidth, printLine, textTable, warn } from './output.ts';
 import { shortened } from './remote/printable.ts';
 
 interface ShowOptions {
@@ -33,7 +33,7 @@ export function configCommand(): Command {
   command
     .command('schema')
     .description('prints the JSON Schema of a settings file, for editors')
-    .action(() => say(JSON.stringify(settingsSchema(), null, 2)));
+    .action(() => printLine(JSON.stringify(settingsSchema(), null, 2)));
   return command;
 }
 
@@ -52,10 +52,10 @@ function reading(name: string, description: string): Command {
 function show({ for: host, output, all }: ShowOptions, args: readonly string[]): void {
   const { settings, faults } = describeConfiguration(inputOf(host, args));
   const rows = all === true ? settings : settings.filter(({ sources }) => sources.length > 0);
-  if (output === 'json') say(jsonText({ settings: rows, faults }));
+  if (output === 'json') printLine(jsonText({ settings: rows, faults }));
   else {
     const table = [['SETTING', 'VALUE', 'SOURCE'], ...rows.map(row)];
-    if (rows.length > 0) say(textTable(shortenedRows(table, outputWidth(), shortened)));
+    if (rows.length > 0) printLine(textTable(shortenedRows(table, outputWidth(), shortened)));
     const others = settings.length - rows.length;
     if (others > 0) warn(`${others} settings are at their default; --all shows them.`);
   }

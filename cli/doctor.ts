@@ -14,7 +14,7 @@ import { emulatorCheck, nodeCheck } from './doctor/machine.ts';
 import { portCheck } from './doctor/port.ts';
 import { exitCodeOfChecks, serverChecks } from './doctor/server.ts';
 import { type DeepChecks, storageChecks } from './doctor/storage.ts';
-import { exitCodes, type OutputForm, outputOption, say, ToolError, textTable } from './output.ts';
+import { exitCodes, type OutputForm, outputOption, printLine, ToolError, textTable } from './output.ts';
 import { serverAddress } from './remote/address.ts';
 import { printable } from './remote/printable.ts';
 import { Remote, serverOf, serverOptions, timeoutOption } from './remote.ts';
@@ -52,7 +52,7 @@ export function doctorCommand(): Command {
   return command.action(async (_: unknown, __: unknown, self: Command) => {
     const options = self.optsWithGlobals<DoctorOptions>();
     const checks = await allChecks({ ...options, server: serverOf(self) }, self.args);
-    say(options.output === 'json' || options.json === true ? jsonText(checks) : tableText(checks));
+    printLine(options.output === 'json' || options.json === true ? jsonText(checks) : tableText(checks));
     process.exitCode = exitCodeOfChecks(checks);
   });
 }

@@ -9,7 +9,7 @@ import { type Settings, table } from '../functions/config/table.ts';
 import { mintToken, readSigningKey } from './identity/signing-key.ts';
 import { fileNames } from './init/answers.ts';
 import { writeWhole } from './init/files.ts';
-import { exitCodes, say, ToolError } from './output.ts';
+import { exitCodes, printLine, ToolError } from './output.ts';
 
 interface TokenOptions {
   readonly settings?: string;
@@ -70,7 +70,7 @@ async function create(options: TokenOptions): Promise<void> {
     issuedAt: Math.floor(machine.clock.now() / 1_000),
     lifetimeSeconds,
   });
-  if (out === undefined) say(token);
+  if (out === undefined) printLine(token);
   else await writeWhole(out, { text: `${token}\n`, secret: true });
 }
 

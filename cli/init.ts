@@ -12,7 +12,7 @@ import { type NewFile, writeFiles } from './init/files.ts';
 import { nextSteps } from './init/next-steps.ts';
 import { type InitOptions, withInitOptions } from './init/options.ts';
 import { cloudVariablesOf, secretsOf, settingsOf } from './init/plan.ts';
-import { exitCodes, say, ToolError } from './output.ts';
+import { exitCodes, printLine, ToolError } from './output.ts';
 
 const readFile = (path: string) => readFileSync(path, 'utf8');
 
@@ -37,7 +37,7 @@ async function init(options: InitOptions): Promise<void> {
   refuseFaults(answers, configuration);
   const files = [...configuration, ...(await credentialFiles(answers, machine))];
   await writeFiles(answers.out, files, options.force === true);
-  say(nextSteps(answers, files));
+  printLine(nextSteps(answers, files));
 }
 
 /** Options that say how an identity is added. */
@@ -57,7 +57,7 @@ async function add(principal: string, { out, tenant }: InitOptions, invoked: Com
   if (tenant?.includes('*') === true)
     throw new ToolError('--add-identity takes tenants by their names, not *', exitCodes.usage);
   const { addIdentity } = await import('./init/add-identity.ts');
-  say(await addIdentity({ out, principal, tenants: tenant ?? null }, machine));
+  printLine(await addIdentity({ out, principal, tenants: tenant ?? null }, machine));
 }
 
 function openTerminal(): { readonly ask: NonNullable<Ask>; close(): void } {

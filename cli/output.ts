@@ -30,12 +30,12 @@ export class ToolError extends Error {
 }
 
 /** Data, to standard output. */
-export function say(text: string): void {
+export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Like `say`; resolves with whether the text was written. */
-export function said(text: string): Promise<boolean> {
+/** Like `printLine`; resolves with whether the text was written. */
+export function tryPrint(text: string): Promise<boolean> {
   return new Promise((done) => {
     process.stdout.write(`${text}\n`, (error) => done(error === null || error === undefined));
   });
@@ -110,8 +110,8 @@ function shown(value: unknown): string {
 }
 
 /** Prints a result on standard output. */
-export function sayResult(form: OutputForm, result: Readonly<Record<string, unknown>>): void {
-  say(resultText(form, result));
+export function printResult(form: OutputForm, result: Readonly<Record<string, unknown>>): void {
+  printLine(resultText(form, result));
 }
 
 /** The exit code and message for `error`; `null` if commander has already printed it. */

@@ -9,8 +9,8 @@ import {
   jsonText,
   type OutputForm,
   outputOption,
+  printLine,
   resultText,
-  say,
   textTable,
   warn,
 } from './output.ts';
@@ -46,7 +46,7 @@ async function preflight(remote: Remote, { probe, output }: PreflightOptions): P
   if (report === undefined) {
     return remote.refuse(answer, body, accessLines(operation, { params: [], body: null }));
   }
-  say(output === 'json' ? jsonText(report) : reportTable(report));
+  printLine(output === 'json' ? jsonText(report) : reportTable(report));
   if (answer.statusCode === 200) return exitCodes.ok;
   warn(`The store is not fit to serve: ${reasonOf(report)}.`);
   return exitCodes.failed;

@@ -19,7 +19,7 @@ import {
 } from './copy-options.ts';
 import { restoreFailure } from './failures.ts';
 import { interruptible } from './interruption.ts';
-import { resultText, said, sayResult, warn } from './output.ts';
+import { printResult, resultText, tryPrint, warn } from './output.ts';
 import type { ProgressLine } from './progress.ts';
 import { archiveResult, expected, spaceOption } from './records-archive-options.ts';
 import { sweepScope } from './replacement.ts';
@@ -70,7 +70,7 @@ async function restore(options: RestoreOptions): Promise<void> {
     if (options.dryRun === true)
       return withStoreToRead(options, use, async (opened) => {
         const current = await currentContent(opened, parts);
-        sayResult(output, { dryRun: true, database: opened.place, ...result, current });
+        printResult(output, { dryRun: true, database: opened.place, ...result, current });
         warn('Nothing was changed: this was a dry run.');
       });
     await withStore(options, use, async ({ store, place }) => {
@@ -79,7 +79,7 @@ async function restore(options: RestoreOptions): Promise<void> {
       const entries = new EntryVersions(() => Promise.resolve(store), machine.clock, entryFormats);
       await restoreSpace(store, source, space, { ...how, replace, format: await entries.written() });
       progress.end();
-      if (!(await said(resultText(output, { database: place, ...result }))))
+      if (!(await tryPrint(resultText(output, { database: place, ...result }))))
         warn(`The space ${space} was restored. Only the result could not be printed.`);
       await sweepScope(store, spaceScope(space), { progress, signal });
     });

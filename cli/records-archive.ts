@@ -14,7 +14,7 @@ import {
   pathOption,
 } from './copy-options.ts';
 import { interruptible } from './interruption.ts';
-import { type OutputForm, outputOption, sayResult, warn } from './output.ts';
+import { type OutputForm, outputOption, printResult, warn } from './output.ts';
 import { archiveResult, expected, spaceOption } from './records-archive-options.ts';
 import { withStore } from './store.ts';
 
@@ -69,7 +69,7 @@ async function exportArchive(options: ExportOptions): Promise<void> {
         warn(`WARNING: the space ${space} has no collections. Is its name right, and the database?`);
       if (await hasObjects(store, space))
         warn(`WARNING: the space ${space} has objects, which the archive does not hold.`);
-      sayResult(output, {
+      printResult(output, {
         space,
         database: place,
         directory: resolve(directory),
@@ -86,7 +86,7 @@ async function verifyArchive(options: VerifyOptions): Promise<void> {
     const how = { ...expected(options), signal, onProgress: progress.show };
     return verifySpace(await archiveDirectory(directory), space, how);
   }).finally(() => progress.end());
-  sayResult(output, { space: manifest.space, directory: resolve(directory), ...archiveResult(manifest) });
+  printResult(output, { space: manifest.space, directory: resolve(directory), ...archiveResult(manifest) });
 }
 
 const exportExamples = `

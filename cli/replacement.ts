@@ -7,7 +7,7 @@ import {
 import { tenantCollections, tenantScope } from '../functions/groups/canonical/records.ts';
 import type { RecordStore, Scope } from '../functions/store/port.ts';
 import { confirmByName } from './confirm.ts';
-import { type OutputForm, resultText, said, sayResult, warn } from './output.ts';
+import { type OutputForm, printResult, resultText, tryPrint, warn } from './output.ts';
 import type { ProgressLine } from './progress.ts';
 import type { OpenStore, ReadStore } from './store.ts';
 
@@ -56,19 +56,19 @@ export async function confirmReplacement(parts: PlanParts): Promise<void> {
 }
 
 /** For a dry run: prints the effect. `from` names the copy. */
-export async function sayPlan(output: OutputForm, from: object, parts: PlanParts): Promise<void> {
+export async function printPlan(output: OutputForm, from: object, parts: PlanParts): Promise<void> {
   const plan = await planReplacement(parts);
   parts.progress.end();
-  sayResult(output, { dryRun: true, ...from, ...plan });
+  printResult(output, { dryRun: true, ...from, ...plan });
   warn('Nothing was changed: this was a dry run.');
 }
 
 /** Prints the result of a restore. A failure to print must not look like a failed restore. */
-export async function sayReplaced(
+export async function printReplaced(
   output: OutputForm,
   result: Readonly<Record<string, unknown>> & { readonly tenantId: string },
 ): Promise<void> {
-  if (await said(resultText(output, result))) return;
+  if (await tryPrint(resultText(output, result))) return;
   warn(`The tenant ${result.tenantId} was replaced. Only the result could not be printed.`);
 }
 

@@ -13,7 +13,7 @@ import { newProgress } from './canonical-snapshot.ts';
 import { confirmByName, mustAsk } from './confirm.ts';
 import { createOption, expectedHashOption, pathOption } from './copy-options.ts';
 import { interruptible } from './interruption.ts';
-import { exitCodes, sayResult, ToolError, warn } from './output.ts';
+import { exitCodes, printResult, ToolError, warn } from './output.ts';
 import { archiveResult, type RunsOptions, runsOf, runsOfCommand, wordsOf } from './runs-archive-options.ts';
 import { withStore } from './store.ts';
 
@@ -66,7 +66,7 @@ async function restore(options: RestoreOptions): Promise<void> {
     const from = { directory: resolve(directory), ...content };
     if (options.dryRun === true) {
       const current = await runsThere(options, of);
-      sayResult(output, { dryRun: true, ...from, current });
+      printResult(output, { dryRun: true, ...from, current });
       warn('Nothing was changed: this was a dry run.');
       return;
     }
@@ -76,7 +76,7 @@ async function restore(options: RestoreOptions): Promise<void> {
       if (replace && options.yes !== true) await confirm(of, await existingRuns(runtime, of), place, signal);
       await restoreRuns(runtime, source, of, { ...how, replace });
       progress.end();
-      sayResult(output, { database: place, ...from });
+      printResult(output, { database: place, ...from });
       warn('Start the service now. Where Cloud Tasks delivers, the next reconcile announces the runs.');
     });
   }).finally(() => progress.end());

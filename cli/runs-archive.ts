@@ -7,7 +7,7 @@ import { archiveDirectory, writeArchiveDirectory } from './archive-directory.ts'
 import { newProgress } from './canonical-snapshot.ts';
 import { chunkBytesOption, expectedHashOption, pathOption } from './copy-options.ts';
 import { interruptible } from './interruption.ts';
-import { type OutputForm, outputOption, sayResult, warn } from './output.ts';
+import { type OutputForm, outputOption, printResult, warn } from './output.ts';
 import {
   archiveResult,
   type RunsOptions,
@@ -67,7 +67,7 @@ async function exportArchive(options: ExportOptions): Promise<void> {
       );
       progress.end();
       warnOf(manifest);
-      sayResult(output, { database: place, directory: resolve(directory), ...archiveResult(manifest) });
+      printResult(output, { database: place, directory: resolve(directory), ...archiveResult(manifest) });
     }),
   ).finally(() => progress.end());
 }
@@ -93,7 +93,7 @@ async function verifyArchive(options: VerifyOptions): Promise<void> {
     },
   ).finally(() => progress.end());
   const found = { runs: ids.size, activeRuns: active };
-  sayResult(output, { directory: resolve(directory), ...found, ...archiveResult(manifest) });
+  printResult(output, { directory: resolve(directory), ...found, ...archiveResult(manifest) });
 }
 
 const exportExamples = `

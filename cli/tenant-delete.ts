@@ -14,7 +14,7 @@ import { newProgress } from './canonical-snapshot.ts';
 import { confirmByName, mustAsk } from './confirm.ts';
 import { databaseCommand, pathOption, type TenantOptions } from './copy-options.ts';
 import { interruptible } from './interruption.ts';
-import { jsonText, resultText, sayResult, warn } from './output.ts';
+import { jsonText, printResult, resultText, warn } from './output.ts';
 import type { ProgressLine } from './progress.ts';
 import { artifactOptions, scopeName } from './runs-archive-options.ts';
 import { checkTarget, writeWhole } from './snapshot-file.ts';
@@ -53,7 +53,7 @@ async function deleteOne(options: DeleteOptions): Promise<void> {
     withStore(options, { verbose: options.verbose === true }, async (opened) => {
       const runtime = await opened.runs();
       const parts = { runtime, tenant, progress, signal };
-      if (dryRun) return sayPlan(options, opened, parts);
+      if (dryRun) return printPlan(options, opened, parts);
       if (!yes) await confirm(opened, parts);
       const done = await deleteTenant(runtime, tenant, opened.place, {
         cancelRuns: options.cancelRuns === true,
@@ -63,7 +63,7 @@ async function deleteOne(options: DeleteOptions): Promise<void> {
       progress.end();
       await writeReceipt(receipt, done);
       await forgetDeletion(runtime, tenant);
-      sayResult(output, { receipt: resolve(receipt), ...done });
+      printResult(output, { receipt: resolve(receipt), ...done });
       if (opened.store.provider === 'firestore')
         warn('Content that a restore has replaced rests for an hour: run canonical-sweep after that.');
     }),
@@ -89,8 +89,8 @@ async function planOf({
   return { ...inventory, activeRuns: active };
 }
 
-async function sayPlan({ output }: DeleteOptions, { place }: OpenStore, parts: Parts): Promise<void> {
-  sayResult(output, { dryRun: true, tenantId: parts.tenant, database: place, ...(await planOf(parts)) });
+async function printPlan({ output }: DeleteOptions, { place }: OpenStore, parts: Parts): Promise<void> {
+  printResult(output, { dryRun: true, tenantId: parts.tenant, database: place, ...(await planOf(parts)) });
   warn('Nothing was changed: this was a dry run.');
 }
 

@@ -7,7 +7,7 @@ import type { Settings } from '../functions/config/table.ts';
 import { listUse, type OwnersUse, sumOf } from '../functions/quotas/usage-store.ts';
 import { BACKUP_MANIFEST } from './backup/manifest-name.ts';
 import { type DatabaseOptions, databaseCommand } from './copy-options.ts';
-import { exitCodes, jsonText, say, ToolError, textTable } from './output.ts';
+import { exitCodes, jsonText, printLine, ToolError, textTable } from './output.ts';
 import { filled, type OpenStore, withStore } from './store.ts';
 
 interface UsageOptions extends DatabaseOptions {
@@ -50,14 +50,14 @@ async function list({ over, limit, recount: name, ...options }: UsageOptions): P
     const wanted = (await listUse(store)).filter(({ owner }) => name === undefined || owner.name === name);
     const rows = wanted.map((each) => rowOf(each, limitOf(each.owner).bytes));
     const shown = rows.filter(({ percent }) => percent >= over).slice(0, limit);
-    if (options.output === 'json') say(jsonText(shown));
+    if (options.output === 'json') printLine(jsonText(shown));
     else if (shown.length === 0)
-      say(
+      printLine(
         name === undefined
           ? 'No tenant and no space has stored so much.'
           : `Nothing is stored under the name ${name}.`,
       );
-    else say(textTable([headings, ...shown.map((row) => Object.values(row).map(String))]));
+    else printLine(textTable([headings, ...shown.map((row) => Object.values(row).map(String))]));
   });
 }
 

@@ -59,8 +59,8 @@ export function errorText(error: unknown): string {
 /** A handler may throw any value: its message may be no string, and reading the message may throw. */
 function messageOf(error: unknown): string {
   try {
-    const said: unknown = error instanceof Error ? error.message || error.name : error;
-    return typeof said === 'string' ? said : String(said);
+    const text: unknown = error instanceof Error ? error.message || error.name : error;
+    return typeof text === 'string' ? text : String(text);
   } catch {
     return '';
   }

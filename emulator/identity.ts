@@ -50,7 +50,7 @@ export function localIssuer(
   { issuer, keySetUrl }: Pick<OidcIssuer, 'issuer' | 'keySetUrl'>,
   given: Given,
 ): Record<string, string> {
-  return says(given, 'Server__Oidc__')
+  return isConfigured(given, 'Server__Oidc__')
     ? {}
     : { Server__Oidc__Issuers__0: issuer, Server__Oidc__KeySetUrl: keySetUrl };
 }
@@ -62,10 +62,12 @@ export function localIssuer(
 export function localIdentity(given: Given): Record<string, string> {
   return {
     SVC_ENVIRONMENT: 'LocalCloud',
-    ...(says(given, canonicalAccess) ? {} : canonicalSettings()),
-    ...(says(given, executionAccess) || says(given, productPolicies) ? {} : executionSettings()),
-    ...(says(given, recordAccess) ? {} : spaceSettings(recordAccess, recordGrants, given)),
-    ...(says(given, providerAccess) ? {} : spaceSettings(providerAccess, providerGrants, given)),
+    ...(isConfigured(given, canonicalAccess) ? {} : canonicalSettings()),
+    ...(isConfigured(given, executionAccess) || isConfigured(given, productPolicies)
+      ? {}
+      : executionSettings()),
+    ...(isConfigured(given, recordAccess) ? {} : spaceSettings(recordAccess, recordGrants, given)),
+    ...(isConfigured(given, providerAccess) ? {} : spaceSettings(providerAccess, providerGrants, given)),
   };
 }
 
@@ -75,7 +77,7 @@ const recordAccess = 'Server__RecordAccess__';
 const providerAccess = 'Server__ProviderAccess__';
 const productPolicies = 'ExecutionRuntime__ProductPolicies__';
 
-function says(given: Given, prefix: string): boolean {
+function isConfigured(given: Given, prefix: string): boolean {
   return Object.keys(given).some((name) => name.toLowerCase().startsWith(prefix.toLowerCase()));
 }
 
@@ -92,7 +94,7 @@ function executionSettings(): Record<string, string> {
 
 function spaceSettings(access: string, grants: typeof recordGrants, given: Given): Record<string, string> {
   // A product of the user may be another than the local one.
-  const product = says(given, productPolicies) ? {} : { ProductId: localProduct };
+  const product = isConfigured(given, productPolicies) ? {} : { ProductId: localProduct };
   return grantSettings(access, grants, { Space: localSpace, ...product });
 }
 

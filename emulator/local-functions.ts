@@ -157,8 +157,8 @@ export function settingsFor(
     ...localIssuer(issuer, given),
     ...(oidc && localIdentity(given)),
   };
-  const unsaid = Object.entries(defaults).filter(([name]) => settingOf(given, name) === undefined);
-  return { ...Object.fromEntries(unsaid), ...given };
+  const missing = Object.entries(defaults).filter(([name]) => settingOf(given, name) === undefined);
+  return { ...Object.fromEntries(missing), ...given };
 }
 
 /** The addresses of the emulators. They override user settings, so that a function never reaches a real service. */

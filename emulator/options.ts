@@ -44,8 +44,8 @@ export function readOptions(argv: readonly string[]): Options | string {
       flags.add(word);
       continue;
     }
-    const said = word === '--data' ? `--data=${argv[((at += 1))] ?? ''}` : word;
-    const [, key = '', value = ''] = /^--([A-Za-z0-9:]+)=(.*)$/s.exec(said) ?? [];
+    const option = word === '--data' ? `--data=${argv[((at += 1))] ?? ''}` : word;
+    const [, key = '', value = ''] = /^--([A-Za-z0-9:]+)=(.*)$/s.exec(option) ?? [];
     if (key === '') return 'Options are written --Key=value; --help shows them.';
     if (key !== 'data') settings[key.replaceAll(':', '__')] = value;
     else if (value === '' || value.startsWith('-')) return '--data needs a folder.';

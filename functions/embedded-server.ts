@@ -22,8 +22,9 @@ import { StoreError } from './store/port.ts';
 /** The embedded server: every route group in one process on one port. */
 async function main(): Promise<void> {
   const argv = commandLine();
-  if (argv.some((argument) => argument === '--help' || argument === '-h')) return say(help());
-  if (argv.some((argument) => argument === '--version' || argument === '-v')) return say(release.version);
+  if (argv.some((argument) => argument === '--help' || argument === '-h')) return printLine(help());
+  if (argv.some((argument) => argument === '--version' || argument === '-v'))
+    return printLine(release.version);
   const { settings, faults } = readConfiguration('embedded');
   if (settings === undefined) return fail(faultsText(faults));
   const service = compose(settings, { writeLog: warn });
@@ -42,11 +43,11 @@ async function main(): Promise<void> {
     if (isOpen(settings)) warn(openWarning(settings));
     for (const folder of await foldersOpenToOthers(settings)) warn(folderWarning(folder));
     const state = degraded === null ? '' : `, degraded: ${degraded}`;
-    say(
+    printLine(
       `${release.service} ${release.version} is ready at ${host.url} (${settings.service.environment})${state}`,
     );
-    for (const off of groupsOff(settings)) say(offLine(off));
-    if (isRelative(settings)) say(`data: ${dirname(databasePath(settings))}`);
+    for (const off of groupsOff(settings)) printLine(offLine(off));
+    if (isRelative(settings)) printLine(`data: ${dirname(databasePath(settings))}`);
     await stop;
     service.drain();
     await host.stop();
@@ -170,7 +171,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 

@@ -48,8 +48,10 @@ export function versionFaults(root: string): string[] {
   const text = (path: string) => readFileSync(join(root, path), 'utf8');
   const version = member('version')(text('package.json')) ?? '';
   const faults = places.flatMap(({ path, read }) => {
-    const said = existsSync(join(root, path)) ? read(text(path)) : undefined;
-    return said === version ? [] : [`${path} says ${said ?? 'no version'}, package.json says ${version}`];
+    const written = existsSync(join(root, path)) ? read(text(path)) : undefined;
+    return written === version
+      ? []
+      : [`${path} says ${written ?? 'no version'}, package.json says ${version}`];
   });
   faults.push(...frozenFaults(root), ...stateFaults(root, version, isUnreleased(text('CHANGELOG.md'))));
   const pyproject = text('sdk/python/pyproject.toml');

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sharedFunctions, sharedNames } from './exported-names.ts';
+import { sharedFunctions, sharedNames, vagueIdentifiers } from './exported-names.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const texts = new Map(
@@ -64,5 +64,25 @@ describe('an exported name', () => {
       'functions/rag/planted.ts',
       'functions/store/port.ts',
     ]);
+  });
+});
+
+describe('an identifier', () => {
+  const rooms = ['functions', 'contracts', 'cli', 'emulator', 'dispatcher', 'scripts', 'sdk/typescript/src'];
+  const files = rooms
+    .flatMap((room) => globSync(`${room}/**/*.ts`, { cwd: root }))
+    .filter((path) => !/\.(test|fixture)\.ts$/.test(path));
+
+  test('has the words of the field', () => {
+    const found = files.flatMap((path) =>
+      vagueIdentifiers(readFileSync(join(root, path), 'utf8')).map((word) => `${path}: ${word}`),
+    );
+    expect(found).toEqual([]);
+    expect(files.length).toBeGreaterThan(1_000);
+  });
+
+  test('that is vague is found, and a text is not one', () => {
+    const text = ["const told = 1; tellNobody('say'); // said", 'readonly SaidAs: string; saying; stellar;'];
+    expect(vagueIdentifiers(text.join('\n'))).toEqual(['told', 'tellNobody', 'SaidAs']);
   });
 });

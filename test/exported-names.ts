@@ -40,3 +40,14 @@ function isCounterpart(path: string): boolean {
 function hasOnePort(paths: readonly string[]): boolean {
   return new Set(paths.map((path) => path.split('/')[1])).size === 1;
 }
+
+const token =
+  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|\/(?![*/])(?:[^/\\\n]|\\.)+\/|[A-Za-z_$][\w$]*/g;
+const vague =
+  /^(?:un)?(?:told|tells?|said|says?|nobody|whatever|whoever|letGo)(?![a-z])|(?:Told|Tells?|Said|Says?|Nobody|Whatever|Whoever|LetGo)(?![a-z])/;
+
+/** Identifiers that a reader would not search for: `notify`, `print` and `release` say what `tell`, `say` and `letGo` leave open. */
+export function vagueIdentifiers(text: string): string[] {
+  const words = (text.match(token) ?? []).filter((word) => /^[\w$]/.test(word));
+  return [...new Set(words)].filter((word) => vague.test(word));
+}

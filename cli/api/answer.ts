@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseJson } from '../../functions/kernel/json-text.ts';
-import { jsonText, type OutputForm, say, ToolError } from '../output.ts';
+import { jsonText, type OutputForm, printLine, ToolError } from '../output.ts';
 import { printable } from '../remote/printable.ts';
 import { mediaTypeOf, type Remote } from '../remote.ts';
 import { answerTable } from './table.ts';
@@ -27,7 +27,9 @@ export async function deliver(remote: Remote, answer: IncomingMessage, target: A
   if (isJson && (target.output === 'table' || target.terminal)) {
     const text = (await remote.bodyOf(answer)).toString('utf8');
     if (text !== '')
-      say(target.output === 'table' ? answerTable(parseJson(text), target.width) : jsonText(parseJson(text)));
+      printLine(
+        target.output === 'table' ? answerTable(parseJson(text), target.width) : jsonText(parseJson(text)),
+      );
     return;
   }
   if (target.terminal && !type.startsWith('text/') && answer.statusCode !== 204) {

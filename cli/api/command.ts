@@ -4,7 +4,7 @@ import {
   type OutputForm,
   outputOption,
   outputWidth,
-  say,
+  printLine,
   ToolError,
   textTable,
   warn,
@@ -36,7 +36,7 @@ export function apiCommand(inputs: Inputs = processInputs()): Command {
     new Command('list')
       .description('lists the operations by group')
       .addOption(outputOption())
-      .action(({ output }: { readonly output: OutputForm }) => say(listText(output))),
+      .action(({ output }: { readonly output: OutputForm }) => printLine(listText(output))),
   );
   for (const operation of apiOperations) command.addCommand(operationCommand(operation, inputs));
   return command;
@@ -134,7 +134,7 @@ function doubt({ entry }: ApiOperation): string {
 
 /** Without an id, lists the operations; for an unknown id, fails. */
 function withoutOperation(id: string | undefined): void {
-  if (id === undefined) return say(listText('table'));
+  if (id === undefined) return printLine(listText('table'));
   if (id.startsWith('-'))
     throw new ToolError(`There is no option ${id} before the operation.`, exitCodes.usage);
   const near = apiOperations.map((operation) => operation.id).filter((known) => isNear(known, id));

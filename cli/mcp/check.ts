@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { exitCodes, jsonText, type OutputForm, outputOption, say, textTable, warn } from '../output.ts';
+import { exitCodes, jsonText, type OutputForm, outputOption, printLine, textTable, warn } from '../output.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { connect, type Remote } from '../remote.ts';
 import { ask, itemsOf } from './client.ts';
@@ -18,7 +18,7 @@ export function checkCommand(inputs: Inputs): Command {
       if (url !== undefined) self.parent?.setOptionValueWithSource('server', withoutPath(url), 'cli');
       const findings = await check(await connect(self, inputs));
       const rows = findings.map(({ check: name, ok, detail }) => [ok ? 'ok' : 'fault', name, detail]);
-      say(output === 'json' ? jsonText(findings) : textTable(rows));
+      printLine(output === 'json' ? jsonText(findings) : textTable(rows));
       const faults = findings.filter(({ ok }) => !ok);
       if (faults.length > 0) warn(`The endpoint has faults: ${faults.length}.`);
       process.exitCode = faults.length > 0 ? exitCodes.failed : exitCodes.ok;

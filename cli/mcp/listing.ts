@@ -33,9 +33,9 @@ export function listingFindings({ instructions, tools, resources }: Listing): re
   const resourceFaults = resources.flatMap((each, at) => shapeFaults(each, at, isResource));
   const known = tools.filter((each) => isShallow(each) && isTool(each)) as JsonMembers[];
   const others = resources.filter((each) => isShallow(each) && isResource(each)) as JsonMembers[];
-  const said = textFaults(typeof instructions === 'string' ? instructions : '');
+  const textFaultsFound = textFaults(typeof instructions === 'string' ? instructions : '');
   const faults = [
-    ...said.map((fault) => `instructions ${fault}`),
+    ...textFaultsFound.map((fault) => `instructions ${fault}`),
     ...definitionFaults(known as unknown as readonly ToolDefinition[]),
   ];
   const text = instructionsDefinition(typeof instructions === 'string' ? instructions : null);

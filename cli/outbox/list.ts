@@ -3,7 +3,7 @@ import type { CanonicalOutboxEvent } from '../../contracts/generated/models.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import { answerTable } from '../api/table.ts';
 import { interruptible } from '../interruption.ts';
-import { jsonText, type OutputForm, outputOption, outputWidth, say, warn } from '../output.ts';
+import { jsonText, type OutputForm, outputOption, outputWidth, printLine, warn } from '../output.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { callOperation } from '../remote/operations.ts';
 import { itemsUpTo, limitOption } from '../remote/paging.ts';
@@ -40,7 +40,7 @@ export function listCommand(inputs: Inputs): Command {
       const { items, more } = await interruptible('nothing was listed', (signal) =>
         readEvents(remote, options, options.limit, signal),
       );
-      say(options.output === 'json' ? jsonText(items) : listTable(items));
+      printLine(options.output === 'json' ? jsonText(items) : listTable(items));
       if (more) warn(`More events follow: --limit lists more than ${options.limit}.`);
     });
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { interruptible } from '../interruption.ts';
-import { exitCodes, jsonText, type OutputForm, outputOption, say, ToolError, warn } from '../output.ts';
+import { exitCodes, jsonText, type OutputForm, outputOption, printLine, ToolError, warn } from '../output.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { callOperation } from '../remote/operations.ts';
 import { limitOption } from '../remote/paging.ts';
@@ -97,9 +97,9 @@ function refusalOf(error: unknown): string {
 }
 
 function print(done: readonly Replayed[], { output, dryRun }: ReplayOptions): void {
-  if (output === 'json') return say(jsonText(done));
+  if (output === 'json') return printLine(jsonText(done));
   for (const { id, error } of done) {
-    if (error === null) say(id);
+    if (error === null) printLine(id);
     else warn(`${id}: ${error}`);
   }
   const replayed = done.filter(({ error }) => error === null).length;

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { interruptible } from '../interruption.ts';
-import { type OutputForm, outputOption, say, warn } from '../output.ts';
+import { type OutputForm, outputOption, printLine, warn } from '../output.ts';
 import { RUN } from '../remote/answer-shape.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { callOperation } from '../remote/operations.ts';
@@ -24,7 +24,7 @@ export function cancelCommand(inputs: Inputs): Command {
           shape: RUN,
         }),
       );
-      say(output === 'json' ? runText(output, run) : runsText(output, [run]));
+      printLine(output === 'json' ? runText(output, run) : runsText(output, [run]));
       if (run.completedAtUtc === null) warn(`The run ends when its worker stops: svc runs watch ${run.id}`);
       else if (run.status !== 'cancelled') warn(`The run had already ended as ${run.status}.`);
     });

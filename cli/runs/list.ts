@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { interruptible } from '../interruption.ts';
-import { type OutputForm, outputOption, say, warn } from '../output.ts';
+import { type OutputForm, outputOption, printLine, warn } from '../output.ts';
 import { RUN } from '../remote/answer-shape.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { callOperation } from '../remote/operations.ts';
@@ -70,7 +70,7 @@ Examples:
           return { items: data, next };
         }),
       );
-      say(runsText(options.output, items));
+      printLine(runsText(options.output, items));
       if (more) warn(`More runs follow: --limit lists more than ${options.limit}.`);
     });
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { answerTable } from '../api/table.ts';
 import { interruptible } from '../interruption.ts';
-import { jsonText, type OutputForm, outputOption, outputWidth, say } from '../output.ts';
+import { jsonText, type OutputForm, outputOption, outputWidth, printLine } from '../output.ts';
 import { RUN } from '../remote/answer-shape.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { callOperation } from '../remote/operations.ts';
@@ -34,9 +34,9 @@ export function showCommand(inputs: Inputs): Command {
       await interruptible('nothing was changed', async (signal) => {
         const run = await readRun(remote, runId, signal);
         const events = history === true ? await readHistory(remote, runId, signal) : null;
-        if (output === 'json') return say(jsonText(events === null ? run : { run, history: events }));
-        say(runText(output, run));
-        if (events !== null) say(`\n${answerTable(events, outputWidth())}`);
+        if (output === 'json') return printLine(jsonText(events === null ? run : { run, history: events }));
+        printLine(runText(output, run));
+        if (events !== null) printLine(`\n${answerTable(events, outputWidth())}`);
       });
     });
 }

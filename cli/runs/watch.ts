@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import { interruptible } from '../interruption.ts';
-import { exitCodes, type OutputForm, outputOption, say, ToolError, warn } from '../output.ts';
+import { exitCodes, type OutputForm, outputOption, printLine, ToolError, warn } from '../output.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { connect, type Remote } from '../remote.ts';
 import { runText, stateOf } from './run-text.ts';
@@ -38,7 +38,7 @@ export function watchCommand(inputs: Inputs): Command {
       const run = await interruptible('the run goes on', (signal) =>
         ended(remote, runId, waitTimeout ?? Number.POSITIVE_INFINITY, signal),
       );
-      say(runText(output, run));
+      printLine(runText(output, run));
       process.exitCode = run.status === 'succeeded' ? exitCodes.ok : exitCodes.failed;
     });
 }

@@ -137,8 +137,8 @@ function isFreeObject(schema: Schema): boolean {
 }
 
 function isAnything(schema: Schema): boolean {
-  const says = [schema.$ref, schema.type, schema.const, schema.enum, schema.anyOf, schema.oneOf];
-  return says.every((word) => word === undefined) && schema.maxLength === undefined;
+  const keywords = [schema.$ref, schema.type, schema.const, schema.enum, schema.anyOf, schema.oneOf];
+  return keywords.every((word) => word === undefined) && schema.maxLength === undefined;
 }
 
 function lintUnions(schema: Schema, models: ReadonlyMap<string, Model>): string[] {

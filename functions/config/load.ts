@@ -4,7 +4,14 @@ import type { KindReading } from './kinds.ts';
 import { type Entry, Node } from './node.ts';
 import { crossFaults } from './rules.ts';
 import { fallbackOf, type Given, type Host, type Setting } from './setting.ts';
-import { fromArguments, fromFile, fromShortVariables, fromVariables, type Said, shallow } from './sources.ts';
+import {
+  fromArguments,
+  fromFile,
+  fromShortVariables,
+  fromVariables,
+  type SourceEntries,
+  shallow,
+} from './sources.ts';
 import { lines, type Settings, table } from './table.ts';
 
 export interface ConfigurationInput {
@@ -69,10 +76,10 @@ function layer(root: Node, input: ConfigurationInput, faults: Fault[]): Given {
   const variables = [fromShortVariables(input.env), fromVariables(input.env), fromArguments(argv)].map(
     shallow,
   );
-  const said = [file, ...variables];
+  const sources = [file, ...variables];
   // The environment name selects the overlay file, so it is read before the overlay is merged.
   const draft = new Node();
-  for (const [rank, source] of said.entries())
+  for (const [rank, source] of sources.entries())
     for (const entry of source.entries) draft.put({ ...entry, rank });
   const word = draft.at(table.service.environment.key)?.entry?.value.trim();
   const environment =
@@ -122,7 +129,7 @@ function overlayPath(path: string, environment: string): string {
   return path.replace(/(\.json)?$/i, `.${environment}.json`);
 }
 
-function readSource(input: ConfigurationInput, path: string, required: boolean): Said {
+function readSource(input: ConfigurationInput, path: string, required: boolean): SourceEntries {
   const fault = (message: string) => ({ entries: [], faults: [{ key: path, source: path, message }] });
   let text: string | undefined;
   try {

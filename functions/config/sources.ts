@@ -5,7 +5,7 @@ import { type Entry, emptyList } from './node.ts';
 import { lines, sections } from './table.ts';
 
 /** The entries of one source, and the faults in it. */
-export interface Said {
+export interface SourceEntries {
   readonly entries: readonly Omit<Entry, 'rank'>[];
   readonly faults: readonly Fault[];
 }
@@ -14,7 +14,7 @@ export interface Said {
 const levelsMax = 16;
 
 /** Drops the keys that are deeper than any setting. One fault stands for all of them. */
-export function shallow({ entries, faults }: Said): Said {
+export function shallow({ entries, faults }: SourceEntries): SourceEntries {
   const deep = entries.find((entry) => isTooDeep(entry.key));
   if (deep === undefined) return { entries, faults };
   const key = deep.key.split(':', 3).join(':');
@@ -30,7 +30,7 @@ function isTooDeep(key: string): boolean {
 }
 
 /** The leaves of a settings file. `null` and empty texts count as absent, unless they are items of a list. */
-export function fromFile(name: string, text: string): Said {
+export function fromFile(name: string, text: string): SourceEntries {
   const plain = text.replace(/^\uFEFF/, '');
   let document: unknown;
   try {
@@ -56,18 +56,18 @@ export function fromFile(name: string, text: string): Said {
 }
 
 function flatten(key: string, value: unknown, source: string, into: Omit<Entry, 'rank'>[]): void {
-  const said = { key: ownKey(key), source };
+  const named = { key: ownKey(key), source };
   if (isTooDeep(key)) {
-    into.push({ ...said, value: '{}', hollow: true });
+    into.push({ ...named, value: '{}', hollow: true });
   } else if (value === null || value === undefined || value === '') {
-    if (isItem(key)) into.push({ ...said, value: '' });
+    if (isItem(key)) into.push({ ...named, value: '' });
   } else if (typeof value !== 'object') {
-    into.push({ ...said, value: typeof value === 'string' ? value : JSON.stringify(value) });
+    into.push({ ...named, value: typeof value === 'string' ? value : JSON.stringify(value) });
   } else if (Object.keys(value).length > 0) {
     for (const [member, item] of Object.entries(value)) flatten(`${key}:${member}`, item, source, into);
   } else if (Array.isArray(value) || isItem(key) || isPlace(key)) {
     // An empty object that only groups settings has no effect.
-    into.push({ ...said, value: Array.isArray(value) ? emptyList : '{}', hollow: true });
+    into.push({ ...named, value: Array.isArray(value) ? emptyList : '{}', hollow: true });
   }
 }
 
@@ -121,7 +121,7 @@ const foreign = [
 const serviceLink = /^(tcp|udp|sctp):\/\//;
 
 /** The short names, such as `PORT`. An unknown name that begins with `SVC_` is a fault: it looks like a setting and would have no effect. */
-export function fromShortVariables(env: Variables): Said {
+export function fromShortVariables(env: Variables): SourceEntries {
   const keys = new Map(lines.flatMap((line) => line.variables.map((name) => [name.toUpperCase(), line.key])));
   const entries: Omit<Entry, 'rank'>[] = [];
   const faults: Fault[] = [];
@@ -154,7 +154,7 @@ function hintFor(upper: string, shortNames: readonly string[]): string {
 }
 
 /** The names with two underscores, such as `Server__Port`, or with the colon itself where a platform lets it stand. */
-export function fromVariables(env: Variables): Said {
+export function fromVariables(env: Variables): SourceEntries {
   const entries: Omit<Entry, 'rank'>[] = [];
   for (const [name, value] of Object.entries(env)) {
     const written = name.replaceAll('__', ':');
@@ -167,7 +167,7 @@ export function fromVariables(env: Variables): Said {
 }
 
 /** `--Key=value` and `--Key value`. */
-export function fromArguments(argv: readonly string[]): Said {
+export function fromArguments(argv: readonly string[]): SourceEntries {
   const keys = new Map(
     lines.flatMap((line) => (line.option === undefined ? [] : [[line.option, line.key] as const])),
   );

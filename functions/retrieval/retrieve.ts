@@ -79,9 +79,9 @@ export async function retrieve(
   });
   const best = results.slice(0, limit);
   const durationMs = elapsedMs(startedAt, clock.now());
-  const told = { retrieval, found, vectors, outcome };
+  const answered = { retrieval, found, vectors, outcome };
   const answer = {
-    results: best.map((result, index) => resultOf(index + 1, result, told)),
+    results: best.map((result, index) => resultOf(index + 1, result, answered)),
     rerank: outcome,
     durationMs,
   };
@@ -127,7 +127,7 @@ async function searchAll(
   });
 }
 
-interface Told extends Asked {
+interface AnsweredRetrieval extends Asked {
   readonly found: readonly FoundCollection[];
   readonly outcome: RerankOutcome | null;
 }
@@ -135,9 +135,9 @@ interface Told extends Asked {
 function resultOf(
   rank: number,
   { result, score, rerank }: Reranked<FoundRecord>,
-  told: Told,
+  answered: AnsweredRetrieval,
 ): RetrievedRecord {
-  const { retrieval, found, vectors, outcome } = told;
+  const { retrieval, found, vectors, outcome } = answered;
   const snippet = snippetOf(result.value['content']);
   const plain = { rank, score, record: result, snippet };
   if (!retrieval.includeTrace) return { ...plain, diagnostics: null };

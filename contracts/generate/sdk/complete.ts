@@ -20,12 +20,12 @@ export function completed(
   if (open.includes(name)) return given;
   const inside = [...open, name];
   if (model.members === null) return completedType(model.type ?? { kind: 'json' }, given, models, inside);
-  const said = membersOf(given);
+  const members = membersOf(given);
   const all = model.members.map(({ name: member, type }) => [
     member,
-    completedType(type, said[member], models, inside),
+    completedType(type, members[member], models, inside),
   ]);
-  return { ...said, ...Object.fromEntries(all) };
+  return { ...members, ...Object.fromEntries(all) };
 }
 
 function completedType(
@@ -46,8 +46,8 @@ function completedType(
       return entries.map((entry) => completedType(type.items, entry, models, open));
     }
     case 'map': {
-      const said = Object.entries(membersOf(value));
-      const entries = said.length > 0 ? said : [['a b', undefined] as const];
+      const given = Object.entries(membersOf(value));
+      const entries = given.length > 0 ? given : [['a b', undefined] as const];
       return Object.fromEntries(
         entries.map(([key, entry]) => [key, completedType(type.values, entry, models, open)]),
       );
@@ -63,9 +63,9 @@ function memberOf(
   value: Json | undefined,
   models: Models,
 ): string {
-  const said = membersOf(value)[discriminator];
-  const found = names.find((name) => membersOf(models.get(name)?.example)[discriminator] === said);
-  return (said === undefined ? names[0] : found) ?? '';
+  const given = membersOf(value)[discriminator];
+  const found = names.find((name) => membersOf(models.get(name)?.example)[discriminator] === given);
+  return (given === undefined ? names[0] : found) ?? '';
 }
 
 /** Values that encoders easily lose: `false`, fractions, times with an offset, JSON that is not ASCII. */

@@ -46,7 +46,7 @@ export class TextFinder {
    * Reads on, from one place of `other` to another one. Tells each text that is found for the first time since `forget`.
    * Returns whether any text ends between the places.
    */
-  read(other: string, from: number, to: number, tell: (text: string) => void): boolean {
+  read(other: string, from: number, to: number, report: (text: string) => void): boolean {
     let isIn = false;
     for (let place = from; place < to; place += 1) {
       this.#at = this.#after(this.#at, this.#units.get(other.charCodeAt(place)));
@@ -55,7 +55,7 @@ export class TextFinder {
       // The shorter ones of a text that was found before were found with it.
       while (ending > 0 && this.#isFound[this.#isText[ending]!] === 0) {
         this.#isFound[this.#isText[ending]!] = 1;
-        tell(this.#texts[this.#isText[ending]!]!);
+        report(this.#texts[this.#isText[ending]!]!);
         ending = this.#endings[this.#restarts[ending]!]!;
       }
     }

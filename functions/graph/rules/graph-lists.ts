@@ -13,14 +13,14 @@ export function statusesOf(
     ({ id, subjectKind, subjectId }) => named.has(id) || (subjectKind === 'edge' && subjectId === edge.id),
   );
   const ids = new Set(linked.map(({ id }) => id));
-  const said = [...reviews].filter(
+  const linkedReviews = [...reviews].filter(
     ({ subjectKind, subjectId }) =>
       (subjectKind === 'edge' && subjectId === edge.id) ||
       (subjectKind === 'assertion' && ids.has(subjectId)),
   );
   return {
     assertions: [...new Set(linked.map(({ status }) => status))].sort(),
-    reviews: [...new Set(said.map(({ status }) => status))].sort(),
+    reviews: [...new Set(linkedReviews.map(({ status }) => status))].sort(),
   };
 }
 

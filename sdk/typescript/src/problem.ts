@@ -60,8 +60,8 @@ export function problemOf(mediaType: string, text: string): Problem | null {
   }
   if (typeof value !== 'object' || value === null) return null;
   const { errors, retryAfterSeconds, traceId, ...members } = value as Partial<Record<string, unknown>>;
-  const said = texts.every((name) => typeof members[name] === 'string');
-  if (!said || typeof members['retryable'] !== 'boolean') return null;
+  const hasTexts = texts.every((name) => typeof members[name] === 'string');
+  if (!hasTexts || typeof members['retryable'] !== 'boolean') return null;
   if (errors !== undefined && !Array.isArray(errors)) return null;
   // Drop optional members of a wrong type: callers rely on the types, and the other members are still valid.
   const isTime = typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0;

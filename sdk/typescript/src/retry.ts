@@ -99,10 +99,10 @@ const date = /^[ \t]*[A-Z][a-z]{2}, (\d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT
 function headerSeconds(text: string, now: number): number | null {
   const number = seconds.exec(text)?.[1];
   if (number !== undefined) return Number(number);
-  const said = date.exec(text)?.[1];
-  if (said === undefined) return null;
-  const moment = new Date(said);
+  const written = date.exec(text)?.[1];
+  if (written === undefined) return null;
+  const moment = new Date(written);
   // `Date` reads 31 February as 3 March.
-  if (Number.isNaN(moment.getTime()) || !moment.toUTCString().endsWith(` ${said}`)) return null;
+  if (Number.isNaN(moment.getTime()) || !moment.toUTCString().endsWith(` ${written}`)) return null;
   return Math.max(0, (moment.getTime() - now) / 1000);
 }

@@ -62,7 +62,7 @@ export function idsOf({ id, aliases, sourceIds, sources }: MatchRequest): readon
 }
 
 /** Whether the source says anything that a record's source could differ in. */
-export function saysSomething(source: SourceReference): boolean {
+export function canDiffer(source: SourceReference): boolean {
   const { id, kind, uri, span } = source;
   return (
     [id, kind, uri].some(isNamed) || (isObject(span) && spanMembers.some((name) => isScalar(span[name])))

@@ -3,7 +3,7 @@ import type { Json } from '../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
 import type { RetrievalRequest } from '../asked.ts';
 import { checkMost, checkWhole, given } from '../members.ts';
-import { idsOf, type MatchRequest, saysSomething } from './matching.ts';
+import { canDiffer, idsOf, type MatchRequest } from './matching.ts';
 
 export interface ExpectedRequest extends MatchRequest {
   /** Above 0; 1 where absent. */
@@ -114,7 +114,7 @@ function checkMatch(match: MatchRequest, pointer: string): void {
   const { aliases, sourceIds, sources } = match;
   for (const [name, items] of Object.entries({ aliases, sourceIds, sources }))
     checkMost(items ?? [], limits.evaluationIdentifiersMax, `${pointer}/${name}`);
-  const names = idsOf(match).some((id) => id.trim() !== '') || (sources ?? []).some(saysSomething);
+  const names = idsOf(match).some((id) => id.trim() !== '') || (sources ?? []).some(canDiffer);
   if (!names) throw invalidMember(pointer, 'must have an id, an alias, a source id or a source');
 }
 

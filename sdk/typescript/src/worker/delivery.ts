@@ -86,8 +86,8 @@ interface Limits {
 async function isVerified(request: IncomingMessage, verify: DeliveryOptions['verify']): Promise<boolean> {
   try {
     // Only `true` counts: a check that returns nothing has verified nothing.
-    const said: unknown = await verify(request);
-    return said === true;
+    const verdict: unknown = await verify(request);
+    return verdict === true;
   } catch {
     return false;
   }
