@@ -46,7 +46,7 @@ const shared = ['kernel', 'contracts'];
 /** Which groups may use the library part of which others. */
 const usedGroups: Readonly<Record<string, readonly string[]>> = {
   collections: ['execution', 'records'],
-  artifacts: ['objects', 'execution'],
+  artifacts: ['execution'],
   rag: ['retrieval'],
 };
 

@@ -10,6 +10,7 @@ import type { Runtime } from '../runs/runtime.ts';
 import { type ReserveSlot, startHere } from '../runs/start-here.ts';
 import { findStarted, isKeyUsed, type Started } from '../runs/start-run.ts';
 import type { JobHandler, JobPlugin } from './job-plugin.ts';
+import { withoutDetails } from './job-view.ts';
 
 /** What the operations of a group admit and read jobs with. */
 export interface Jobs {
@@ -105,12 +106,13 @@ function admittedJob({ run, replayed }: Started): AdmittedJob {
   return { run, replayed, headers: { Location: statusUri(run.id, run.job), ...repeated } };
 }
 
-/** The answer of an operation that has admitted a job. */
+/** The answer of an operation that has admitted a job. A caller who may not read does not see the details of a repeated one. */
 export function accepted<View>(
   { run, replayed, headers }: AdmittedJob,
   view: (run: Run, result: null, replayed: boolean) => View,
+  mayRead = true,
 ) {
-  return { status: 202 as const, body: view(run, null, replayed), headers };
+  return { status: 202 as const, body: view(mayRead ? run : withoutDetails(run), null, replayed), headers };
 }
 
 async function admit(

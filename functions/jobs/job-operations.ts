@@ -4,10 +4,9 @@ import type { Caller } from '../identity/caller.ts';
 import { permissionDenied } from '../identity/grants.ts';
 import { mayRead, type RecordAccess } from '../identity/record-access.ts';
 import type { Run } from '../runs/run.ts';
-import { cancelStagedJob, type StagingFamily } from './cancel-staged-job.ts';
 import type { JobFamily } from './job-family.ts';
 import { type JobResults, jobPage } from './job-page.ts';
-import { getJob } from './read-jobs.ts';
+import { cancelStagedJob, getJob, type StagingFamily } from './read-jobs.ts';
 
 /** The jobs of one group as its operations show them. */
 export interface JobViews<View, Result> extends JobResults<Result> {

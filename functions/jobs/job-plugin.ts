@@ -1,6 +1,6 @@
 import type { Json } from '../kernel/canonical-json.ts';
 import type { PluginHandler, RunContext } from '../runs/plugin.ts';
-import type { RunScope } from '../runs/run.ts';
+import type { Run, RunScope } from '../runs/run.ts';
 import type { JobCaller, RunJob } from '../runs/run-job.ts';
 import type { Runtime } from '../runs/runtime.ts';
 
@@ -47,4 +47,31 @@ export interface JobFacts {
 
 export interface JobContext extends RunContext {
   readonly job: RunJob;
+}
+
+type Tags = Run['tags'];
+type Fact = string | number;
+
+/** The tag of each fact, and its value in a run without the tag. */
+export type FactTags<Facts> = {
+  readonly [Name in keyof Facts]: readonly [tag: string, without: Facts[Name]];
+};
+
+/**
+ * What a job was admitted for, in the tags of its run. The views of a whole list show the facts, and a payload would need a read for
+ * each job.
+ */
+export function jobFacts<Facts extends { readonly [Name in keyof Facts]: Fact }>(tags: FactTags<Facts>) {
+  const entries = Object.entries(tags) as [keyof Facts, readonly [string, Fact]][];
+  return {
+    tagsOf: (facts: Facts): Tags =>
+      Object.fromEntries(entries.map(([name, [tag]]) => [tag, String(facts[name])])),
+    factsOf: (given: Tags): Facts => {
+      const found = entries.map(([name, [tag, without]]) => {
+        const value = given[tag] ?? without;
+        return [name, typeof without === 'number' ? Number(value) : value] as const;
+      });
+      return Object.fromEntries(found) as Facts;
+    },
+  };
 }

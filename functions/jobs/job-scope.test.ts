@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ServiceError } from '../kernel/errors.ts';
-import { jobScope, type ProductTenant } from './job-scope.ts';
+import { jobScope, type ProductTenant } from './job-family.ts';
 
 const granted = { productId: 'p', tenantId: 't' };
 

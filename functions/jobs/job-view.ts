@@ -1,4 +1,5 @@
 import type { AdmissionReceipt } from '../../contracts/generated/models.ts';
+import type { Json } from '../kernel/canonical-json.ts';
 import { elapsedMs, formatUtc } from '../kernel/timestamp.ts';
 import { admissionOf } from '../runs/admission.ts';
 import type { Run, RunStatus } from '../runs/run.ts';
@@ -73,4 +74,12 @@ function countsOf(run: Run) {
 /** The run without what it has found, for a caller who may start or end jobs and not read. */
 export function withoutDetails(run: Run): Run {
   return { ...run, statusDetails: null };
+}
+
+export function textOrNull(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+export function numberOrNull(value: Json | undefined): number | null {
+  return typeof value === 'number' ? value : null;
 }

@@ -1,9 +1,7 @@
 import type { LoadJob, LoadProgress } from '../collections/batch-upsert.ts';
 import type { Clock } from '../kernel/world.ts';
+import { REPORT_MS } from '../runs/plugin.ts';
 import type { JobContext } from './job-plugin.ts';
-
-/** Reports are this far apart: each is a write of the run. */
-const REPORT_MS = 500;
 
 /** Reports the counts from time to time, and the first step of each execution as a checkpoint: the run makes progress. */
 export function loadReports(clock: Clock, context: JobContext): LoadJob['progress'] {

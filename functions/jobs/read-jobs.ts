@@ -1,10 +1,11 @@
-import type { Json } from '../kernel/canonical-json.ts';
+import type { StagedPayloads } from '../collections/staged-payloads.ts';
+import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { cancel } from '../runs/control.ts';
 import { findRun, findValues, findWhole } from '../runs/read-runs.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../runs/records.ts';
-import type { Run } from '../runs/run.ts';
-import { jobList } from '../runs/run-job.ts';
+import { isTerminal, type Run } from '../runs/run.ts';
+import { jobList, PAYLOAD_TAG } from '../runs/run-job.ts';
 import type { Jobs } from './admit-job.ts';
 import type { JobPlugin } from './job-plugin.ts';
 
@@ -29,6 +30,30 @@ export function cancelJob({ runtime }: Jobs, place: JobPlace, jobId: string, now
   return cancel(runtime, jobId, guard, now).catch((error: unknown) => {
     throw error instanceof ServiceError && error.code === 'not_found' ? missingJob() : error;
   });
+}
+
+/** A family of jobs, whose requests may be staged. */
+export interface StagingFamily {
+  readonly jobs: Jobs;
+  readonly payloads?: Pick<StagedPayloads, 'discard'>;
+}
+
+/**
+ * Cancels a queued job at once, and asks a running one to stop. Throws `not_found` for a job that the space does not have. Discards
+ * the staged request where the job is over without a success: no attempt has the run then, and none follows (decision 0038).
+ */
+export async function cancelStagedJob(
+  { jobs, payloads }: StagingFamily,
+  place: JobPlace,
+  jobId: string,
+  now: number,
+): Promise<Run> {
+  const run = await cancelJob(jobs, place, jobId, now);
+  const staged = run.tags[PAYLOAD_TAG];
+  // A job that has succeeded has discarded it.
+  const isOver = isTerminal(run.status) && run.status !== 'succeeded';
+  if (staged !== undefined && isOver) await payloads?.discard(place.space, staged);
+  return run;
 }
 
 function isThere({ job }: Run, { plugin, space }: JobPlace): boolean {
@@ -112,4 +137,33 @@ export async function resultsOf({ runtime }: Jobs, jobs: readonly Run[]): Promis
       return result === undefined ? ((await findWhole(runtime, run))?.result ?? null) : result;
     }),
   );
+}
+
+/**
+ * The results of the jobs in their order; `null` for a job that has none. `wholeOf` reads the rest of a result that lies beside its run.
+ * Counts about as many bytes as `sizeOf` says before it reads.
+ */
+export async function wholeResults<Result>(
+  jobs: Jobs,
+  runs: readonly Run[],
+  { sizeOf, wholeOf }: WholeResult<Result>,
+  { hold }: { readonly hold: (bytes: number) => void } = UNHELD,
+): Promise<readonly (Result | null)[]> {
+  for (const run of runs) hold(sizeOf(run));
+  const found = await resultsOf(jobs, runs);
+  const whole: (Result | null)[] = [];
+  for (const [index, run] of runs.entries()) {
+    const result = found[index];
+    whole.push(
+      typeof result === 'object' && result !== null ? await wholeOf(run, result as JsonObject) : null,
+    );
+  }
+  return whole;
+}
+
+const UNHELD = { hold: () => undefined };
+
+interface WholeResult<Result> {
+  readonly sizeOf: (run: Run) => number;
+  readonly wholeOf: (run: Run, result: JsonObject) => Promise<Result>;
 }

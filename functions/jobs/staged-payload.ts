@@ -6,7 +6,7 @@ import type { Full } from '../kernel/full.ts';
 import { compactInSteps } from '../kernel/json-slices.ts';
 import { inTurns, sha256InTurns, type Turns } from '../kernel/turns.ts';
 import { isCancelled } from '../runs/cancellation.ts';
-import { isRunFailure } from '../runs/plugin.ts';
+import { isRunFailure, RunFailure } from '../runs/plugin.ts';
 import { PAYLOAD_TAG } from '../runs/run-job.ts';
 import type { JobRequest, StagedPayload } from './admit-job.ts';
 import type { JobContext } from './job-plugin.ts';
@@ -78,18 +78,6 @@ function hashOf(text: string): Promise<string> {
   return sha256InTurns(Buffer.from(text));
 }
 
-/** The reference that the payload of a run holds; without members where the payload is the request itself. */
-export function stagedIn(payload: Json): StagedText {
-  return typeof payload === 'object' && payload !== null && 'staged' in payload ? payload : {};
-}
-
-/** The request that `requestPayload` has kept. Throws as `readStagedText` does. */
-export async function requestOf(payloads: StagedPayloads, payload: Json): Promise<Json> {
-  const reference = stagedIn(payload);
-  if (reference.staged === undefined) return payload;
-  return JSON.parse(await readStagedText(payloads, reference)) as Json;
-}
-
 /** Stages the text of a request beside what is known of it; `Full` where the space has staged too much already. */
 async function stageText(
   payloads: StagedPayloads,
@@ -106,6 +94,18 @@ async function stageText(
   };
 }
 
+/** The reference that the payload of a run holds; without members where the payload is the request itself. */
+export function stagedIn(payload: Json): StagedText {
+  return typeof payload === 'object' && payload !== null && 'staged' in payload ? payload : {};
+}
+
+/** The request that `requestPayload` has kept. Throws as `readStagedText` does. */
+export async function requestOf(payloads: StagedPayloads, payload: Json): Promise<Json> {
+  const reference = stagedIn(payload);
+  if (reference.staged === undefined) return payload;
+  return JSON.parse(await readStagedText(payloads, reference)) as Json;
+}
+
 /** The text that `textPayload` has kept. Throws as `readStagedText` does. */
 export async function textOf(payloads: StagedPayloads, payload: TextPayload): Promise<string> {
   return payload.request ?? readStagedText(payloads, payload);
@@ -119,13 +119,50 @@ async function readStagedText(payloads: StagedPayloads, { staged, textHash }: St
   return text;
 }
 
+/** An error that carries the failure class of the run, such as that of a provider. */
+type ClassedFailure = Error & { readonly failureClass: string };
+
+interface StagedWork<Result> {
+  readonly work: () => Promise<Result>;
+  /** Errors of this class end the run under their failure class. */
+  readonly failure?: abstract new (
+    ...given: never[]
+  ) => ClassedFailure;
+  /** Proves that this worker has the run, and may say how far the job came. Default: a report without a member. */
+  readonly report?: () => Promise<unknown>;
+}
+
+/** Does the work of a job whose request may be staged, and discards the staged text once no attempt reads it again. */
+export async function withStaged<Result>(
+  payloads: Pick<StagedPayloads, 'discard'>,
+  context: Pick<JobContext, 'job' | 'payload' | 'signal' | 'report'>,
+  { work, failure, report = () => context.report({}) }: StagedWork<Result>,
+): Promise<Result> {
+  const { job, signal } = context;
+  const { staged } = stagedIn(context.payload);
+  const discard = async () => {
+    if (staged !== undefined) await payloads.discard(job.space, staged);
+  };
+  try {
+    const result = await work();
+    await discard();
+    return result;
+  } catch (thrown) {
+    // An interrupted call of a model is no failure of the job: it was cancelled, or another worker goes on.
+    const isFailure = failure !== undefined && thrown instanceof failure && !signal.aborted;
+    const error = isFailure ? new RunFailure(thrown.failureClass, thrown.message, { cause: thrown }) : thrown;
+    await discardAfter(error, { signal, report }, discard);
+    throw error;
+  }
+}
+
 /**
  * Calls `discard` where a job of one attempt ends with this error or with its cancellation: no attempt reads the payload again.
  * In doubt, upkeep removes it later.
  */
-export async function discardAfter(
+async function discardAfter(
   error: unknown,
-  context: Pick<JobContext, 'signal' | 'report'>,
+  context: { readonly signal: AbortSignal; readonly report: () => Promise<unknown> },
   discard: () => Promise<void>,
 ): Promise<void> {
   const isRefused = error instanceof ServiceError && !error.code.startsWith('lease_');
@@ -134,9 +171,9 @@ export async function discardAfter(
 }
 
 /** Whether this worker still has the run: another one that has it needs the payload. */
-async function hasRun(context: Pick<JobContext, 'report'>): Promise<boolean> {
+async function hasRun({ report }: { readonly report: () => Promise<unknown> }): Promise<boolean> {
   try {
-    await context.report({});
+    await report();
     return true;
   } catch {
     return false;

@@ -143,3 +143,6 @@ export function isSuspension(error: unknown): boolean {
 export function definePlugin(plugin: Plugin): Plugin {
   return plugin;
 }
+
+/** The reports of a handler are this far apart: each is a write of the run. */
+export const REPORT_MS = 500;

@@ -1,7 +1,6 @@
 /** The parts of the bundle that functions load when they are first needed. A new one is a decision: each is deployed. */
 export const deployedChunks: readonly string[] = [
   'artifact-jobs',
-  'artifact-runs',
   'auth-library',
   'body-check',
   'check-bodies',
@@ -37,6 +36,7 @@ export const deployedChunks: readonly string[] = [
   'paced-json',
   'parameter-refusal',
   'patience',
+  'plan-text',
   'process-locks',
   'product-policy',
   'provider-guard',

@@ -30,7 +30,7 @@ const PHASES_MIN: Readonly<Record<string, number>> = {
 beforeAll(() =>
   Promise.all([
     import('../../functions/groups/artifacts/run-artifact-job.ts'),
-    import('../../functions/groups/objects/library/artifact-runs.ts'),
+    import('../../functions/jobs/active-run.ts'),
   ]),
 );
 

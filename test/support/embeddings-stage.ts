@@ -13,14 +13,12 @@ import {
   type EmbeddingJobView,
   embeddingJobView,
   embeddingJobViews,
+  embeddingResults,
 } from '../../functions/groups/embeddings/jobs/job-view.ts';
-import { embeddingResults } from '../../functions/groups/embeddings/jobs/kept-result.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
-import { cancelStagedJob } from '../../functions/jobs/cancel-staged-job.ts';
-import type { JobFamily } from '../../functions/jobs/job-family.ts';
+import type { JobFamily, ProductTenant } from '../../functions/jobs/job-family.ts';
 import { jobPage } from '../../functions/jobs/job-page.ts';
-import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
-import { getJob } from '../../functions/jobs/read-jobs.ts';
+import { cancelStagedJob, getJob } from '../../functions/jobs/read-jobs.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { PATIENCE_MS, Stage } from '../conformance/execution-stage.ts';
 import { limits } from '../conformance/records-stage.ts';

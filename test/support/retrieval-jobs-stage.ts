@@ -10,16 +10,14 @@ import {
   type RetrievalJobView,
   retrievalJobView,
   retrievalJobViews,
+  retrievalReports,
 } from '../../functions/groups/retrieval/jobs/job-view.ts';
-import { retrievalReports } from '../../functions/groups/retrieval/jobs/kept-report.ts';
 import { retrievalJobs } from '../../functions/groups/retrieval/jobs/retrieval-jobs.ts';
 import { permissionDenied } from '../../functions/identity/grants.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
-import { cancelStagedJob } from '../../functions/jobs/cancel-staged-job.ts';
-import type { JobFamily } from '../../functions/jobs/job-family.ts';
+import type { JobFamily, ProductTenant } from '../../functions/jobs/job-family.ts';
 import { jobPage } from '../../functions/jobs/job-page.ts';
-import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
-import { getJob } from '../../functions/jobs/read-jobs.ts';
+import { cancelStagedJob, getJob } from '../../functions/jobs/read-jobs.ts';
 import type { RetrievalParts } from '../../functions/retrieval/parts.ts';
 import type {
   ComparisonRequest,

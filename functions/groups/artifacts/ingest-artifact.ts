@@ -3,7 +3,7 @@ import { collectionMissing, readCollection } from '../../collections/read-policy
 import { readRecordInSteps } from '../../collections/rules/record-text.ts';
 import type { ByteBody } from '../../http/byte-body.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
-import { verifiedCaller } from '../../identity/verified-caller.ts';
+import { TICKET_TAG } from '../../jobs/active-run.ts';
 import {
   type AdmittedJob,
   admitJob,
@@ -12,7 +12,7 @@ import {
   type JobRequest,
   type StagedPayload,
 } from '../../jobs/admit-job.ts';
-import { ownerOf } from '../../jobs/job-family.ts';
+import { jobCall, ofCall } from '../../jobs/job-family.ts';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { compactJson, membersOf } from '../../kernel/json-slices.ts';
@@ -23,11 +23,10 @@ import { type ArtifactManifest, readManifest } from '../../objects/rules/artifac
 import { readMediaType } from '../../objects/rules/media-type.ts';
 import { type StagedArtifact, stageArtifact } from '../../objects/stage-artifact.ts';
 import { OBJECT_INLINE_BYTES_MAX } from '../../objects/stored-object.ts';
-import { asReceipt, wireRun } from '../execution/library/wire-run.ts';
-import { TICKET_TAG } from '../objects/library/artifact-runs.ts';
+import { acceptedRun } from '../execution/library/accepted-run.ts';
 import { INGEST_HANDLER } from './artifact-jobs.ts';
-import type { ArtifactRequest } from './artifact-payload.ts';
 import type { ArtifactsDependencies } from './dependencies.ts';
+import type { ArtifactRequest } from './run-artifact-job.ts';
 
 type Handlers = GroupHandlers<'artifacts'>;
 
@@ -40,13 +39,13 @@ const ofOperation = { operationId: 'ingestRecordArtifact', handlerId: INGEST_HAN
  */
 export function ingestRecordArtifact(dependencies: ArtifactsDependencies): Handlers['ingestRecordArtifact'] {
   const { objects, access, jobs, plugin } = dependencies;
-  return async ({ query, body, text, idempotencyKey }, context) => {
+  return async (input, context) => {
+    const { query, body, text } = input;
     const { caller } = context;
     const space = access.spaceOf(caller, 'write', query.tenantId);
-    const owner = ownerOf(access, { caller, query }, space);
+    const owned = ofCall(access, jobCall(input, context), space);
     const manifest = readManifest(body.manifest, manifestText(text()), '/manifest');
     const { externalContextVerified, refusal } = await judged(dependencies, space, manifest, context.now);
-    const owned = { ...owner, idempotencyKey, correlationId: context.correlationId };
     const job = { ...owned, ...ofOperation, subject: manifest.collection };
     if (refusal !== null && !(await isJobKeyUsed(jobs, plugin, job))) throw refusal;
     const contentType = manifest.contentType ?? readMediaType(body.artifact.mediaType, '/artifact');
@@ -59,7 +58,7 @@ export function ingestRecordArtifact(dependencies: ArtifactsDependencies): Handl
           ? await admit(dependencies, job, request, received)
           : await findJob(jobs, plugin, { ...job, ...asked(request) });
       if (admitted === null) throw refusal;
-      return await answered(dependencies, context, admitted);
+      return await acceptedRun(dependencies, caller, admitted);
     } finally {
       lease.release();
     }
@@ -177,15 +176,4 @@ function staged(request: ArtifactRequest, { ticket, inline, discard }: StagedArt
   const content = inline === null ? null : Buffer.from(inline).toString('base64');
   const payload = { ...request, ticket, inline: content } as unknown as Json;
   return { payload, tags: { [TICKET_TAG]: ticket }, discard };
-}
-
-/** The run as `GET /execution/runs/{id}` answers it; without the right to read it, no more than its receipt and status. */
-async function answered(
-  { jobs, executionAccess }: ArtifactsDependencies,
-  { caller }: CallContext,
-  { run, replayed, headers }: AdmittedJob,
-) {
-  const whole = !replayed || executionAccess === null || executionAccess.maySee(verifiedCaller(caller), run);
-  const seen = whole ? run : asReceipt(run, caller.principal);
-  return { status: 202 as const, body: await wireRun(jobs.runtime, seen, { replayed }), headers };
 }

@@ -1,10 +1,33 @@
 import type { JobContext } from '../../jobs/job-plugin.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { commitArtifact } from '../../objects/commit-artifact.ts';
+import { type ArtifactCommit, commitArtifact } from '../../objects/commit-artifact.ts';
 import type { ObjectParts } from '../../objects/parts.ts';
+import type { ObjectMetadata } from '../../objects/rules/metadata.ts';
 import { RunFailure } from '../../runs/plugin.ts';
-import { type ArtifactPayload, commitOf } from './artifact-payload.ts';
+
+/** What the caller asked for, as the run has it. The token of an external context is no part of it. */
+export interface ArtifactRequest {
+  readonly collection: string;
+  /** The record as its JSON text. */
+  readonly record: string;
+  readonly artifact: {
+    readonly container: string;
+    readonly key: string;
+    readonly contentType: string | null;
+    readonly metadata: ObjectMetadata;
+  };
+  readonly contentHash: string;
+  readonly contentLength: number;
+  readonly externalContextVerified: boolean;
+}
+
+interface ArtifactPayload extends ArtifactRequest {
+  /** Names the staged bytes, and what an earlier execution has written. */
+  readonly ticket: string;
+  /** Small bytes in base64; `null` where they lie apart. */
+  readonly inline: string | null;
+}
 
 /** Refusals that another attempt does not change. */
 const FINAL: ReadonlySet<string> = new Set(['precondition_failed', 'collection_not_found']);
@@ -36,4 +59,20 @@ export async function ingestByJob(objects: ObjectParts, context: JobContext): Pr
 
 function isFinal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && FINAL.has(error.code);
+}
+
+function commitOf(payload: ArtifactPayload): ArtifactCommit {
+  const { collection, record, artifact, contentHash, contentLength, ticket, inline } = payload;
+  const { container, key, contentType, metadata } = artifact;
+  return {
+    ticket,
+    collection,
+    recordText: record,
+    place: { container, key },
+    contentType,
+    metadata,
+    contentHash,
+    contentLength,
+    inline: inline === null ? null : Buffer.from(inline, 'base64'),
+  };
 }

@@ -1,9 +1,7 @@
 import { hashImport, readImport } from '../../collections/import-request.ts';
 import type { GroupHandlers, Handler } from '../../http/handler.ts';
-import { accepted } from '../../jobs/admit-job.ts';
 import { inTurns } from '../../kernel/turns.ts';
-import { admitRecordJob, authorizeRecordJob, recordText } from '../records/library/admit-record-job.ts';
-import { importJobView } from '../records/library/import-job-view.ts';
+import { startRecordJob } from '../records/library/admit-record-job.ts';
 import type { RecordJobs } from '../records/library/job-facts.ts';
 
 type Handlers = GroupHandlers<'collections'>;
@@ -22,26 +20,14 @@ function startImport(
   operationId: 'importCollection' | 'startCollectionImportJob',
   startsAsRun: boolean,
 ): Handler<'importCollection'> & Handler<'startCollectionImportJob'> {
-  return async ({ params: { collection }, query, idempotencyKey, text: read }, { caller, correlationId }) => {
-    const start = { kind: 'collection_import', caller, query, startsAsRun } as const;
-    const { space } = authorizeRecordJob(own, start);
-    const turns = own.records.world.turns.of(space);
-    const text = await recordText(own, read(), turns);
-    const request = await inTurns(readImport(text, collection), turns);
-    // A replacement removes records, so it needs the right to delete them.
-    if (request.replaceExisting) own.access.spaceOf(caller, 'delete', query.tenantId);
-    const { contentHash } = await hashImport(request, turns);
-    const admitted = await admitRecordJob(own, {
-      ...start,
-      operationId,
-      collection,
-      text,
-      requested: request.records.length,
-      sourceCollection: request.sourceCollection,
-      contentHash,
-      idempotencyKey,
-      correlationId,
+  const start = { operationId, kind: 'collection_import', startsAsRun } as const;
+  return (input, context) =>
+    startRecordJob(own, start, input, context, async (text, turns) => {
+      const request = await inTurns(readImport(text, input.params.collection), turns);
+      // A replacement removes records, so it needs the right to delete them.
+      if (request.replaceExisting) own.access.spaceOf(context.caller, 'delete', input.query.tenantId);
+      const { contentHash } = await hashImport(request, turns);
+      const { sourceCollection, records } = request;
+      return { requested: records.length, sourceCollection, contentHash };
     });
-    return accepted(admitted, importJobView);
-  };
 }

@@ -12,7 +12,7 @@ import {
   startGraphDoctorJob,
   startGraphImportJob,
   startGraphInspectionJob,
-} from './job-operations.ts';
+} from './jobs/admit-graph-job.ts';
 import { graphJobViews } from './jobs/job-view.ts';
 import { getGraphProviderShape, listGraphProviderShapes } from './shape-operations.ts';
 import { traverseGraph } from './traverse-graph.ts';

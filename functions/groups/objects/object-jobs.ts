@@ -1,3 +1,4 @@
+import { hasActiveRun, TICKET_TAG } from '../../jobs/active-run.ts';
 import type { JobPlugin } from '../../jobs/job-plugin.ts';
 import type { ObjectParts } from '../../objects/parts.ts';
 
@@ -11,8 +12,7 @@ export function objectJobs(objects: ObjectParts): JobPlugin {
     handlers: [],
     async maintain({ runtime, isOver }) {
       const { sweepObjects } = await import('../../objects/sweep-objects.ts');
-      const { hasActiveRun } = await import('./library/artifact-runs.ts');
-      const isRunActive = (ticket: string) => hasActiveRun(runtime, ticket);
+      const isRunActive = (ticket: string) => hasActiveRun(runtime, TICKET_TAG, ticket);
       return { removedObjectBytes: await sweepObjects(objects, { isOver, isRunActive }) };
     },
   };

@@ -1,6 +1,7 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
 import type { ProvidersDependencies } from './dependencies.ts';
+import { runProviderCapability, startProviderRunJob } from './jobs/admit-provider-job.ts';
 import { providerJobViews } from './jobs/job-view.ts';
 import {
   getProvider,
@@ -10,7 +11,6 @@ import {
 } from './provider-operations.ts';
 import { qualifyProvider } from './qualify-provider.ts';
 import { getProviderQuota, listProviderQuotas } from './quota-operations.ts';
-import { runProviderCapability, startProviderRunJob } from './run-operations.ts';
 import {
   getProviderDoctor,
   getProviderReadiness,

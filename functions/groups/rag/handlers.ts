@@ -8,7 +8,7 @@ import {
   ingestRagTextBatch,
   startRagIngestionBatchJob,
   startRagIngestionTextJob,
-} from './ingest-operations.ts';
+} from './jobs/admit-rag-job.ts';
 import type { RagLayers } from './jobs/job-facts.ts';
 import { ragJobViews } from './jobs/job-view.ts';
 

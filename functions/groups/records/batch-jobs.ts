@@ -1,9 +1,7 @@
 import { readBatch } from '../../collections/batch-upsert.ts';
 import type { GroupHandlers, Handler } from '../../http/handler.ts';
-import { accepted } from '../../jobs/admit-job.ts';
 import { inTurns } from '../../kernel/turns.ts';
-import { admitRecordJob, authorizeRecordJob, recordText } from './library/admit-record-job.ts';
-import { importJobView } from './library/import-job-view.ts';
+import { startRecordJob } from './library/admit-record-job.ts';
 import type { RecordJobs } from './library/job-facts.ts';
 
 type Handlers = GroupHandlers<'records'>;
@@ -22,21 +20,9 @@ function startBatch(
   operationId: 'upsertRecords' | 'startRecordBatchUpsertJob',
   startsAsRun: boolean,
 ): Handler<'upsertRecords'> & Handler<'startRecordBatchUpsertJob'> {
-  return async ({ params: { collection }, query, idempotencyKey, text: read }, { caller, correlationId }) => {
-    const start = { kind: 'batch_upsert', caller, query, startsAsRun } as const;
-    const { space } = authorizeRecordJob(own, start);
-    const turns = own.records.world.turns.of(space);
-    const text = await recordText(own, read(), turns);
-    const { items } = await inTurns(readBatch(text), turns);
-    const admitted = await admitRecordJob(own, {
-      ...start,
-      operationId,
-      collection,
-      text,
-      requested: items.length,
-      idempotencyKey,
-      correlationId,
-    });
-    return accepted(admitted, importJobView);
-  };
+  const start = { operationId, kind: 'batch_upsert', startsAsRun } as const;
+  return (input, context) =>
+    startRecordJob(own, start, input, context, async (text, turns) => ({
+      requested: (await inTurns(readBatch(text), turns)).items.length,
+    }));
 }

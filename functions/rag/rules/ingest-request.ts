@@ -253,3 +253,8 @@ export function readChunkEmbedding(
 export function blankAsNull(text: string | null | undefined): string | null {
   return text === null || text === undefined || text.trim() === '' ? null : text;
 }
+
+/** Chunks that a document has lost are removed, which needs the right to delete; a dry run removes nothing. */
+export function removesRecords(options: IngestRequest['options']): boolean {
+  return options?.replaceDocumentChunks === true && options.dryRun !== true;
+}

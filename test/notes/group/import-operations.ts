@@ -1,5 +1,5 @@
 import { admitJob } from '../../../functions/jobs/admit-job.ts';
-import { jobScope } from '../../../functions/jobs/job-scope.ts';
+import { jobScope } from '../../../functions/jobs/job-family.ts';
 import { jobView } from '../../../functions/jobs/job-view.ts';
 import { cancelJob, getJob, listJobs, resultsOf } from '../../../functions/jobs/read-jobs.ts';
 import type { Json } from '../../../functions/kernel/canonical-json.ts';

@@ -1,7 +1,7 @@
 import { type EmbeddingRequest, readEmbeddingRequest } from '../../../embeddings/rules/request.ts';
 import type { GroupHandlers } from '../../../http/handler.ts';
 import { type AdmittedJob, accepted, admitJob } from '../../../jobs/admit-job.ts';
-import { type JobCall, type JobFamily, ownerOf } from '../../../jobs/job-family.ts';
+import { type JobCall, type JobFamily, jobCall, ofCall } from '../../../jobs/job-family.ts';
 import { requestPayload } from '../../../jobs/staged-payload.ts';
 import { EMBEDDING_HANDLER, type EmbeddingLayers, tagsOf } from './job-facts.ts';
 import { embeddingJobView } from './job-view.ts';
@@ -15,18 +15,15 @@ export async function admitEmbeddingJob(
   call: JobCall,
   body: EmbeddingRequest,
 ): Promise<AdmittedJob> {
-  const { caller, query, idempotencyKey, correlationId } = call;
-  const space = access.spaceOf(caller, 'write', query.tenantId);
+  const space = access.spaceOf(call.caller, 'write', call.query.tenantId);
   const { purpose, texts } = readEmbeddingRequest(body);
   const { provider, modelId, dimensions } = embedder;
   return admitJob(jobs, plugin, {
-    ...ownerOf(access, call, space),
+    ...ofCall(access, call, space),
     operationId: 'startEmbeddingJob',
     handlerId: EMBEDDING_HANDLER,
     ...(await requestPayload(payloads, space, body, 'embedding', jobs.runtime.world.turns.of(space))),
     requested: texts.length,
-    idempotencyKey,
-    correlationId,
     tags: tagsOf({ provider, modelId, dimensions, purpose }),
   });
 }
@@ -34,8 +31,6 @@ export async function admitEmbeddingJob(
 export function startEmbeddingJob(
   family: JobFamily<EmbeddingLayers>,
 ): GroupHandlers<'embeddings'>['startEmbeddingJob'] {
-  return async ({ query, body, idempotencyKey }, { caller, correlationId }) => {
-    const call = { caller, query, idempotencyKey, correlationId };
-    return accepted(await admitEmbeddingJob(family, call, body), embeddingJobView);
-  };
+  return async (input, context) =>
+    accepted(await admitEmbeddingJob(family, jobCall(input, context), input.body), embeddingJobView);
 }

@@ -1,6 +1,7 @@
 import type { Embedder } from '../../../embeddings/embedder.ts';
 import type { EmbeddingParts } from '../../../embeddings/text-vectors.ts';
 import type { JobLayers } from '../../../jobs/job-family.ts';
+import { jobFacts } from '../../../jobs/job-plugin.ts';
 import type { PatienceParts } from '../../../providers/patience.ts';
 
 export const EMBEDDING_HANDLER = 'svc.embedding.batch';
@@ -19,33 +20,12 @@ export interface EmbeddingJobFacts {
   readonly purpose: string;
 }
 
-const TAGS = {
-  provider: 'svc.embedding.provider',
-  modelId: 'svc.embedding.model',
-  dimensions: 'svc.embedding.dimensions',
-  purpose: 'svc.embedding.purpose',
-} as const;
-
-type Tags = Readonly<Record<string, string>>;
-
-/** Job views of a whole list show the facts, so a run has them beside its payload, which would need a read each. */
-export function tagsOf({ provider, modelId, dimensions, purpose }: EmbeddingJobFacts): Tags {
-  return {
-    [TAGS.provider]: provider,
-    [TAGS.modelId]: modelId,
-    [TAGS.dimensions]: String(dimensions),
-    [TAGS.purpose]: purpose,
-  };
-}
-
-export function factsOf(tags: Tags): EmbeddingJobFacts {
-  return {
-    provider: tags[TAGS.provider] ?? '',
-    modelId: tags[TAGS.modelId] ?? '',
-    dimensions: Number(tags[TAGS.dimensions] ?? 1),
-    purpose: tags[TAGS.purpose] ?? '',
-  };
-}
+export const { tagsOf, factsOf } = jobFacts<EmbeddingJobFacts>({
+  provider: ['svc.embedding.provider', ''],
+  modelId: ['svc.embedding.model', ''],
+  dimensions: ['svc.embedding.dimensions', 1],
+  purpose: ['svc.embedding.purpose', ''],
+});
 
 /** Whether the vectors of both are of one kind, so that one may go on with what the other began. */
 export function isSameModel(

@@ -1,10 +1,15 @@
-import type { EmbeddingAnswer } from '../../../embeddings/embed-texts.ts';
+import type { EmbeddingAnswer, EmbeddingItem } from '../../../embeddings/embed-texts.ts';
+import { type PackedItems, unpackItems } from '../../../embeddings/jobs/packed-items.ts';
+import type { Jobs } from '../../../jobs/admit-job.ts';
 import type { JobFamily } from '../../../jobs/job-family.ts';
 import type { JobViews } from '../../../jobs/job-operations.ts';
-import { type JobView, jobView } from '../../../jobs/job-view.ts';
+import { type JobView, jobView, numberOrNull } from '../../../jobs/job-view.ts';
+import type { ResultBytes } from '../../../jobs/kept-result.ts';
+import { wholeResults } from '../../../jobs/read-jobs.ts';
+import type { JsonObject } from '../../../kernel/canonical-json.ts';
+import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
 import { type EmbeddingJobFacts, factsOf } from './job-facts.ts';
-import { embeddingResults, resultBytesOf } from './kept-result.ts';
 
 export interface EmbeddingJobView extends JobView, EmbeddingJobFacts {
   /** The first text that has no vector yet; `null` unless the job is running. */
@@ -21,7 +26,7 @@ export function embeddingJobView(
   return {
     ...jobView(run, replayed),
     ...factsOf(run.tags),
-    currentIndex: typeof current === 'number' ? current : null,
+    currentIndex: numberOrNull(current),
     result,
   };
 }
@@ -34,7 +39,40 @@ export function embeddingJobViews({
     limitDefault: 50,
     cancels: 'delete',
     view: embeddingJobView,
-    results: (runs, { hold }) => embeddingResults(jobs, runs, hold),
+    results: (runs, bytes) => embeddingResults(jobs, runs, bytes),
     sizeOf: resultBytesOf,
   };
+}
+
+/** The result of a run whose answer is too large for it: the items are in so many checkpoints. */
+export type KeptResult = EmbeddingJobFacts & { readonly parts: number };
+
+/** The checkpoint of a part, counted from 0. */
+export function partKey(part: number): string {
+  return `embedded-${part}`;
+}
+
+/** Bytes of one number of a vector as JSON. */
+const NUMBER_BYTES = 13;
+
+/** About how many bytes the result of the job has as JSON. */
+function resultBytesOf({ status, tags, job }: Run): number {
+  if (status !== 'succeeded') return 0;
+  return (job?.requested ?? 0) * factsOf(tags).dimensions * NUMBER_BYTES;
+}
+
+/** The results of the jobs in their order; `null` for a job that has none. */
+export function embeddingResults(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes) {
+  const wholeOf = (run: Run, result: JsonObject) => wholeResult(jobs, run, result);
+  return wholeResults<EmbeddingAnswer>(jobs, runs, { sizeOf: resultBytesOf, wholeOf }, bytes);
+}
+
+async function wholeResult({ runtime }: Jobs, run: Run, result: JsonObject): Promise<EmbeddingAnswer> {
+  if (!('parts' in result)) return result as unknown as EmbeddingAnswer;
+  const { parts, ...facts } = result as unknown as KeptResult;
+  const keys = Array.from({ length: parts }, (_, part) => partKey(part));
+  const items: EmbeddingItem[] = [];
+  for (const part of await readParts(runtime, run.id, keys))
+    items.push(...unpackItems(part as unknown as PackedItems, items.length));
+  return { ...facts, items };
 }

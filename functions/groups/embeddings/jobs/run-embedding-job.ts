@@ -8,41 +8,23 @@ import {
 } from '../../../embeddings/rules/request.ts';
 import type { EmbeddingParts } from '../../../embeddings/text-vectors.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
-import { discardAfter, requestOf, stagedIn } from '../../../jobs/staged-payload.ts';
+import { requestOf, withStaged } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
 import { ProviderPatience, withPatience } from '../../../providers/patience.ts';
-import { RunFailure } from '../../../runs/plugin.ts';
+import { REPORT_MS, RunFailure } from '../../../runs/plugin.ts';
 import { type EmbeddingLayers, factsOf, isSameModel } from './job-facts.ts';
-import { type KeptResult, partKey } from './kept-result.ts';
-
-/** Reports are this far apart: each is a write of the run. */
-const REPORT_MS = 500;
+import { type KeptResult, partKey } from './job-view.ts';
 
 /** Executes a job from where an earlier execution has come. */
-export async function runEmbeddingJob(parts: EmbeddingLayers, context: JobContext): Promise<Json> {
-  const { signal, job } = context;
-  const { staged } = stagedIn(context.payload);
-  const discard = async () => {
-    if (staged !== undefined) await parts.payloads.discard(job.space, staged);
-  };
+export function runEmbeddingJob(parts: EmbeddingLayers, context: JobContext): Promise<Json> {
   const progress = new JobProgress(parts, context);
-  try {
-    const result = await embedInTurns(parts, context, progress);
-    await discard();
-    return result;
-  } catch (thrown) {
-    const error = failureOf(thrown, signal);
+  return withStaged(parts.payloads, context, {
+    work: () => embedInTurns(parts, context, progress),
+    failure: ProviderFailure,
     // The last report says how far the job came.
-    await discardAfter(error, { signal, report: () => progress.report() }, discard);
-    throw error;
-  }
-}
-
-/** An interrupted call of the model is no failure of the job: it was cancelled, or another worker goes on. */
-function failureOf(error: unknown, signal: AbortSignal): unknown {
-  if (!(error instanceof ProviderFailure) || signal.aborted) return error;
-  return new RunFailure(error.failureClass, error.message, { cause: error });
+    report: () => progress.report(),
+  });
 }
 
 /** The job waits where the provider may not be called now, or fails in a way that passes. */
@@ -146,6 +128,6 @@ class JobProgress {
 function resultOf({ resultBytesMax }: EmbeddingLayers, answer: EmbeddingAnswer, parts: number): Json {
   const isLarge = Buffer.byteLength(JSON.stringify(answer)) > resultBytesMax;
   const { provider, modelId, dimensions, purpose } = answer;
-  const kept: KeptResult = { provider, modelId, dimensions, purpose, parts };
+  const kept = { provider, modelId, dimensions, purpose, parts } satisfies KeptResult;
   return isLarge ? kept : (answer as unknown as Json);
 }

@@ -34,20 +34,18 @@ export function graphJobView(run: Run, result: Json = null, replayed = false): G
 export const IMPORTED = 'imported';
 
 export function graphJobViews({ jobs, records }: JobFamily): JobViews<GraphJob, Json> {
+  const remade = async (run: Run, grow: (bytes: number) => void) => {
+    const [done] = await findCheckpoints(jobs.runtime, run.id, [IMPORTED]);
+    const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
+    return done === null || done === undefined ? null : importedResult(records, place, done.content, grow);
+  };
   return {
     list: 'graph-jobs',
     limitDefault: 50,
     cancels: 'delete',
     view: graphJobView,
     unseen: withoutDetails,
-    results: (runs, bytes) =>
-      keptResults(jobs, runs, bytes, async (run, grow) => {
-        const [done] = await findCheckpoints(jobs.runtime, run.id, [IMPORTED]);
-        const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
-        return done === null || done === undefined
-          ? null
-          : importedResult(records, place, done.content, grow);
-      }),
+    results: (runs, bytes) => keptResults(jobs, runs, { remade }, bytes),
   };
 }
 

@@ -12,7 +12,7 @@ import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { keepResult } from '../../../jobs/kept-result.ts';
 import { loadReports } from '../../../jobs/load-reports.ts';
 import { orderedContent } from '../../../jobs/ordered-content.ts';
-import { discardAfter, type TextPayload, textOf } from '../../../jobs/staged-payload.ts';
+import { type TextPayload, textOf, withStaged } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { parseJson } from '../../../kernel/json-text.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
@@ -36,29 +36,23 @@ interface Done {
 }
 
 /** Executes a job. An import goes on where an earlier execution has come to; the others read again. */
-export async function runGraphJob(parts: JobLayers, context: JobContext): Promise<Json> {
-  const { staged } = context.payload as unknown as TextPayload;
-  const discard = async () => {
-    if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
-  };
+export function runGraphJob(parts: JobLayers, context: JobContext): Promise<Json> {
   const kind = kindOf(context.handlerId);
-  try {
-    const { result, facts, counts, stoppedOnError = false } = await work(parts, context, kind);
-    const name = RESULT_ARTIFACTS[kind];
-    const isRemade = kind === 'import';
-    const held = await keepResult(context, name, result, parts.resultBytesMax, { isRemade });
-    await context.report({
-      ...counts,
-      failed: counts.attempted - counts.succeeded,
-      progress: 1,
-      statusDetails: { ...detailsOf(facts), stoppedOnError },
-    });
-    await discard();
-    return held;
-  } catch (error) {
-    await discardAfter(error, context, discard);
-    throw error;
-  }
+  const { resultBytesMax, payloads } = parts;
+  const otherwise = kind === 'import' ? 'remade' : 'refused';
+  return withStaged(payloads, context, {
+    work: async () => {
+      const { result, facts, counts, stoppedOnError = false } = await work(parts, context, kind);
+      const held = await keepResult(context, RESULT_ARTIFACTS[kind], result, { resultBytesMax, otherwise });
+      await context.report({
+        ...counts,
+        failed: counts.attempted - counts.succeeded,
+        progress: 1,
+        statusDetails: { ...detailsOf(facts), stoppedOnError },
+      });
+      return held;
+    },
+  });
 }
 
 async function work(parts: JobLayers, context: JobContext, kind: GraphJobKind): Promise<Done> {

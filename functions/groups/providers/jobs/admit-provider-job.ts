@@ -1,10 +1,15 @@
-import { type AdmittedJob, admitJob } from '../../../jobs/admit-job.ts';
-import { type JobCall, type JobFamily, ownerOf } from '../../../jobs/job-family.ts';
+import type { CallContext, GroupHandlers, OperationInput } from '../../../http/handler.ts';
+import { type AdmittedJob, accepted, admitJob } from '../../../jobs/admit-job.ts';
+import { type JobCall, type JobFamily, jobCall, ofCall } from '../../../jobs/job-family.ts';
 import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
 import { checkText } from '../../../kernel/identifiers.ts';
 import { inputHashOf, namesOf, type RunRequest } from '../../../providers/rules/run-request.ts';
 import { PROVIDER_HANDLER, type ProviderLayers, tagsOf } from './job-facts.ts';
+import { providerJobView } from './job-view.ts';
+
+type Handlers = GroupHandlers<'providers'>;
+type Family = JobFamily<ProviderLayers>;
 
 export interface ProviderJobRequest extends JobCall {
   readonly operationId: 'runProviderCapability' | 'startProviderRunJob';
@@ -19,11 +24,11 @@ export interface ProviderJobRequest extends JobCall {
  * and what `admitJob` throws.
  */
 export async function admitProviderJob(
-  { jobs, plugin, access, provider: registered }: JobFamily<ProviderLayers>,
+  { jobs, plugin, access, provider: registered }: Family,
   call: ProviderJobRequest,
 ): Promise<AdmittedJob> {
-  const { operationId, caller, query, provider, body, idempotencyKey, correlationId } = call;
-  const space = access.spaceOf(caller, 'run', query.tenantId);
+  const { operationId, provider, body } = call;
+  const space = access.spaceOf(call.caller, 'run', call.query.tenantId);
   const { provider: named = null, ...request } = body;
   if (named !== null && named !== provider)
     throw invalidMember('/provider', 'must be the provider of the path where it is given');
@@ -34,21 +39,20 @@ export async function admitProviderJob(
   for (const [name, value] of Object.entries(names)) checkText(value, `/${name}`);
   const facts = { provider, ...names, requestHash: inputHashOf(request) };
   return admitJob(jobs, plugin, {
-    ...ownerOf(access, call, space),
+    ...ofCall(access, call, space),
     operationId,
     handlerId: PROVIDER_HANDLER,
     subject: provider,
     payload: { provider, request: request as unknown as Json },
-    idempotencyKey,
-    correlationId: correlationOf(request, correlationId),
+    correlationId: correlationOf(request, call.correlationId),
     tags: tagsOf(facts),
   });
 }
 
-function correlationOf({ correlationId }: RunRequest, ofCall: string): string {
+function correlationOf({ correlationId }: RunRequest, otherwise: string): string {
   const given = (correlationId ?? '').trim();
   checkText(given, '/correlationId');
-  return given === '' ? ofCall : given;
+  return given === '' ? otherwise : given;
 }
 
 /** Texts that are not well-formed cannot be stored, nor sent to a provider. */
@@ -58,4 +62,24 @@ function checkUnicode(request: RunRequest): void {
   } catch {
     throw invalidMember('', 'must be well-formed Unicode');
   }
+}
+
+export function runProviderCapability(family: Family): Handlers['runProviderCapability'] {
+  return (input, context) => admitted('runProviderCapability', family, input, context);
+}
+
+export function startProviderRunJob(family: Family): Handlers['startProviderRunJob'] {
+  return (input, context) => admitted('startProviderRunJob', family, input, context);
+}
+
+/** Both routes admit the same job; its receipt names the one that was called. */
+async function admitted(
+  operationId: ProviderJobRequest['operationId'],
+  family: Family,
+  input: OperationInput<'startProviderRunJob'>,
+  context: CallContext,
+) {
+  const { provider } = input.params;
+  const request = { ...jobCall(input, context), operationId, provider, body: input.body };
+  return accepted(await admitProviderJob(family, request), providerJobView);
 }

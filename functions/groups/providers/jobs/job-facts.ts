@@ -1,8 +1,8 @@
 import type { ProviderAccess } from '../../../identity/provider-access.ts';
+import { jobFacts } from '../../../jobs/job-plugin.ts';
 import type { PatienceParts } from '../../../providers/patience.ts';
 import type { RegisteredProvider } from '../../../providers/registered.ts';
 import type { CapabilityParts } from '../../../providers/run-capability.ts';
-import type { Run } from '../../../runs/run.ts';
 
 export const PROVIDER_HANDLER = 'svc.provider.run';
 
@@ -15,7 +15,7 @@ export interface ProviderLayers {
   readonly access: ProviderAccess;
 }
 
-/** What a request asks for, as the views of a whole list show it: a run has it beside its payload, which would need a read each. */
+/** What a request asks for. */
 export interface ProviderJobFacts {
   readonly provider: string;
   readonly capability: string;
@@ -25,28 +25,10 @@ export interface ProviderJobFacts {
   readonly requestHash: string;
 }
 
-const TAGS = {
-  provider: 'svc.provider',
-  capability: 'svc.provider.capability',
-  operation: 'svc.provider.operation',
-  mode: 'svc.provider.mode',
-  requestHash: 'svc.provider.payload-hash',
-} as const;
-
-type Tags = Readonly<Record<string, string>>;
-
-export function tagsOf(facts: ProviderJobFacts): Tags {
-  return Object.fromEntries(
-    Object.entries(TAGS).map(([name, tag]) => [tag, facts[name as keyof ProviderJobFacts]]),
-  );
-}
-
-export function factsOf({ tags }: Pick<Run, 'tags'>): ProviderJobFacts {
-  return {
-    provider: tags[TAGS.provider] ?? '',
-    capability: tags[TAGS.capability] ?? '',
-    operation: tags[TAGS.operation] ?? '',
-    mode: tags[TAGS.mode] ?? '',
-    requestHash: tags[TAGS.requestHash] ?? '',
-  };
-}
+export const { tagsOf, factsOf } = jobFacts<ProviderJobFacts>({
+  provider: ['svc.provider', ''],
+  capability: ['svc.provider.capability', ''],
+  operation: ['svc.provider.operation', ''],
+  mode: ['svc.provider.mode', ''],
+  requestHash: ['svc.provider.payload-hash', ''],
+});

@@ -1,12 +1,17 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
+import type { Jobs } from '../../../jobs/admit-job.ts';
 import type { JobFamily } from '../../../jobs/job-family.ts';
 import type { JobViews } from '../../../jobs/job-operations.ts';
-import { jobView } from '../../../jobs/job-view.ts';
+import { jobView, textOrNull } from '../../../jobs/job-view.ts';
+import type { ResultBytes } from '../../../jobs/kept-result.ts';
+import { resultLengthOf, resultsOf } from '../../../jobs/read-jobs.ts';
 import type { RunResultStatus } from '../../../providers/rules/outcome.ts';
-import { jobStatusOf } from '../../../providers/rules/run-result.ts';
+import { jobStatusOf, type resultOf } from '../../../providers/rules/run-result.ts';
+import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
 import { factsOf } from './job-facts.ts';
-import { type ProviderResult, providerResults } from './kept-result.ts';
+
+export type ProviderResult = ReturnType<typeof resultOf>;
 
 export type ProviderJobView = ReturnType<typeof providerJobView>;
 
@@ -18,17 +23,17 @@ export function providerJobView(run: Run, result: ProviderResult | null = null, 
   return {
     admission,
     id: run.id,
-    status: jobStatusOf(run.status, (textOf(details?.['status']) ?? null) as RunResultStatus | null),
-    ...factsOf(run),
+    status: jobStatusOf(run.status, textOrNull(details?.['status']) as RunResultStatus | null),
+    ...factsOf(run.tags),
     correlationId: run.correlationId,
     createdAt,
     startedAt,
     completedAt,
     durationMs,
     cancellationRequested,
-    traceId: textOf(details?.['traceId']),
+    traceId: textOrNull(details?.['traceId']),
     failureClass,
-    providerStatus: textOf(details?.['providerStatus']),
+    providerStatus: textOrNull(details?.['providerStatus']),
     result,
   };
 }
@@ -44,10 +49,29 @@ export function providerJobViews({
     view: providerJobView,
     // A job that had ended before shows the request all the same.
     cancelledView: (run, result) => ({ ...providerJobView(run, result), cancellationRequested: true }),
-    results: (runs, { hold }) => providerResults(jobs, runs, hold),
+    results: (runs, bytes) => providerResults(jobs, runs, bytes),
   };
 }
 
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+/** The checkpoint of a result without a success: such a run has no result of its own. */
+export const RESULT_KEY = 'result';
+
+/** The results of the jobs in their order; `null` for a job that has none, or none yet. */
+async function providerResults(
+  jobs: Jobs,
+  runs: readonly Run[],
+  { hold }: ResultBytes,
+): Promise<readonly (ProviderResult | null)[]> {
+  const succeeded = runs.filter(({ status }) => status === 'succeeded');
+  for (const run of succeeded) hold(resultLengthOf(run));
+  const found = await resultsOf(jobs, succeeded);
+  const results = new Map(succeeded.map((run, at) => [run.id, found[at] ?? null]));
+  const others = runs.filter(({ status, completedAt }) => completedAt !== null && status !== 'succeeded');
+  await Promise.all(
+    others.map(async ({ id }) => {
+      const [kept] = await findCheckpoints(jobs.runtime, id, [RESULT_KEY]);
+      results.set(id, kept?.content ?? null);
+    }),
+  );
+  return runs.map(({ id }) => (results.get(id) ?? null) as ProviderResult | null);
 }

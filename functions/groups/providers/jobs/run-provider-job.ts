@@ -13,7 +13,7 @@ import type { RunMemory } from '../../../providers/run-memory.ts';
 import { isSuspension, RunFailure } from '../../../runs/plugin.ts';
 import { StoreError } from '../../../store/port.ts';
 import type { ProviderLayers } from './job-facts.ts';
-import { RESULT_KEY } from './kept-result.ts';
+import { RESULT_KEY } from './job-view.ts';
 
 interface ProviderJobPayload {
   readonly provider: string;

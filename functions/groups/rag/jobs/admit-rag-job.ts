@@ -1,16 +1,22 @@
 import { boundTo } from '../../../collections/bound-collections.ts';
-import { type AdmittedJob, admitJob } from '../../../jobs/admit-job.ts';
-import { type JobCall, type JobFamily, ownerOf } from '../../../jobs/job-family.ts';
+import type { CallContext, GroupHandlers, OperationInput } from '../../../http/handler.ts';
+import { mayRead } from '../../../identity/record-access.ts';
+import { type AdmittedJob, accepted, admitJob } from '../../../jobs/admit-job.ts';
+import { type CollectionCall, collectionCall, type JobFamily, ofCall } from '../../../jobs/job-family.ts';
 import { requestText, textPayload } from '../../../jobs/staged-payload.ts';
-import { checkBatch, checkIngestRequest, type IngestRequest } from '../../../rag/rules/ingest-request.ts';
-import { BATCH_HANDLER, TEXT_HANDLER } from './job-facts.ts';
+import {
+  checkBatch,
+  checkIngestRequest,
+  type IngestRequest,
+  removesRecords,
+} from '../../../rag/rules/ingest-request.ts';
+import { BATCH_HANDLER, type RagLayers, TEXT_HANDLER } from './job-facts.ts';
+import { ragJobView } from './job-view.ts';
 
-export interface RagJobRequest extends JobCall {
-  readonly operationId: string;
-  readonly collection: string;
-  /** The JSON text of the request. */
-  readonly text: string;
-}
+type Handlers = GroupHandlers<'rag'>;
+type Family = JobFamily<RagLayers>;
+type TextId = 'ingestRagText' | 'startRagIngestionTextJob';
+type BatchId = 'ingestRagTextBatch' | 'startRagIngestionBatchJob';
 
 /** A request as its schema has accepted it. */
 export type RagJobBody =
@@ -23,32 +29,58 @@ export type RagJobBody =
  */
 export async function admitRagJob(
   { records, jobs, plugin, payloads, access }: JobFamily,
-  request: RagJobRequest,
+  call: CollectionCall,
   body: RagJobBody,
 ): Promise<AdmittedJob> {
-  const { caller, query, collection } = request;
+  const { caller, query, collection, operationId } = call;
   const space = access.spaceOf(caller, 'write', query.tenantId);
   const documents = body.kind === 'text' ? [body.document] : body.items;
   if (documents.some(({ options }) => removesRecords(options)))
     access.spaceOf(caller, 'delete', query.tenantId);
   if (body.kind === 'text') checkIngestRequest(body.document);
   else checkBatch(body.items);
-  const text = await requestText(payloads, request.text, 'ingestion', records.world.turns.of(space));
+  const text = await requestText(payloads, call.text, 'ingestion', records.world.turns.of(space));
   return admitJob(jobs, plugin, {
-    ...ownerOf(access, request, space),
-    operationId: request.operationId,
+    ...ofCall(access, call, space),
+    operationId,
     handlerId: body.kind === 'text' ? TEXT_HANDLER : BATCH_HANDLER,
     subject: collection,
     bind: () => boundTo(records, space, [collection]),
     ...(await textPayload(payloads, space, { collection }, text)),
     requested: documents.length,
-    idempotencyKey: request.idempotencyKey,
-    correlationId: request.correlationId,
     tags: { 'svc.rag.kind': body.kind, 'svc.collection': collection },
   });
 }
 
-/** Chunks that a document has lost are removed, which needs the right to delete; a dry run removes nothing. */
-export function removesRecords(options: IngestRequest['options']): boolean {
-  return options?.replaceDocumentChunks === true && options.dryRun !== true;
+/** A dry run answers its plan at once; everything else is a job. */
+export function ingestRagText(family: Family): Handlers['ingestRagText'] {
+  return async (input, context) => {
+    if (input.body.options?.dryRun !== true) return admitText(family, 'ingestRagText', input, context);
+    const { planText } = await import('../plan-text.ts');
+    return planText(family, input, context);
+  };
+}
+
+export function startRagIngestionTextJob(family: Family): Handlers['startRagIngestionTextJob'] {
+  return (input, context) => admitText(family, 'startRagIngestionTextJob', input, context);
+}
+
+export function ingestRagTextBatch(family: Family): Handlers['ingestRagTextBatch'] {
+  return (input, context) => admitBatch(family, 'ingestRagTextBatch', input, context);
+}
+
+export function startRagIngestionBatchJob(family: Family): Handlers['startRagIngestionBatchJob'] {
+  return (input, context) => admitBatch(family, 'startRagIngestionBatchJob', input, context);
+}
+
+async function admitText(family: Family, id: TextId, input: OperationInput<TextId>, context: CallContext) {
+  const call = collectionCall(id, input, context);
+  const admitted = await admitRagJob(family, call, { kind: 'text', document: input.body });
+  return accepted(admitted, ragJobView, mayRead(family.access, context.caller));
+}
+
+async function admitBatch(family: Family, id: BatchId, input: OperationInput<BatchId>, context: CallContext) {
+  const call = collectionCall(id, input, context);
+  const admitted = await admitRagJob(family, call, { kind: 'batch', items: input.body.items });
+  return accepted(admitted, ragJobView, mayRead(family.access, context.caller));
 }

@@ -19,15 +19,12 @@ import {
   NO_TOTALS,
 } from '../../../rag/rules/ingest-answer.ts';
 import { type IngestDocument, readDocument } from '../../../rag/rules/ingest-document.ts';
-import type { IngestRequest } from '../../../rag/rules/ingest-request.ts';
+import { type IngestRequest, removesRecords } from '../../../rag/rules/ingest-request.ts';
 import { BATCH_CHUNKS_MAX } from '../../../rag/rules/limits.ts';
 import { RequestRecords } from '../../../rag/rules/plan-chunks.ts';
-import { removesRecords } from './admit-rag-job.ts';
+import { REPORT_MS } from '../../../runs/plugin.ts';
 import { traceIngestion } from './ingest-trace.ts';
 import type { RagLayers } from './job-facts.ts';
-
-/** Reports are this far apart: each is a write of the run. */
-const REPORT_MS = 500;
 
 /** Refusals of one document, which fail no batch. */
 const OF_A_DOCUMENT: ReadonlySet<string> = new Set([

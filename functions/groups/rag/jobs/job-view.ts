@@ -3,27 +3,28 @@ import type {
   RagIngestTextBatchResult,
   RagIngestTextResult,
 } from '../../../../contracts/generated/models.ts';
+import type { Jobs } from '../../../jobs/admit-job.ts';
 import type { JobFamily } from '../../../jobs/job-family.ts';
 import type { JobViews } from '../../../jobs/job-operations.ts';
-import { jobView, withoutDetails } from '../../../jobs/job-view.ts';
+import { jobView, numberOrNull, textOrNull, withoutDetails } from '../../../jobs/job-view.ts';
+import { keptResults, type ResultBytes } from '../../../jobs/kept-result.ts';
+import { resultInParts } from '../../../jobs/result-parts.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { totalsIn } from '../../../rag/rules/ingest-answer.ts';
 import type { Run } from '../../../runs/run.ts';
 import { BATCH_HANDLER } from './job-facts.ts';
-import { ragResults } from './kept-result.ts';
 
 export function ragJobView(run: Run, result: Json = null, replayed = false): RagIngestionJob {
   const isBatch = run.handlerId === BATCH_HANDLER;
   const details = run.statusDetails;
   const current = run.status === 'running' ? details : null;
-  const index = current?.['currentIndex'];
   return {
     ...jobView(run, replayed),
     kind: isBatch ? 'batch' : 'text',
     collection: run.job?.subject ?? '',
-    currentIndex: typeof index === 'number' ? index : null,
-    currentDocumentId: textIn(current?.['currentDocumentId']),
-    currentPartitionKey: textIn(current?.['currentPartitionKey']),
+    currentIndex: numberOrNull(current?.['currentIndex']),
+    currentDocumentId: textOrNull(current?.['currentDocumentId']),
+    currentPartitionKey: textOrNull(current?.['currentPartitionKey']),
     ...totalsIn(details),
     textResult: isBatch ? null : (result as RagIngestTextResult | null),
     batchResult: isBatch ? (result as RagIngestTextBatchResult | null) : null,
@@ -37,10 +38,11 @@ export function ragJobViews({ jobs }: Pick<JobFamily, 'jobs'>): JobViews<RagInge
     cancels: 'delete',
     view: ragJobView,
     unseen: withoutDetails,
-    results: (runs, { hold }) => ragResults(jobs, runs, hold),
+    results: (runs, bytes) => ragResults(jobs, runs, bytes),
   };
 }
 
-function textIn(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+/** The results of the jobs in their order, or of as many of the first jobs as one answer carries. */
+export function ragResults(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes): Promise<readonly Json[]> {
+  return keptResults(jobs, runs, { inParts: resultInParts }, bytes);
 }

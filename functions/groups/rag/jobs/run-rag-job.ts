@@ -1,12 +1,12 @@
 import type { JobContext } from '../../../jobs/job-plugin.ts';
-import { discardAfter, type TextPayload, textOf } from '../../../jobs/staged-payload.ts';
+import { keepResult } from '../../../jobs/kept-result.ts';
+import { writeResultParts } from '../../../jobs/result-parts.ts';
+import { type TextPayload, textOf, withStaged } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
 import { ProviderPatience, withPatience } from '../../../providers/patience.ts';
-import { RunFailure } from '../../../runs/plugin.ts';
 import { DocumentIngestion } from './ingest-documents.ts';
 import { BATCH_HANDLER, type RagLayers } from './job-facts.ts';
-import { keepResult } from './kept-result.ts';
 
 /** What an execution has kept before it removed the staged payload. */
 const OVER = 'over';
@@ -17,11 +17,8 @@ export async function runRagJob(parts: RagLayers, context: JobContext): Promise<
   const { staged, collection } = payload;
   const over = staged === undefined || context.attempt === 1 ? null : await context.readCheckpoint(OVER);
   if (over !== null) return over.content;
-  const discard = async () => {
-    if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
-  };
   const isBatch = context.handlerId === BATCH_HANDLER;
-  try {
+  const work = async () => {
     const text = await textOf(parts.payloads, payload);
     const patience = new ProviderPatience(parts.patience, context);
     const answered = () => patience.answered();
@@ -31,19 +28,14 @@ export async function runRagJob(parts: RagLayers, context: JobContext): Promise<
       context.signal,
       (): Promise<object> => (isBatch ? ingestion.batch(text) : ingestion.text(text)),
     );
-    const kept = await keepResult(parts, context, isBatch, result as unknown as Json);
+    const { resultBytesMax } = parts;
+    const name = isBatch ? 'rag-ingestion-batch-result' : 'rag-ingestion-result';
+    const kept = await keepResult(context, name, result as Json, {
+      resultBytesMax,
+      otherwise: writeResultParts,
+    });
     if (staged !== undefined) await context.writeCheckpoint(OVER, kept);
-    await discard();
     return kept;
-  } catch (thrown) {
-    const error = failureOf(thrown, context.signal);
-    await discardAfter(error, context, discard);
-    throw error;
-  }
-}
-
-/** An interrupted call of the model is no failure of the job: it was cancelled, or another worker goes on. */
-function failureOf(error: unknown, signal: AbortSignal): unknown {
-  if (!(error instanceof ProviderFailure) || signal.aborted) return error;
-  return new RunFailure(error.failureClass, error.message, { cause: error });
+  };
+  return withStaged(parts.payloads, context, { work, failure: ProviderFailure });
 }

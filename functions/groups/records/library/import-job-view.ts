@@ -28,6 +28,11 @@ export function importJobView(run: Run, result: Json = null, replayed = false): 
 
 export function importJobViews(own: RecordJobs): JobViews<RecordImportJob, Json> {
   const { jobs, records, executionAccess } = own;
+  const remade = async (run: Run, grow: (bytes: number) => void) => {
+    const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
+    const read = run.handlerId === BATCH_HANDLER ? readBatchResult : readImportResult;
+    return (await read(records, place, grow)) as unknown as Json;
+  };
   return {
     list: 'record-import-jobs',
     limitDefault: 50,
@@ -36,11 +41,6 @@ export function importJobViews(own: RecordJobs): JobViews<RecordImportJob, Json>
     sees: (caller, run) => executionAccess === null || executionAccess.maySee(verifiedCaller(caller), run),
     judgeCancel: (caller, run) => executionAccess?.authorizeRun(verifiedCaller(caller), run, 'cancel_run'),
     unseen: (run) => ({ ...run, error: null }),
-    results: (runs, bytes) =>
-      keptResults(jobs, runs, bytes, async (run, grow) => {
-        const place = { runId: run.id, space: run.job?.space ?? '', collection: run.job?.subject ?? '' };
-        const read = run.handlerId === BATCH_HANDLER ? readBatchResult : readImportResult;
-        return (await read(records, place, grow)) as unknown as Json;
-      }),
+    results: (runs, bytes) => keptResults(jobs, runs, { remade }, bytes),
   };
 }

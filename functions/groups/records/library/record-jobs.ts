@@ -1,8 +1,8 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
+import { hasActiveRun } from '../../../jobs/active-run.ts';
 import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobFacts, JobHandler, JobPlugin, Maintenance } from '../../../jobs/job-plugin.ts';
-import { RUN_GROUP, RUNS, readRun, runKey, tagIndex } from '../../../runs/records.ts';
-import { isTerminal } from '../../../runs/run.ts';
+import { runKey } from '../../../runs/records.ts';
 import { PAYLOAD_TAG } from '../../../runs/run-job.ts';
 import { BATCH_HANDLER, IMPORT_HANDLER } from './job-facts.ts';
 
@@ -32,7 +32,7 @@ export function recordJobs(layers: JobLayers): JobPlugin {
         {
           parts: layers.records,
           payloads: layers.payloads,
-          isPayloadUsed: (reference) => isPayloadUsed(maintenance, reference),
+          isPayloadUsed: (reference) => hasActiveRun(maintenance.runtime, PAYLOAD_TAG, reference),
           runExists: (runId) => runExists(maintenance, runId),
         },
         maintenance.isOver,
@@ -40,19 +40,6 @@ export function recordJobs(layers: JobLayers): JobPlugin {
       return { jobLeftovers: leftovers };
     },
   };
-}
-
-async function isPayloadUsed({ runtime }: Maintenance, reference: string): Promise<boolean> {
-  const store = await runtime.store();
-  const { records } = await store.query(runtime.scope, {
-    by: 'list',
-    collection: RUNS,
-    group: RUN_GROUP,
-    equal: { [tagIndex(PAYLOAD_TAG)]: reference },
-    limit: 1,
-  });
-  const [record] = records;
-  return record !== undefined && !isTerminal(readRun(record).status);
 }
 
 async function runExists({ runtime }: Maintenance, runId: string): Promise<boolean> {

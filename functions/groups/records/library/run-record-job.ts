@@ -4,28 +4,29 @@ import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { keepResult } from '../../../jobs/kept-result.ts';
 import { loadReports } from '../../../jobs/load-reports.ts';
-import { discardAfter, type TextPayload, textOf } from '../../../jobs/staged-payload.ts';
+import { type TextPayload, textOf, withStaged } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { BATCH_HANDLER } from './job-facts.ts';
 
-export interface RecordJobPayload extends TextPayload {
+interface RecordJobPayload extends TextPayload {
   /** Of the content of an import. */
   readonly contentHash?: string;
 }
 
-export const RESULT_ARTIFACTS = {
+const RESULT_ARTIFACTS = {
   batch_upsert: 'record-batch-upsert-result',
   collection_import: 'collection-import-result',
 } as const;
 
 /** Executes a batch or an import, from where an earlier attempt has come. */
-export async function runRecordJob(parts: JobLayers, context: JobContext): Promise<Json> {
+export function runRecordJob(parts: JobLayers, context: JobContext): Promise<Json> {
+  return withStaged(parts.payloads, context, { work: () => work(parts, context) });
+}
+
+async function work(parts: JobLayers, context: JobContext): Promise<Json> {
   const payload = context.payload as unknown as RecordJobPayload;
-  const { collection, staged, contentHash } = payload;
+  const { collection, contentHash } = payload;
   const { space } = context.job;
-  const discard = async () => {
-    if (staged !== undefined) await parts.payloads.discard(space, staged);
-  };
   const job: LoadJob = {
     runId: context.runId,
     space,
@@ -41,25 +42,17 @@ export async function runRecordJob(parts: JobLayers, context: JobContext): Promi
     parts.access.judgeRecordJob({ caller: context.job.caller, space, operation: 'delete' });
   };
   const isBatch = context.handlerId === BATCH_HANDLER;
-  try {
-    const result = isBatch
-      ? await batchUpsert(parts.records, job)
-      : await importCollection(parts.records, { ...job, judgeReplacement });
-    const counts = 'records' in result ? result.records : result;
-    const held = await kept(parts, context, isBatch, result as unknown as Json);
-    const { requested, attempted, succeeded, failed, stoppedOnError } = counts;
-    const statusDetails = { stoppedOnError };
-    await context.report({ requested, attempted, succeeded, failed, progress: 1, statusDetails });
-    await discard();
-    return held;
-  } catch (error) {
-    await discardAfter(error, context, discard);
-    throw error;
-  }
-}
-
-/** What the run holds of the result. Job views make a large one from the ledger where artifacts have no place. */
-async function kept({ resultBytesMax }: JobLayers, context: JobContext, isBatch: boolean, result: Json) {
+  const result = isBatch
+    ? await batchUpsert(parts.records, job)
+    : await importCollection(parts.records, { ...job, judgeReplacement });
+  const counts = 'records' in result ? result.records : result;
   const name = RESULT_ARTIFACTS[isBatch ? 'batch_upsert' : 'collection_import'];
-  return keepResult(context, name, result, resultBytesMax, { isRemade: true });
+  const { resultBytesMax } = parts;
+  // Job views make a large result from the ledger where artifacts have no place.
+  const otherwise = 'remade';
+  const held = await keepResult(context, name, result as unknown as Json, { resultBytesMax, otherwise });
+  const { requested, attempted, succeeded, failed, stoppedOnError } = counts;
+  const statusDetails = { stoppedOnError };
+  await context.report({ requested, attempted, succeeded, failed, progress: 1, statusDetails });
+  return held;
 }

@@ -1,7 +1,7 @@
 import { boundTo } from '../../../collections/bound-collections.ts';
 import type { GroupHandlers } from '../../../http/handler.ts';
 import { type AdmittedJob, accepted, admitJob } from '../../../jobs/admit-job.ts';
-import { type JobCall, type JobFamily, ownerOf } from '../../../jobs/job-family.ts';
+import { type JobCall, type JobFamily, jobCall, ofCall } from '../../../jobs/job-family.ts';
 import { requestPayload } from '../../../jobs/staged-payload.ts';
 import {
   type ComparisonRequest,
@@ -20,13 +20,14 @@ import {
 import { retrievalJobView } from './job-view.ts';
 
 type Handlers = GroupHandlers<'retrieval'>;
+type Family = JobFamily<RetrievalLayers>;
 
 /**
  * Admits a job that evaluates. A request that is too large for a run is staged. Throws `permission_denied` before it judges
  * the request, `validation_failed` or `limit_exceeded` for what a call without a job refuses too, and what `admitJob` throws.
  */
 export function admitEvaluation(
-  own: JobFamily<RetrievalLayers>,
+  own: Family,
   request: JobCall,
   body: EvaluationRequest,
 ): Promise<AdmittedJob> {
@@ -38,7 +39,7 @@ export function admitEvaluation(
 
 /** Admits a job that compares; as `admitEvaluation`. */
 export function admitComparison(
-  own: JobFamily<RetrievalLayers>,
+  own: Family,
   request: JobCall,
   body: ComparisonRequest,
 ): Promise<AdmittedJob> {
@@ -48,49 +49,38 @@ export function admitComparison(
   });
 }
 
-export function startRetrievalEvaluationJob(
-  own: JobFamily<RetrievalLayers>,
-): Handlers['startRetrievalEvaluationJob'] {
-  return async ({ query, body, idempotencyKey }, { caller, correlationId }) => {
-    const call = { caller, query, idempotencyKey, correlationId };
-    return accepted(await admitEvaluation(own, call, body), retrievalJobView);
-  };
+export function startRetrievalEvaluationJob(own: Family): Handlers['startRetrievalEvaluationJob'] {
+  return async (input, context) =>
+    accepted(await admitEvaluation(own, jobCall(input, context), input.body), retrievalJobView);
 }
 
 export function startRetrievalEvaluationComparisonJob(
-  own: JobFamily<RetrievalLayers>,
+  own: Family,
 ): Handlers['startRetrievalEvaluationComparisonJob'] {
-  return async ({ query, body, idempotencyKey }, { caller, correlationId }) => {
-    const call = { caller, query, idempotencyKey, correlationId };
-    return accepted(await admitComparison(own, call, body), retrievalJobView);
-  };
+  return async (input, context) =>
+    accepted(await admitComparison(own, jobCall(input, context), input.body), retrievalJobView);
 }
 
 async function admit(
-  { retrieval: { records }, jobs, plugin, payloads, access, rerankAccess }: JobFamily<RetrievalLayers>,
+  { retrieval: { records }, jobs, plugin, payloads, access, rerankAccess }: Family,
   call: JobCall,
   body: EvaluationRequest | ComparisonRequest,
   read: () => RetrievalJobFacts,
 ): Promise<AdmittedJob> {
-  const { caller, query, idempotencyKey, correlationId } = call;
+  const { caller, query } = call;
   const space = access.spaceOf(caller, 'write', query.tenantId);
-  judgeRerankers(rerankAccess, { caller, space }, retrievalsOf(body));
+  const retrievals = retrievalsOf(body);
+  judgeRerankers(rerankAccess, { caller, space }, retrievals);
   const facts = read();
   const isComparison = facts.kind === 'comparison';
+  const named = retrievals.flatMap(({ collections }) => collections ?? []);
   return admitJob(jobs, plugin, {
+    ...ofCall(access, call, space),
     operationId: isComparison ? 'startRetrievalEvaluationComparisonJob' : 'startRetrievalEvaluationJob',
     handlerId: isComparison ? COMPARISON_HANDLER : EVALUATION_HANDLER,
-    ...ownerOf(access, call, space),
     ...(await requestPayload(payloads, space, body, 'evaluation', records.world.turns.of(space))),
-    bind: () =>
-      boundTo(
-        records,
-        space,
-        retrievalsOf(body).flatMap(({ collections }) => collections ?? []),
-      ),
+    bind: () => boundTo(records, space, named),
     requested: isComparison ? facts.variants : facts.cases,
-    idempotencyKey,
-    correlationId,
     tags: tagsOf(facts),
   });
 }

@@ -6,10 +6,9 @@ import type { CaseLog } from '../../../retrieval/evaluation/run-evaluation.ts';
 import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
 import { hasFailed, type RetrievalReport } from '../../../retrieval/rules/evaluation/report.ts';
 import type { Comparison, Evaluation } from '../../../retrieval/rules/evaluation/request.ts';
-import { caseKey } from './kept-report.ts';
+import { REPORT_MS } from '../../../runs/plugin.ts';
+import { caseKey } from './job-view.ts';
 
-/** Reports are this far apart: each is a write of the run. */
-const REPORT_MS = 500;
 const STEP_LENGTH_MAX = 200;
 
 /** Keeps each case in a checkpoint of its own, and reports how far the job has come. */

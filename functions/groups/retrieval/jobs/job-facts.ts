@@ -1,4 +1,5 @@
 import type { JobLayers } from '../../../jobs/job-family.ts';
+import { jobFacts } from '../../../jobs/job-plugin.ts';
 import type { PatienceParts } from '../../../providers/patience.ts';
 import type { RetrievalParts } from '../../../retrieval/parts.ts';
 import type { RerankAccess } from '../library/judge-rerankers.ts';
@@ -21,23 +22,8 @@ export interface RetrievalJobFacts {
   readonly variants: number;
 }
 
-const TAGS = {
-  kind: 'svc.retrieval.kind',
-  cases: 'svc.retrieval.cases',
-  variants: 'svc.retrieval.variants',
-} as const;
-
-type Tags = Readonly<Record<string, string>>;
-
-/** Job views of a whole list show the facts, so a run has them beside its payload, which would need a read each. */
-export function tagsOf({ kind, cases, variants }: RetrievalJobFacts): Tags {
-  return { [TAGS.kind]: kind, [TAGS.cases]: String(cases), [TAGS.variants]: String(variants) };
-}
-
-export function factsOf(tags: Tags): RetrievalJobFacts {
-  return {
-    kind: tags[TAGS.kind] === 'comparison' ? 'comparison' : 'evaluation',
-    cases: Number(tags[TAGS.cases] ?? 0),
-    variants: Number(tags[TAGS.variants] ?? 0),
-  };
-}
+export const { tagsOf, factsOf } = jobFacts<RetrievalJobFacts>({
+  kind: ['svc.retrieval.kind', 'evaluation'],
+  cases: ['svc.retrieval.cases', 0],
+  variants: ['svc.retrieval.variants', 0],
+});

@@ -1,15 +1,20 @@
+import type { Jobs } from '../../../jobs/admit-job.ts';
 import type { JobFamily } from '../../../jobs/job-family.ts';
 import type { JobViews } from '../../../jobs/job-operations.ts';
-import { type JobView, jobView } from '../../../jobs/job-view.ts';
-import type { Json } from '../../../kernel/canonical-json.ts';
+import { type JobView, jobView, numberOrNull, textOrNull } from '../../../jobs/job-view.ts';
+import type { ResultBytes } from '../../../jobs/kept-result.ts';
+import { valueOfOrdered } from '../../../jobs/ordered-content.ts';
+import { wholeResults } from '../../../jobs/read-jobs.ts';
+import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
+import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
 import type {
   ComparisonReport,
   EvaluationReport,
   RetrievalReport,
 } from '../../../retrieval/rules/evaluation/report.ts';
+import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
 import { factsOf, type RetrievalJobFacts } from './job-facts.ts';
-import { reportBytesOf, retrievalReports } from './kept-report.ts';
 
 export interface RetrievalJobView extends Omit<JobView, 'attempted' | 'succeeded' | 'failed'> {
   readonly kind: RetrievalJobFacts['kind'];
@@ -46,14 +51,14 @@ export function retrievalJobView(
     casesAttempted: count(attempted, false),
     casesSucceeded: count(succeeded, false),
     casesFailed: count(failed, false),
-    currentCaseIndex: numberOr(current['currentCaseIndex']),
-    currentCaseName: textOr(current['currentCaseName']),
+    currentCaseIndex: numberOrNull(current['currentCaseIndex']),
+    currentCaseName: textOrNull(current['currentCaseName']),
     variantsRequested: variants,
     variantsAttempted: count(attempted, true),
     variantsSucceeded: count(succeeded, true),
     variantsFailed: count(failed, true),
-    currentVariantId: textOr(current['currentVariantId']),
-    currentVariantIndex: numberOr(current['currentVariantIndex']),
+    currentVariantId: textOrNull(current['currentVariantId']),
+    currentVariantIndex: numberOrNull(current['currentVariantIndex']),
     evaluationResult: report !== null && 'cases' in report ? report : null,
     result: report !== null && 'variants' in report ? report : null,
   };
@@ -68,15 +73,71 @@ export function retrievalJobViews({
     limitDefault: 20,
     cancels: 'delete',
     view: retrievalJobView,
-    results: (runs, { hold }) => retrievalReports(jobs, runs, hold),
+    results: (runs, bytes) => retrievalReports(jobs, runs, bytes),
     sizeOf: reportBytesOf,
   };
 }
 
-function numberOr(value: Json | undefined): number | null {
-  return typeof value === 'number' ? value : null;
+/** The checkpoint of a case; `variant` is `null` in an evaluation. */
+export function caseKey(variant: number | null, index: number): string {
+  return variant === null ? `case-${index}` : `case-${variant}-${index}`;
 }
 
-function textOr(value: Json | undefined): string | null {
-  return typeof value === 'string' ? value : null;
+/** What a run has of a report that is too large for it: all but the cases, which are in so many checkpoints. */
+interface KeptReport {
+  readonly report: RetrievalReport;
+  /** Cases of the evaluation, or of each variant. */
+  readonly kept: readonly number[];
+}
+
+/** Cases of a report that are read at once. */
+const READ_CASES = 20;
+
+/** What the run holds: the report, or where that is large the report without its cases. */
+export function heldReport(report: RetrievalReport, bytes: number, bytesMax: number): Json {
+  if (bytes <= bytesMax) return report as unknown as Json;
+  const held: KeptReport =
+    'variants' in report
+      ? {
+          report: { ...report, variants: report.variants.map((each) => ({ ...each, cases: [] })) },
+          kept: report.variants.map(({ cases }) => cases.length),
+        }
+      : { report: { ...report, cases: [] }, kept: [report.cases.length] };
+  return held as unknown as Json;
+}
+
+/** The bytes of the report of the job as JSON; its last progress says them. */
+function reportBytesOf({ status, statusDetails }: Run): number {
+  const bytes = status === 'succeeded' ? statusDetails?.['resultBytes'] : 0;
+  return typeof bytes === 'number' ? bytes : 0;
+}
+
+/** The reports of the jobs in their order; `null` for a job that has none. */
+export function retrievalReports(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes) {
+  const wholeOf = (run: Run, result: JsonObject) => wholeReport(jobs, run, result);
+  return wholeResults<RetrievalReport>(jobs, runs, { sizeOf: reportBytesOf, wholeOf }, bytes);
+}
+
+async function wholeReport(jobs: Jobs, { id }: Run, result: JsonObject): Promise<RetrievalReport> {
+  if (!('kept' in result)) return result as unknown as RetrievalReport;
+  const { report, kept } = result as unknown as KeptReport;
+  if (!('variants' in report)) return { ...report, cases: await keptCases(jobs, id, null, kept[0] ?? 0) };
+  const variants: ComparisonReport['variants'][number][] = [];
+  for (const [at, variant] of report.variants.entries())
+    variants.push({ ...variant, cases: await keptCases(jobs, id, at, kept[at] ?? 0) });
+  return { ...report, variants };
+}
+
+async function keptCases(
+  jobs: Jobs,
+  runId: string,
+  variant: number | null,
+  count: number,
+): Promise<EvaluationReport['cases']> {
+  const keys = Array.from({ length: count }, (_, index) => caseKey(variant, index));
+  const cases: CaseResult[] = [];
+  for (let at = 0; at < count; at += READ_CASES)
+    for (const kept of await readParts(jobs.runtime, runId, keys.slice(at, at + READ_CASES)))
+      cases.push(valueOfOrdered<CaseResult>(kept));
+  return cases;
 }

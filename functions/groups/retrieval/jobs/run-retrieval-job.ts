@@ -1,6 +1,6 @@
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { orderedContent, valueOfOrdered } from '../../../jobs/ordered-content.ts';
-import { discardAfter, requestOf, stagedIn } from '../../../jobs/staged-payload.ts';
+import { requestOf, stagedIn, withStaged } from '../../../jobs/staged-payload.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
@@ -16,11 +16,10 @@ import {
   readComparison,
   readEvaluation,
 } from '../../../retrieval/rules/evaluation/request.ts';
-import { RunFailure } from '../../../runs/plugin.ts';
 import { judgeRerankers, retrievalsOf } from '../library/judge-rerankers.ts';
 import { CaseCheckpoints } from './case-checkpoints.ts';
 import { factsOf, type RetrievalLayers } from './job-facts.ts';
-import { heldReport } from './kept-report.ts';
+import { heldReport } from './job-view.ts';
 
 /** Bytes that a job holds: its report, and the records of its largest case. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
@@ -35,25 +34,16 @@ const WAIT_MIN_MS = 1_000;
 const TURNS_MAX = 100;
 
 /** Executes a job from behind the last case that an earlier execution has kept. */
-export async function runRetrievalJob(parts: RetrievalLayers, context: JobContext): Promise<Json> {
-  const { staged } = stagedIn(context.payload);
-  const discard = async () => {
-    if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
-  };
-  try {
-    const earlier = staged !== undefined && context.attempt > 1 ? await context.readCheckpoint(HELD) : null;
-    const held =
-      earlier === null ? await evaluateInTurns(parts, context) : valueOfOrdered<Json>(earlier.content);
-    if (staged !== undefined && earlier === null) await context.writeCheckpoint(HELD, orderedContent(held));
-    await discard();
+export function runRetrievalJob(parts: RetrievalLayers, context: JobContext): Promise<Json> {
+  const isStaged = stagedIn(context.payload).staged !== undefined;
+  const work = async () => {
+    const earlier = isStaged && context.attempt > 1 ? await context.readCheckpoint(HELD) : null;
+    if (earlier !== null) return valueOfOrdered<Json>(earlier.content);
+    const held = await evaluateInTurns(parts, context);
+    if (isStaged) await context.writeCheckpoint(HELD, orderedContent(held));
     return held;
-  } catch (thrown) {
-    const { signal } = context;
-    const isFailure = thrown instanceof ProviderFailure && !signal.aborted;
-    const error = isFailure ? new RunFailure(thrown.failureClass, thrown.message, { cause: thrown }) : thrown;
-    await discardAfter(error, context, discard);
-    throw error;
-  }
+  };
+  return withStaged(parts.payloads, context, { work, failure: ProviderFailure });
 }
 
 /** Where the work is refused for a while, or a provider fails, the job waits without a worker and goes on in its next turn. */
