@@ -8,16 +8,16 @@ import type { EmbeddingRequest } from '../../functions/embeddings/rules/request.
 import { createEmbeddingParts } from '../../functions/embeddings/text-vectors.ts';
 import { admitEmbeddingJob } from '../../functions/groups/embeddings/jobs/admit-embedding-job.ts';
 import { embeddingJobs } from '../../functions/groups/embeddings/jobs/embedding-jobs.ts';
-import type { EmbeddingLayers } from '../../functions/groups/embeddings/jobs/job-facts.ts';
 import {
   type EmbeddingJobView,
+  type EmbeddingLayers,
   embeddingJobView,
   embeddingJobViews,
   embeddingResults,
 } from '../../functions/groups/embeddings/jobs/job-view.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
 import type { JobFamily, ProductTenant } from '../../functions/jobs/job-family.ts';
-import { jobPage } from '../../functions/jobs/job-page.ts';
+import { jobPage } from '../../functions/jobs/job-operations.ts';
 import { cancelStagedJob, getJob } from '../../functions/jobs/read-jobs.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { PATIENCE_MS, Stage } from '../conformance/execution-stage.ts';

@@ -3,9 +3,9 @@ import {
   admitProviderJob,
   type ProviderJobRequest,
 } from '../../functions/groups/providers/jobs/admit-provider-job.ts';
-import type { ProviderLayers } from '../../functions/groups/providers/jobs/job-facts.ts';
 import {
   type ProviderJobView,
+  type ProviderLayers,
   providerJobView,
   providerJobViews,
 } from '../../functions/groups/providers/jobs/job-view.ts';
@@ -14,8 +14,7 @@ import type { CallContext } from '../../functions/http/handler.ts';
 import type { ProviderAccessOperation } from '../../functions/identity/provider-access.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
 import type { JobFamily } from '../../functions/jobs/job-family.ts';
-import { cancelling, showing } from '../../functions/jobs/job-operations.ts';
-import { jobPage } from '../../functions/jobs/job-page.ts';
+import { cancelling, jobPage, showing } from '../../functions/jobs/job-operations.ts';
 import { openAiModel } from '../../functions/providers/live/openai-model.ts';
 import type { ProviderGuard } from '../../functions/providers/provider-guard.ts';
 import type { RegisteredProvider } from '../../functions/providers/registered.ts';

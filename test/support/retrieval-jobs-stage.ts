@@ -5,9 +5,9 @@ import {
   admitComparison,
   admitEvaluation,
 } from '../../functions/groups/retrieval/jobs/admit-retrieval-job.ts';
-import type { RetrievalLayers } from '../../functions/groups/retrieval/jobs/job-facts.ts';
 import {
   type RetrievalJobView,
+  type RetrievalLayers,
   retrievalJobView,
   retrievalJobViews,
   retrievalReports,
@@ -16,7 +16,7 @@ import { retrievalJobs } from '../../functions/groups/retrieval/jobs/retrieval-j
 import { permissionDenied } from '../../functions/identity/grants.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
 import type { JobFamily, ProductTenant } from '../../functions/jobs/job-family.ts';
-import { jobPage } from '../../functions/jobs/job-page.ts';
+import { jobPage } from '../../functions/jobs/job-operations.ts';
 import { cancelStagedJob, getJob } from '../../functions/jobs/read-jobs.ts';
 import type { RetrievalParts } from '../../functions/retrieval/parts.ts';
 import type {

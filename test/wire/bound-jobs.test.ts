@@ -17,7 +17,7 @@ import { DELETE_HANDLER } from '../../functions/groups/collections/collection-jo
 import { GRAPH_HANDLERS } from '../../functions/groups/graph/jobs/job-facts.ts';
 import * as rag from '../../functions/groups/rag/jobs/job-facts.ts';
 import * as records from '../../functions/groups/records/library/job-facts.ts';
-import * as retrieval from '../../functions/groups/retrieval/jobs/job-facts.ts';
+import * as retrieval from '../../functions/groups/retrieval/jobs/retrieval-jobs.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
 import { DEFAULT_SPACE } from '../../functions/kernel/identifiers.ts';
 import { formatUtc } from '../../functions/kernel/timestamp.ts';

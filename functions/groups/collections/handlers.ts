@@ -1,6 +1,7 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
 import type { JobPlugin } from '../../jobs/job-plugin.ts';
+import { importCollection, startCollectionImportJob } from '../records/library/admit-record-job.ts';
 import { importJobViews } from '../records/library/import-job-view.ts';
 import type { RecordJobs } from '../records/library/job-facts.ts';
 import {
@@ -9,7 +10,6 @@ import {
   inspectCollection,
   listCollections,
 } from './collection-operations.ts';
-import { importCollection, startCollectionImportJob } from './import-jobs.ts';
 import { createCollection, deleteCollection } from './policy-jobs.ts';
 
 /** The operations of the group collections over one store. */

@@ -5,7 +5,7 @@ import { readEmbeddingRequest } from '../../embeddings/rules/request.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import type { TurnRoom } from '../../kernel/turn-room.ts';
 import { generateEmbeddings } from './generate-embeddings.ts';
-import type { EmbeddingLayers } from './jobs/job-facts.ts';
+import type { EmbeddingLayers } from './jobs/job-view.ts';
 
 test('writes an answer of many vectors in parts, and others have their turn between two', async () => {
   const { signal } = new AbortController();

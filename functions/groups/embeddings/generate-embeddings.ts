@@ -5,7 +5,7 @@ import type { GroupHandlers } from '../../http/handler.ts';
 import { jsonInTurns } from '../../kernel/json-in-turns.ts';
 import { JsonText } from '../../kernel/json-value-text.ts';
 import { refusedBy } from '../../providers/refusal.ts';
-import type { EmbeddingLayers } from './jobs/job-facts.ts';
+import type { EmbeddingLayers } from './jobs/job-view.ts';
 
 /** A number as text, with its comma. */
 const NUMBER_BYTES = 16;

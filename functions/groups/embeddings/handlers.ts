@@ -4,8 +4,7 @@ import type { JobFamily } from '../../jobs/job-family.ts';
 import { cancelling, listing, showing } from '../../jobs/job-operations.ts';
 import { generateEmbeddings } from './generate-embeddings.ts';
 import { startEmbeddingJob } from './jobs/admit-embedding-job.ts';
-import type { EmbeddingLayers } from './jobs/job-facts.ts';
-import { embeddingJobViews } from './jobs/job-view.ts';
+import { type EmbeddingLayers, embeddingJobViews } from './jobs/job-view.ts';
 import {
   getEmbeddingProviderDoctor,
   listEmbeddingProviderGuidance,

@@ -2,7 +2,7 @@ import type { ProviderDoctorCheck } from '../../../contracts/generated/models.ts
 import type { JobFamily } from '../../jobs/job-family.ts';
 import type { LimitedProvider } from '../../providers/read-quotas.ts';
 import type { RegisteredProvider } from '../../providers/registered.ts';
-import type { ProviderLayers } from './jobs/job-facts.ts';
+import type { ProviderLayers } from './jobs/job-view.ts';
 
 /** The parts that the operations of the group work with. */
 export interface ProvidersDependencies extends JobFamily<ProviderLayers> {

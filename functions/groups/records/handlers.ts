@@ -1,6 +1,6 @@
 import type { GroupHandlers } from '../../http/handler.ts';
-import { startRecordBatchUpsertJob, upsertRecords } from './batch-jobs.ts';
 import { getRecord } from './get-operation.ts';
+import { startRecordBatchUpsertJob, upsertRecords } from './library/admit-record-job.ts';
 import type { RecordJobs } from './library/job-facts.ts';
 import { queryRecords, searchRecords } from './search-operations.ts';
 import { deleteRecord, upsertRecord } from './write-operations.ts';

@@ -6,8 +6,7 @@ import {
   startRetrievalEvaluationComparisonJob,
   startRetrievalEvaluationJob,
 } from './jobs/admit-retrieval-job.ts';
-import type { RetrievalLayers } from './jobs/job-facts.ts';
-import { retrievalJobViews } from './jobs/job-view.ts';
+import { type RetrievalLayers, retrievalJobViews } from './jobs/job-view.ts';
 import {
   compareRetrievalEvaluations,
   evaluateRetrieval,

@@ -7,7 +7,7 @@ import type { CallContext } from '../../http/handler.ts';
 import { createRecordAccess } from '../../identity/record-access.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { nextTurn } from '../../kernel/turns.ts';
-import type { RetrievalLayers } from './jobs/job-facts.ts';
+import type { RetrievalLayers } from './jobs/job-view.ts';
 import { evaluateRetrieval } from './retrieval-operations.ts';
 
 /** What one space takes of a process, and what is left to its neighbours. */

@@ -10,7 +10,7 @@ import { envelopeJson } from '../../retrieval/rules/envelope.ts';
 import { readComparison, readEvaluation } from '../../retrieval/rules/evaluation/request.ts';
 import { describedProfile } from '../../retrieval/rules/profiles.ts';
 import { readRetrieval } from '../../retrieval/rules/request.ts';
-import type { RetrievalLayers } from './jobs/job-facts.ts';
+import type { RetrievalLayers } from './jobs/job-view.ts';
 import { judgeRerankers, retrievalsOf } from './library/judge-rerankers.ts';
 
 type Handlers = GroupHandlers<'retrieval'>;

@@ -3,8 +3,8 @@ import type { GroupHandlers } from '../../../http/handler.ts';
 import { type AdmittedJob, accepted, admitJob } from '../../../jobs/admit-job.ts';
 import { type JobCall, type JobFamily, jobCall, ofCall } from '../../../jobs/job-family.ts';
 import { requestPayload } from '../../../jobs/staged-payload.ts';
-import { EMBEDDING_HANDLER, type EmbeddingLayers, tagsOf } from './job-facts.ts';
-import { embeddingJobView } from './job-view.ts';
+import { EMBEDDING_HANDLER } from './embedding-jobs.ts';
+import { type EmbeddingLayers, embeddingJobView, tagsOf } from './job-view.ts';
 
 /**
  * Admits a job that embeds texts. A request that is too large for a run is staged. Throws `permission_denied` before it judges

@@ -1,5 +1,7 @@
 import type { JobPlugin } from '../../../jobs/job-plugin.ts';
-import { EMBEDDING_HANDLER, type EmbeddingLayers } from './job-facts.ts';
+import type { EmbeddingLayers } from './job-view.ts';
+
+export const EMBEDDING_HANDLER = 'svc.embedding.batch';
 
 /** The jobs that embed texts. The code of the handler is loaded by the worker that first executes one. */
 export function embeddingJobs(layers: EmbeddingLayers): JobPlugin {

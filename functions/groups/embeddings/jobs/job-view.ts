@@ -1,15 +1,49 @@
 import type { EmbeddingAnswer, EmbeddingItem } from '../../../embeddings/embed-texts.ts';
+import type { Embedder } from '../../../embeddings/embedder.ts';
 import { type PackedItems, unpackItems } from '../../../embeddings/jobs/packed-items.ts';
+import type { EmbeddingParts } from '../../../embeddings/text-vectors.ts';
 import type { Jobs } from '../../../jobs/admit-job.ts';
-import type { JobFamily } from '../../../jobs/job-family.ts';
+import type { JobFamily, JobLayers } from '../../../jobs/job-family.ts';
 import type { JobViews } from '../../../jobs/job-operations.ts';
+import { jobFacts } from '../../../jobs/job-plugin.ts';
 import { type JobView, jobView, numberOrNull } from '../../../jobs/job-view.ts';
 import type { ResultBytes } from '../../../jobs/kept-result.ts';
 import { wholeResults } from '../../../jobs/read-jobs.ts';
 import type { JsonObject } from '../../../kernel/canonical-json.ts';
+import type { PatienceParts } from '../../../providers/patience.ts';
 import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
-import { type EmbeddingJobFacts, factsOf } from './job-facts.ts';
+
+/** The layers of the jobs that embed: also the store of vectors and the model of the settings. */
+export interface EmbeddingLayers extends JobLayers {
+  readonly patience: PatienceParts;
+  readonly embeddings: EmbeddingParts;
+}
+
+/** The model that a job was admitted for. */
+export interface EmbeddingJobFacts {
+  readonly provider: string;
+  readonly modelId: string;
+  readonly dimensions: number;
+  readonly purpose: string;
+}
+
+export const { tagsOf, factsOf } = jobFacts<EmbeddingJobFacts>({
+  provider: ['svc.embedding.provider', ''],
+  modelId: ['svc.embedding.model', ''],
+  dimensions: ['svc.embedding.dimensions', 1],
+  purpose: ['svc.embedding.purpose', ''],
+});
+
+/** Whether the vectors of both are of one kind, so that one may go on with what the other began. */
+export function isSameModel(
+  one: Pick<Embedder, 'provider' | 'modelId' | 'dimensions'>,
+  other: EmbeddingJobFacts,
+): boolean {
+  return (
+    one.provider === other.provider && one.modelId === other.modelId && one.dimensions === other.dimensions
+  );
+}
 
 export interface EmbeddingJobView extends JobView, EmbeddingJobFacts {
   /** The first text that has no vector yet; `null` unless the job is running. */

@@ -13,8 +13,7 @@ import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
 import { ProviderPatience, withPatience } from '../../../providers/patience.ts';
 import { REPORT_MS, RunFailure } from '../../../runs/plugin.ts';
-import { type EmbeddingLayers, factsOf, isSameModel } from './job-facts.ts';
-import { type KeptResult, partKey } from './job-view.ts';
+import { type EmbeddingLayers, factsOf, isSameModel, type KeptResult, partKey } from './job-view.ts';
 
 /** Executes a job from where an earlier execution has come. */
 export function runEmbeddingJob(parts: EmbeddingLayers, context: JobContext): Promise<Json> {

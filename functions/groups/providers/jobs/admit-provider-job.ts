@@ -5,8 +5,8 @@ import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
 import { checkText } from '../../../kernel/identifiers.ts';
 import { inputHashOf, namesOf, type RunRequest } from '../../../providers/rules/run-request.ts';
-import { PROVIDER_HANDLER, type ProviderLayers, tagsOf } from './job-facts.ts';
-import { providerJobView } from './job-view.ts';
+import { type ProviderLayers, providerJobView, tagsOf } from './job-view.ts';
+import { PROVIDER_HANDLER } from './provider-jobs.ts';
 
 type Handlers = GroupHandlers<'providers'>;
 type Family = JobFamily<ProviderLayers>;

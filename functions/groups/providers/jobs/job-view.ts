@@ -1,15 +1,46 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
+import type { ProviderAccess } from '../../../identity/provider-access.ts';
 import type { Jobs } from '../../../jobs/admit-job.ts';
 import type { JobFamily } from '../../../jobs/job-family.ts';
 import type { JobViews } from '../../../jobs/job-operations.ts';
+import { jobFacts } from '../../../jobs/job-plugin.ts';
 import { jobView, textOrNull } from '../../../jobs/job-view.ts';
 import type { ResultBytes } from '../../../jobs/kept-result.ts';
 import { resultLengthOf, resultsOf } from '../../../jobs/read-jobs.ts';
+import type { PatienceParts } from '../../../providers/patience.ts';
+import type { RegisteredProvider } from '../../../providers/registered.ts';
 import type { RunResultStatus } from '../../../providers/rules/outcome.ts';
 import { jobStatusOf, type resultOf } from '../../../providers/rules/run-result.ts';
+import type { CapabilityParts } from '../../../providers/run-capability.ts';
 import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
-import { factsOf } from './job-facts.ts';
+
+/** The layers of the jobs that run capabilities. A request always fits in its run, so nothing is staged. */
+export interface ProviderLayers {
+  readonly patience: PatienceParts;
+  readonly capabilities: CapabilityParts;
+  /** `undefined`: the settings have no such provider. */
+  readonly provider: (id: string) => RegisteredProvider | undefined;
+  readonly access: ProviderAccess;
+}
+
+/** What a request asks for. */
+export interface ProviderJobFacts {
+  readonly provider: string;
+  readonly capability: string;
+  readonly operation: string;
+  readonly mode: string;
+  /** Hash of the payload of the capability. */
+  readonly requestHash: string;
+}
+
+export const { tagsOf, factsOf } = jobFacts<ProviderJobFacts>({
+  provider: ['svc.provider', ''],
+  capability: ['svc.provider.capability', ''],
+  operation: ['svc.provider.operation', ''],
+  mode: ['svc.provider.mode', ''],
+  requestHash: ['svc.provider.payload-hash', ''],
+});
 
 export type ProviderResult = ReturnType<typeof resultOf>;
 

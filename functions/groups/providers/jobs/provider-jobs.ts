@@ -1,5 +1,7 @@
 import type { JobPlugin } from '../../../jobs/job-plugin.ts';
-import { PROVIDER_HANDLER, type ProviderLayers } from './job-facts.ts';
+import type { ProviderLayers } from './job-view.ts';
+
+export const PROVIDER_HANDLER = 'svc.provider.run';
 
 /** The jobs that run a capability of a provider. The code of the handler is loaded by the worker that first executes one. */
 export function providerJobs(layers: ProviderLayers): JobPlugin {

@@ -12,8 +12,7 @@ import { runCapability } from '../../../providers/run-capability.ts';
 import type { RunMemory } from '../../../providers/run-memory.ts';
 import { isSuspension, RunFailure } from '../../../runs/plugin.ts';
 import { StoreError } from '../../../store/port.ts';
-import type { ProviderLayers } from './job-facts.ts';
-import { RESULT_KEY } from './job-view.ts';
+import { type ProviderLayers, RESULT_KEY } from './job-view.ts';
 
 interface ProviderJobPayload {
   readonly provider: string;

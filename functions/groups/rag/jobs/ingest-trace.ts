@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../kernel/canonical-json.ts';
-import { sha256 } from '../../../kernel/canonical-json.ts';
+import { type JsonObject, sha256 } from '../../../kernel/canonical-json.ts';
 import { elapsedMs } from '../../../kernel/timestamp.ts';
 import type { Ingested } from '../../../rag/ingest.ts';
 import { TRACED_SUCCESS } from '../../../traces/trace.ts';

@@ -1,10 +1,13 @@
+import { readBatch } from '../../../collections/batch-upsert.ts';
 import { boundTo } from '../../../collections/bound-collections.ts';
+import { hashImport, readImport } from '../../../collections/import-request.ts';
+import type { Handler } from '../../../http/handler.ts';
 import { verifiedCaller } from '../../../identity/verified-caller.ts';
 import { accepted, admitJob } from '../../../jobs/admit-job.ts';
 import { type JobCall, jobCall, ofCall, type StartInput } from '../../../jobs/job-family.ts';
 import { requestText, textPayload } from '../../../jobs/staged-payload.ts';
 import { sha256 } from '../../../kernel/canonical-json.ts';
-import type { Turns } from '../../../kernel/turns.ts';
+import { inTurns, type Turns } from '../../../kernel/turns.ts';
 import type { RunScope } from '../../../runs/run.ts';
 import { importJobView } from './import-job-view.ts';
 import { BATCH_HANDLER, IMPORT_HANDLER, type RecordJobs, SOURCE_TAG } from './job-facts.ts';
@@ -29,11 +32,58 @@ interface ReadRequest {
   readonly contentHash?: string;
 }
 
+export function upsertRecords(own: RecordJobs): Handler<'upsertRecords'> {
+  return startBatch(own, 'upsertRecords', true);
+}
+
+export function startRecordBatchUpsertJob(own: RecordJobs): Handler<'startRecordBatchUpsertJob'> {
+  return startBatch(own, 'startRecordBatchUpsertJob', false);
+}
+
+export function importCollection(own: RecordJobs): Handler<'importCollection'> {
+  return startImport(own, 'importCollection', true);
+}
+
+export function startCollectionImportJob(own: RecordJobs): Handler<'startCollectionImportJob'> {
+  return startImport(own, 'startCollectionImportJob', false);
+}
+
+/** Two operations start the same job; the catalog asks for the right to start runs in one of them. */
+function startBatch(
+  own: RecordJobs,
+  operationId: 'upsertRecords' | 'startRecordBatchUpsertJob',
+  startsAsRun: boolean,
+): Handler<'upsertRecords'> & Handler<'startRecordBatchUpsertJob'> {
+  const start = { operationId, kind: 'batch_upsert', startsAsRun } as const;
+  return (input, context) =>
+    startRecordJob(own, start, input, context, async (text, turns) => ({
+      requested: (await inTurns(readBatch(text), turns)).items.length,
+    }));
+}
+
+/** As `startBatch`. */
+function startImport(
+  own: RecordJobs,
+  operationId: 'importCollection' | 'startCollectionImportJob',
+  startsAsRun: boolean,
+): Handler<'importCollection'> & Handler<'startCollectionImportJob'> {
+  const start = { operationId, kind: 'collection_import', startsAsRun } as const;
+  return (input, context) =>
+    startRecordJob(own, start, input, context, async (text, turns) => {
+      const request = await inTurns(readImport(text, input.params.collection), turns);
+      // A replacement removes records, so it needs the right to delete them.
+      if (request.replaceExisting) own.access.spaceOf(context.caller, 'delete', input.query.tenantId);
+      const { contentHash } = await hashImport(request, turns);
+      const { sourceCollection, records } = request;
+      return { requested: records.length, sourceCollection, contentHash };
+    });
+}
+
 /**
  * Starts a batch or an import. A text that is too large for a run is staged. Throws `permission_denied` before `read` checks the compact
  * text: a caller without the right learns nothing from those checks.
  */
-export async function startRecordJob(
+async function startRecordJob(
   own: RecordJobs,
   { operationId, kind, startsAsRun }: RecordJobStart,
   input: RecordJobInput,

@@ -10,14 +10,8 @@ import {
   readEvaluation,
 } from '../../../retrieval/rules/evaluation/request.ts';
 import { judgeRerankers, retrievalsOf } from '../library/judge-rerankers.ts';
-import {
-  COMPARISON_HANDLER,
-  EVALUATION_HANDLER,
-  type RetrievalJobFacts,
-  type RetrievalLayers,
-  tagsOf,
-} from './job-facts.ts';
-import { retrievalJobView } from './job-view.ts';
+import { type RetrievalJobFacts, type RetrievalLayers, retrievalJobView, tagsOf } from './job-view.ts';
+import { COMPARISON_HANDLER, EVALUATION_HANDLER } from './retrieval-jobs.ts';
 
 type Handlers = GroupHandlers<'retrieval'>;
 type Family = JobFamily<RetrievalLayers>;

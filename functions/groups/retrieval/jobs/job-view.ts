@@ -1,11 +1,14 @@
 import type { Jobs } from '../../../jobs/admit-job.ts';
-import type { JobFamily } from '../../../jobs/job-family.ts';
+import type { JobFamily, JobLayers } from '../../../jobs/job-family.ts';
 import type { JobViews } from '../../../jobs/job-operations.ts';
+import { jobFacts } from '../../../jobs/job-plugin.ts';
 import { type JobView, jobView, numberOrNull, textOrNull } from '../../../jobs/job-view.ts';
 import type { ResultBytes } from '../../../jobs/kept-result.ts';
 import { valueOfOrdered } from '../../../jobs/ordered-content.ts';
 import { wholeResults } from '../../../jobs/read-jobs.ts';
 import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
+import type { PatienceParts } from '../../../providers/patience.ts';
+import type { RetrievalParts } from '../../../retrieval/parts.ts';
 import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
 import type {
   ComparisonReport,
@@ -14,7 +17,28 @@ import type {
 } from '../../../retrieval/rules/evaluation/report.ts';
 import { readParts } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
-import { factsOf, type RetrievalJobFacts } from './job-facts.ts';
+import type { RerankAccess } from '../library/judge-rerankers.ts';
+
+/** The layers of evaluations: also those of retrievals, and who may use a reranker. */
+export interface RetrievalLayers extends Omit<JobLayers, 'records'> {
+  readonly patience: PatienceParts;
+  readonly retrieval: RetrievalParts;
+  readonly rerankAccess: RerankAccess;
+}
+
+/** What a job was admitted for. */
+export interface RetrievalJobFacts {
+  readonly kind: 'evaluation' | 'comparison';
+  readonly cases: number;
+  /** 0 in an evaluation. */
+  readonly variants: number;
+}
+
+export const { tagsOf, factsOf } = jobFacts<RetrievalJobFacts>({
+  kind: ['svc.retrieval.kind', 'evaluation'],
+  cases: ['svc.retrieval.cases', 0],
+  variants: ['svc.retrieval.variants', 0],
+});
 
 export interface RetrievalJobView extends Omit<JobView, 'attempted' | 'succeeded' | 'failed'> {
   readonly kind: RetrievalJobFacts['kind'];

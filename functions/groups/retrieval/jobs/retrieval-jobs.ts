@@ -1,6 +1,9 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobContext, JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
-import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalLayers } from './job-facts.ts';
+import type { RetrievalLayers } from './job-view.ts';
+
+export const EVALUATION_HANDLER = 'svc.retrieval.evaluation.run';
+export const COMPARISON_HANDLER = 'svc.retrieval.evaluation.compare';
 
 /** The jobs that evaluate and compare. The code of the handlers is loaded by the worker that first executes one. */
 export function retrievalJobs(layers: RetrievalLayers): JobPlugin {

@@ -18,8 +18,7 @@ import {
 } from '../../../retrieval/rules/evaluation/request.ts';
 import { judgeRerankers, retrievalsOf } from '../library/judge-rerankers.ts';
 import { CaseCheckpoints } from './case-checkpoints.ts';
-import { factsOf, type RetrievalLayers } from './job-facts.ts';
-import { heldReport } from './job-view.ts';
+import { factsOf, heldReport, type RetrievalLayers } from './job-view.ts';
 
 /** Bytes that a job holds: its report, and the records of its largest case. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
