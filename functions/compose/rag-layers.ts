@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { records as recordSettings } from '../config/settings/records.ts';
-import type { RagLayers } from '../groups/rag/jobs/job-facts.ts';
+import type { RagLayers } from '../groups/rag/jobs/job-view.ts';
 import { rerankAccessOf } from './identity.ts';
 import { jobLayersOf, stagedPayloadsOf } from './job-layers.ts';
 import { layer } from './layer.ts';

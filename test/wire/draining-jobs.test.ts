@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { EMBEDDING_HANDLER } from '../../functions/groups/embeddings/jobs/embedding-jobs.ts';
 import { PROVIDER_HANDLER } from '../../functions/groups/providers/jobs/provider-jobs.ts';
-import * as rag from '../../functions/groups/rag/jobs/job-facts.ts';
+import * as rag from '../../functions/groups/rag/jobs/rag-jobs.ts';
 import * as retrieval from '../../functions/groups/retrieval/jobs/retrieval-jobs.ts';
 import {
   json,

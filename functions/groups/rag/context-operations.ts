@@ -5,7 +5,7 @@ import { checkTemplate, promptOf } from '../../rag/rules/prompt.ts';
 import type { RetrievalParts } from '../../retrieval/parts.ts';
 import { judgeRerankers } from '../retrieval/library/judge-rerankers.ts';
 import { answered, contextText } from './context-answer.ts';
-import type { RagLayers } from './jobs/job-facts.ts';
+import type { RagLayers } from './jobs/job-view.ts';
 
 type Handlers = GroupHandlers<'rag'>;
 

@@ -12,7 +12,7 @@ import {
 } from '../../rag/rules/evaluation-json.ts';
 import { judgeRerankers } from '../retrieval/library/judge-rerankers.ts';
 import { answered, contextText } from './context-answer.ts';
-import type { RagLayers } from './jobs/job-facts.ts';
+import type { RagLayers } from './jobs/job-view.ts';
 
 const ERROR_LENGTH_MAX = 4_096;
 const CASE_METADATA_BYTES_MAX = 65_536;

@@ -9,8 +9,7 @@ import {
   startRagIngestionBatchJob,
   startRagIngestionTextJob,
 } from './jobs/admit-rag-job.ts';
-import type { RagLayers } from './jobs/job-facts.ts';
-import { ragJobViews } from './jobs/job-view.ts';
+import { type RagLayers, ragJobViews } from './jobs/job-view.ts';
 
 /** The operations of the group rag over one store and one model. */
 export function ragHandlers(family: JobFamily<RagLayers>): GroupHandlers<'rag'> {

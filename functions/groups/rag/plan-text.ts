@@ -5,7 +5,7 @@ import { ingestAnswer } from '../../rag/rules/ingest-answer.ts';
 import { readDocument } from '../../rag/rules/ingest-document.ts';
 import { checkIngestRequest } from '../../rag/rules/ingest-request.ts';
 import { traceIngestion } from './jobs/ingest-trace.ts';
-import type { RagLayers } from './jobs/job-facts.ts';
+import type { RagLayers } from './jobs/job-view.ts';
 
 /** The answer of a dry run. */
 export async function planText(

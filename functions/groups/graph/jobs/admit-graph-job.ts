@@ -18,8 +18,8 @@ import { requestText, textPayload } from '../../../jobs/staged-payload.ts';
 import { checkText } from '../../../kernel/identifiers.ts';
 import { inTurns, type Turns } from '../../../kernel/turns.ts';
 import { checkedEnvelope } from '../import-options.ts';
-import { GRAPH_HANDLERS, type GraphJobFacts, type GraphJobKind, tagsOf } from './job-facts.ts';
-import { graphJobView } from './job-view.ts';
+import { GRAPH_HANDLERS } from './graph-jobs.ts';
+import { type GraphJobFacts, type GraphJobKind, graphJobView, KIND_TAG, tagsOf } from './job-view.ts';
 
 type Handlers = GroupHandlers<'graph'>;
 type ImportId = 'importGraphEnvelope' | 'startGraphImportJob';
@@ -127,7 +127,7 @@ async function admitted(
     bind: () => boundTo(records, space, target === undefined ? [collection] : [collection, target]),
     ...(await textPayload(payloads, space, { collection }, text)),
     requested,
-    tags: { 'svc.graph.kind': kind, 'svc.collection': collection, ...tagsOf(facts) },
+    tags: { [KIND_TAG]: kind, 'svc.collection': collection, ...tagsOf(facts) },
   });
   return accepted(job, graphJobView, mayRead(access, caller));
 }

@@ -1,7 +1,13 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobLayers } from '../../../jobs/job-family.ts';
 import type { JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
-import { GRAPH_HANDLERS } from './job-facts.ts';
+import type { GraphJobKind } from './job-view.ts';
+
+export const GRAPH_HANDLERS: Readonly<Record<GraphJobKind, string>> = {
+  import: 'svc.graph.import',
+  inspect: 'svc.graph.inspect',
+  doctor: 'svc.graph.doctor',
+};
 
 /** The jobs that import and examine graphs. The code of the handlers is loaded by the worker that first executes one. */
 export function graphJobs(layers: JobLayers): JobPlugin {

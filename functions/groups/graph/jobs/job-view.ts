@@ -12,12 +12,83 @@ import { jobView, withoutDetails } from '../../../jobs/job-view.ts';
 import { keptResults } from '../../../jobs/kept-result.ts';
 import { valueOfOrdered } from '../../../jobs/ordered-content.ts';
 import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
+import { objectOrEmpty } from '../../../kernel/json-kinds.ts';
 import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
 import type { Run } from '../../../runs/run.ts';
-import { factsOf, kindOf } from './job-facts.ts';
+
+const counts = [
+  'recordCount',
+  'nodeCount',
+  'edgeCount',
+  'assertionCount',
+  'reviewCount',
+  'projectionCount',
+  'warningCount',
+  'errorCount',
+  'anomalyCount',
+] as const;
+
+export type GraphJobKind = 'import' | 'inspect' | 'doctor';
+
+/** The tag that says which of them a job does. */
+export const KIND_TAG = 'svc.graph.kind';
+
+export function kindOf({ tags }: Pick<Run, 'tags'>): GraphJobKind {
+  return (tags[KIND_TAG] ?? 'import') as GraphJobKind;
+}
+
+export type GraphCounts = { readonly [Name in (typeof counts)[number]]: number };
+
+/** What a job view shows of the graph: of the request, and of the result once there is one. */
+export interface GraphJobFacts extends GraphCounts {
+  readonly graphId: string | null;
+  readonly partitionKey: string | null;
+}
+
+const TAGS = {
+  graphId: 'svc.graph.graph-id',
+  partitionKey: 'svc.graph.partition-key',
+  counts: 'svc.graph.counts',
+} as const;
+
+/** The longest value of a tag; a longer name is shown once the job has its result. */
+const TAG_LENGTH_MAX = 512;
+
+/** Job views of a whole list show the facts, so a run has them beside its payload, which would need a read each. */
+export function tagsOf(facts: Partial<GraphJobFacts>): Readonly<Record<string, string>> {
+  const named = [
+    [TAGS.graphId, facts.graphId?.trim() ?? ''],
+    [TAGS.partitionKey, facts.partitionKey?.trim() ?? ''],
+    [TAGS.counts, counts.map((name) => facts[name] ?? 0).join(' ')],
+  ] as const;
+  return Object.fromEntries(named.filter(([, value]) => value !== '' && value.length <= TAG_LENGTH_MAX));
+}
+
+/** The facts as the last report of a job carries them. */
+export function detailsOf({ graphId, partitionKey, ...rest }: GraphJobFacts): JsonObject {
+  return { graphId, partitionKey, ...Object.fromEntries(counts.map((name) => [name, rest[name]])) };
+}
+
+export function factsOf({ tags, statusDetails }: Pick<Run, 'tags' | 'statusDetails'>): GraphJobFacts {
+  const asked = (tags[TAGS.counts] ?? '').split(' ').map(Number);
+  const details = objectOrEmpty(statusDetails ?? undefined);
+  const text = (name: 'graphId' | 'partitionKey') => {
+    const found = details[name];
+    return typeof found === 'string' ? found : (tags[TAGS[name]] ?? null);
+  };
+  const counted = counts.map((name, index) => {
+    const found = details[name];
+    return [name, typeof found === 'number' ? found : asked[index] || 0] as const;
+  });
+  return {
+    graphId: text('graphId'),
+    partitionKey: text('partitionKey'),
+    ...(Object.fromEntries(counted) as GraphCounts),
+  };
+}
 
 export function graphJobView(run: Run, result: Json = null, replayed = false): GraphJob {
-  const kind = kindOf(run.handlerId);
+  const kind = kindOf(run);
   const of = <Result>(wanted: typeof kind) => (kind === wanted ? (result as Result | null) : null);
   return {
     ...jobView(run, replayed),

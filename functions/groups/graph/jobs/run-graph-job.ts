@@ -19,8 +19,14 @@ import { formatUtc } from '../../../kernel/timestamp.ts';
 import { inTurns } from '../../../kernel/turns.ts';
 import { doctorResult, inspectionResult } from '../graph-results.ts';
 import { envelopeIn, importOptions } from '../import-options.ts';
-import { detailsOf, type GraphJobFacts, type GraphJobKind, kindOf } from './job-facts.ts';
-import { IMPORTED, importedResult } from './job-view.ts';
+import {
+  detailsOf,
+  type GraphJobFacts,
+  type GraphJobKind,
+  IMPORTED,
+  importedResult,
+  kindOf,
+} from './job-view.ts';
 
 const RESULT_ARTIFACTS: Readonly<Record<GraphJobKind, string>> = {
   import: 'graph-import-result',
@@ -37,7 +43,7 @@ interface Done {
 
 /** Executes a job. An import goes on where an earlier execution has come to; the others read again. */
 export function runGraphJob(parts: JobLayers, context: JobContext): Promise<Json> {
-  const kind = kindOf(context.handlerId);
+  const kind = kindOf(context);
   const { resultBytesMax, payloads } = parts;
   const otherwise = kind === 'import' ? 'remade' : 'refused';
   return withStaged(payloads, context, {

@@ -10,8 +10,8 @@ import {
   type IngestRequest,
   removesRecords,
 } from '../../../rag/rules/ingest-request.ts';
-import { BATCH_HANDLER, type RagLayers, TEXT_HANDLER } from './job-facts.ts';
-import { ragJobView } from './job-view.ts';
+import { KIND_TAG, type RagLayers, ragJobView } from './job-view.ts';
+import { BATCH_HANDLER, TEXT_HANDLER } from './rag-jobs.ts';
 
 type Handlers = GroupHandlers<'rag'>;
 type Family = JobFamily<RagLayers>;
@@ -48,7 +48,7 @@ export async function admitRagJob(
     bind: () => boundTo(records, space, [collection]),
     ...(await textPayload(payloads, space, { collection }, text)),
     requested: documents.length,
-    tags: { 'svc.rag.kind': body.kind, 'svc.collection': collection },
+    tags: { [KIND_TAG]: body.kind, 'svc.collection': collection },
   });
 }
 

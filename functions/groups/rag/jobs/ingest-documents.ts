@@ -24,7 +24,7 @@ import { BATCH_CHUNKS_MAX } from '../../../rag/rules/limits.ts';
 import { RequestRecords } from '../../../rag/rules/plan-chunks.ts';
 import { REPORT_MS } from '../../../runs/plugin.ts';
 import { traceIngestion } from './ingest-trace.ts';
-import type { RagLayers } from './job-facts.ts';
+import type { RagLayers } from './job-view.ts';
 
 /** Refusals of one document, which fail no batch. */
 const OF_A_DOCUMENT: ReadonlySet<string> = new Set([

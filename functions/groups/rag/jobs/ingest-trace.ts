@@ -3,7 +3,7 @@ import { elapsedMs } from '../../../kernel/timestamp.ts';
 import type { Ingested } from '../../../rag/ingest.ts';
 import { TRACED_SUCCESS } from '../../../traces/trace.ts';
 import { writeTrace } from '../../../traces/write-trace.ts';
-import type { RagLayers } from './job-facts.ts';
+import type { RagLayers } from './job-view.ts';
 
 const OPERATION = 'rag.ingest_text';
 const ID_DIGITS = 32;

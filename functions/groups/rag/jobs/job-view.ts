@@ -4,30 +4,46 @@ import type {
   RagIngestTextResult,
 } from '../../../../contracts/generated/models.ts';
 import type { Jobs } from '../../../jobs/admit-job.ts';
-import type { JobFamily } from '../../../jobs/job-family.ts';
+import type { JobFamily, JobLayers } from '../../../jobs/job-family.ts';
 import type { JobViews } from '../../../jobs/job-operations.ts';
 import { jobView, numberOrNull, textOrNull, withoutDetails } from '../../../jobs/job-view.ts';
 import { keptResults, type ResultBytes } from '../../../jobs/kept-result.ts';
 import { resultInParts } from '../../../jobs/result-parts.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
+import type { PatienceParts } from '../../../providers/patience.ts';
 import { totalsIn } from '../../../rag/rules/ingest-answer.ts';
+import type { RetrievalParts } from '../../../retrieval/parts.ts';
 import type { Run } from '../../../runs/run.ts';
-import { BATCH_HANDLER } from './job-facts.ts';
+import type { RerankAccess } from '../../retrieval/library/judge-rerankers.ts';
+
+/** The layers of the group: also the model of the settings, the traces, and what contexts search with. */
+export interface RagLayers extends JobLayers, Pick<RetrievalParts, 'embeddings' | 'traces'> {
+  readonly patience: PatienceParts;
+  readonly retrieval: RetrievalParts;
+  readonly rerankAccess: RerankAccess;
+}
+
+/** The tag that says whether a job ingests a text or a batch of them. */
+export const KIND_TAG = 'svc.rag.kind';
+
+export function isBatch({ tags }: Pick<Run, 'tags'>): boolean {
+  return tags[KIND_TAG] === 'batch';
+}
 
 export function ragJobView(run: Run, result: Json = null, replayed = false): RagIngestionJob {
-  const isBatch = run.handlerId === BATCH_HANDLER;
+  const ofBatch = isBatch(run);
   const details = run.statusDetails;
   const current = run.status === 'running' ? details : null;
   return {
     ...jobView(run, replayed),
-    kind: isBatch ? 'batch' : 'text',
+    kind: ofBatch ? 'batch' : 'text',
     collection: run.job?.subject ?? '',
     currentIndex: numberOrNull(current?.['currentIndex']),
     currentDocumentId: textOrNull(current?.['currentDocumentId']),
     currentPartitionKey: textOrNull(current?.['currentPartitionKey']),
     ...totalsIn(details),
-    textResult: isBatch ? null : (result as RagIngestTextResult | null),
-    batchResult: isBatch ? (result as RagIngestTextBatchResult | null) : null,
+    textResult: ofBatch ? null : (result as RagIngestTextResult | null),
+    batchResult: ofBatch ? (result as RagIngestTextBatchResult | null) : null,
   };
 }
 

@@ -1,6 +1,9 @@
 import { boundParts } from '../../../collections/bound-collections.ts';
 import type { JobFacts, JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
-import { BATCH_HANDLER, type RagLayers, TEXT_HANDLER } from './job-facts.ts';
+import type { RagLayers } from './job-view.ts';
+
+export const TEXT_HANDLER = 'svc.rag.ingestion.text';
+export const BATCH_HANDLER = 'svc.rag.ingestion.batch';
 
 /** The jobs that ingest documents. The code of the handlers is loaded by the worker that first executes one. */
 export function ragJobs(layers: RagLayers): JobPlugin {

@@ -6,7 +6,7 @@ import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
 import { ProviderPatience, withPatience } from '../../../providers/patience.ts';
 import { DocumentIngestion } from './ingest-documents.ts';
-import { BATCH_HANDLER, type RagLayers } from './job-facts.ts';
+import { isBatch, type RagLayers } from './job-view.ts';
 
 /** What an execution has kept before it removed the staged payload. */
 const OVER = 'over';
@@ -17,7 +17,7 @@ export async function runRagJob(parts: RagLayers, context: JobContext): Promise<
   const { staged, collection } = payload;
   const over = staged === undefined || context.attempt === 1 ? null : await context.readCheckpoint(OVER);
   if (over !== null) return over.content;
-  const isBatch = context.handlerId === BATCH_HANDLER;
+  const ofBatch = isBatch(context);
   const work = async () => {
     const text = await textOf(parts.payloads, payload);
     const patience = new ProviderPatience(parts.patience, context);
@@ -26,10 +26,10 @@ export async function runRagJob(parts: RagLayers, context: JobContext): Promise<
     const result = await withPatience(
       patience,
       context.signal,
-      (): Promise<object> => (isBatch ? ingestion.batch(text) : ingestion.text(text)),
+      (): Promise<object> => (ofBatch ? ingestion.batch(text) : ingestion.text(text)),
     );
     const { resultBytesMax } = parts;
-    const name = isBatch ? 'rag-ingestion-batch-result' : 'rag-ingestion-result';
+    const name = ofBatch ? 'rag-ingestion-batch-result' : 'rag-ingestion-result';
     const kept = await keepResult(context, name, result as Json, {
       resultBytesMax,
       otherwise: writeResultParts,
