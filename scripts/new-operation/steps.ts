@@ -14,7 +14,7 @@ export function nextSteps(operation: NewOperation): string {
       ? []
       : [
           `${jobsPath(group)}: the handler ${job}; the operation admits it with admitJob`,
-          `functions/groups/${group}/dependencies.ts: jobs and plugin; functions/compose/groups/${group}.ts gives them (docs/jobs.md)`,
+          `functions/groups/${group}/dependencies.ts: jobs and plugin; functions/compose/groups/${group}.ts gives them (docs/durable-work.md)`,
         ]),
     `${conformancePath(group, id)}: every rule and refusal, on every store`,
     ...(mutation === 'read' ? [] : ['test/simulation: a client that uses it, an invariant, a planted bug']),
