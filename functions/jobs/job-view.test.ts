@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRun } from '../runs/rules/start.ts';
 import { NULL_VALUE, type Run, type RunStatus } from '../runs/run.ts';
-import { jobView, withoutDetails } from './job-view.ts';
+import { jobView, numberOrNull, textOrNull, withoutDetails } from './job-view.ts';
 
 const AT = Date.UTC(2026, 0, 2);
 
@@ -88,4 +88,9 @@ test('a job lasts from its start to its end', () => {
 test('a caller who may not read gets all of a run but what it has found', () => {
   const found = jobRun({ statusDetails: { found: 1 } });
   expect(withoutDetails(found)).toEqual({ ...found, statusDetails: null });
+});
+
+test('a member of the details of a run is shown where it has the kind that the view names', () => {
+  expect([textOrNull('a'), textOrNull(1), textOrNull(undefined)]).toEqual(['a', null, null]);
+  expect([numberOrNull(0), numberOrNull('1'), numberOrNull(undefined)]).toEqual([0, null, null]);
 });

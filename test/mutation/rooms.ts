@@ -17,7 +17,7 @@ const rulesOf = (room: string, ...files: readonly string[]): Room => ({
 /** Small rooms first: `npm run quality` measures them in this order. */
 export const rooms: Readonly<Record<string, Room>> = {
   jobs: {
-    files: ['functions/jobs/{admit-job,job-family,job-view,ordered-content}.ts'],
+    files: ['functions/jobs/{admit-job,job-family,job-plugin,job-view,ordered-content}.ts'],
     tests: ['functions/jobs/*.test.ts'],
   },
   traces: rulesOf('traces', '{store-collections,stored-trace}.ts'),
