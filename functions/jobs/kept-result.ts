@@ -7,7 +7,7 @@ import type { JobContext } from './job-plugin.ts';
 import { ANSWER_RESULTS_MAX, fittingCount, resultsOf } from './read-jobs.ts';
 
 /** Where a large result goes in a deployment without a place for large artifacts. */
-type Otherwise =
+type WithoutPlace =
   /** Nowhere: a job view makes it again. */
   | 'remade'
   /** Nowhere: the job is refused. */
@@ -20,7 +20,7 @@ export async function keepResult(
   context: JobContext,
   name: string,
   result: Json,
-  { resultBytesMax, otherwise }: { readonly resultBytesMax: number; readonly otherwise: Otherwise },
+  { resultBytesMax, otherwise }: { readonly resultBytesMax: number; readonly otherwise: WithoutPlace },
 ): Promise<Json> {
   const json = JSON.stringify(result);
   const bytes = Buffer.byteLength(json);
@@ -49,7 +49,7 @@ export interface ResultBytes {
 const UNCOUNTED: ResultBytes = { hold: () => undefined, grow: () => undefined };
 
 /** The ways to a large result in a deployment without a place for large artifacts. */
-interface ReadOtherwise {
+interface OtherReads {
   /** Makes the result of a run that has no artifact. `grow` counts the bytes. */
   readonly remade?: (run: Run, grow: (bytes: number) => void) => Promise<Json>;
   /** Reads a result that may lie in checkpoints. `hold` counts the bytes. */
@@ -60,7 +60,7 @@ interface ReadOtherwise {
 export async function keptResults(
   jobs: Jobs,
   runs: readonly Run[],
-  { remade, inParts }: ReadOtherwise,
+  { remade, inParts }: OtherReads,
   bytes: ResultBytes = UNCOUNTED,
 ): Promise<readonly Json[]> {
   const found = await resultsOf(jobs, runs);
