@@ -2,64 +2,16 @@ import { readListing } from '../collections/page-request.ts';
 import type { RecordParts } from '../collections/parts.ts';
 import { readAtOneMoment } from '../collections/query-records.ts';
 import type { ReadCall } from '../collections/read-call.ts';
-import { checkCollectionName } from '../collections/rules/policy.ts';
 import type { RecordValue } from '../collections/rules/record-key.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { inTurns } from '../kernel/turns.ts';
-import type { GraphChoice } from './graph-query.ts';
-import { type GraphInspection, inspectRead, readAnomalyLimit } from './inspect-collection-graph.ts';
-import { readGraph, readMaxRecords } from './read-graph.ts';
+import { type GraphInspection, inspectRead } from './inspect-collection-graph.ts';
+import { type GraphExamination, type ReadExamination, readExamination } from './read-examination.ts';
+import { readGraph } from './read-graph.ts';
 import { coverSeeds, diagnose } from './rules/doctor.ts';
-import { TARGET_RECORDS_DEFAULT } from './rules/limits.ts';
 import { nodeIdsOf } from './rules/rebuild.ts';
-import { readSeedPointers } from './rules/seeds.ts';
-
-export interface GraphExamination extends GraphChoice {
-  readonly targetCollection?: string | null;
-  readonly targetPartitionKeys?: readonly string[] | null;
-  readonly seedJsonPointers?: readonly string[] | null;
-  readonly maxGraphRecords?: number | null;
-  readonly maxTargetRecords?: number | null;
-  readonly allowPartialGraph?: boolean | null;
-  readonly includeAnomalies?: boolean | null;
-  readonly anomalyLimit?: number | null;
-}
 
 export type ExaminedGraph = Awaited<ReturnType<typeof examineGraph>>;
-
-/** An examination whose numbers and names are right. */
-export interface ReadExamination {
-  readonly maxRecords: number;
-  readonly anomalyLimit: number;
-  /** `null`: the request names no collection to start from. */
-  readonly target: {
-    readonly name: string;
-    readonly partitionKeys: readonly string[] | null;
-    readonly pointers: readonly string[];
-    readonly maxRecords: number;
-  } | null;
-}
-
-/** Throws `validation_failed` naming the member. */
-export function readExamination(request: GraphExamination): ReadExamination {
-  const { targetCollection, targetPartitionKeys } = request;
-  const pointers = readSeedPointers(request.seedJsonPointers);
-  const maxTargetRecords = request.maxTargetRecords ?? TARGET_RECORDS_DEFAULT;
-  const name = targetCollection?.trim() ?? '';
-  return {
-    maxRecords: readMaxRecords(request.maxGraphRecords, '/maxGraphRecords'),
-    anomalyLimit: readAnomalyLimit(request.anomalyLimit),
-    target:
-      name === ''
-        ? null
-        : {
-            name: checkCollectionName(name, '/targetCollection'),
-            partitionKeys: (targetPartitionKeys ?? []).length === 0 ? null : (targetPartitionKeys ?? null),
-            pointers,
-            maxRecords: readMaxRecords(maxTargetRecords, '/maxTargetRecords'),
-          },
-  };
-}
 
 /**
  * Whether a graph can be walked in, and how well the records of another collection lead into it. Each of the two is read as of one

@@ -1,11 +1,11 @@
 import type { RecordParts } from '../collections/parts.ts';
 import type { ReadCall } from '../collections/read-call.ts';
-import { invalidMember } from '../kernel/errors.ts';
 import { inTurns, type Turns } from '../kernel/turns.ts';
 import { chosenMetadata, type GraphChoice } from './graph-query.ts';
+import { readAnomalyLimit } from './read-examination.ts';
 import { type ReadGraph, readGraph } from './read-graph.ts';
 import { inspectGraph } from './rules/inspect.ts';
-import { ANOMALIES_DEFAULT, ANOMALIES_MAX } from './rules/limits.ts';
+import { ANOMALIES_DEFAULT } from './rules/limits.ts';
 import { partitionOf } from './rules/read-scope.ts';
 import { scopeIn } from './rules/rebuild.ts';
 
@@ -54,12 +54,4 @@ export async function inspectRead(turns: Turns, read: ReadGraph, request: GraphI
     continuationToken,
     ...inspection,
   };
-}
-
-/** Throws `validation_failed` naming `/anomalyLimit`. */
-export function readAnomalyLimit(given: number | null | undefined): number {
-  const limit = given ?? ANOMALIES_DEFAULT;
-  if (!Number.isSafeInteger(limit) || limit < 0 || limit > ANOMALIES_MAX)
-    throw invalidMember('/anomalyLimit', `must be a whole number from 0 to ${ANOMALIES_MAX}`);
-  return limit;
 }

@@ -8,8 +8,8 @@ import { invalidMember } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { inTurns } from '../kernel/turns.ts';
 import { exportedKinds, type GraphChoice, graphQuery } from './graph-query.ts';
+import { readMaxRecords } from './read-examination.ts';
 import type { GraphEnvelope } from './rules/elements.ts';
-import { GRAPH_RECORDS_MAX } from './rules/limits.ts';
 import { rebuildEnvelope } from './rules/rebuild.ts';
 
 export interface ReadGraph {
@@ -51,14 +51,6 @@ export async function readGraph(
   }
   const truncated = page.nextOffset !== null;
   return { collection, records, maxRecords, truncated, continuationToken: tokenOf(page) };
-}
-
-/** Throws `validation_failed` naming `pointer`. */
-export function readMaxRecords(given: number | null | undefined, pointer = '/maxRecords'): number {
-  const most = given ?? GRAPH_RECORDS_MAX;
-  if (!Number.isSafeInteger(most) || most < 1 || most > GRAPH_RECORDS_MAX)
-    throw invalidMember(pointer, `must be a whole number from 1 to ${GRAPH_RECORDS_MAX}`);
-  return most;
 }
 
 /** The refusal of a call that wants the whole graph and got a part. */

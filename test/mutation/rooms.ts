@@ -48,7 +48,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     files: ['functions/store/similarity.ts', 'functions/store/nearest/*.ts'],
     tests: ['functions/store/similarity.test.ts', 'functions/store/nearest/*.test.ts'],
   },
-  graph: { ...rulesOf('graph', 'graph-query.ts'), draws: 300 },
+  graph: { ...rulesOf('graph', '{graph-query,read-examination}.ts'), draws: 300 },
   retrieval: { ...rulesOf('retrieval', 'parts.ts', 'evaluation/case-fault.ts'), draws: 2_000 },
   kernel: { files: ['functions/kernel/*.ts'], tests: ['functions/kernel/*.test.ts'] },
   identity: {

@@ -4,10 +4,8 @@ import type {
   SvcGraphDoctorRequest,
 } from '../../../../contracts/generated/models.ts';
 import { boundTo } from '../../../collections/bound-collections.ts';
-import { readExamination } from '../../../graph/examine-graph.ts';
 import type { GraphChoice } from '../../../graph/graph-query.ts';
-import { readAnomalyLimit } from '../../../graph/inspect-collection-graph.ts';
-import { readMaxRecords } from '../../../graph/read-graph.ts';
+import { readAnomalyLimit, readExamination, readMaxRecords } from '../../../graph/read-examination.ts';
 import { readEnvelope, recordCountOf } from '../../../graph/rules/read-envelope.ts';
 import { partitionOf } from '../../../graph/rules/read-scope.ts';
 import type { CallContext, GroupHandlers, OperationInput } from '../../../http/handler.ts';
