@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, posix, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../contracts/generated/operations.ts';
 import type { OperationEntry } from '../contracts/operation.ts';
@@ -11,6 +11,7 @@ import {
   headFaults,
   importCycles,
   importFaults,
+  importPairs,
   importsOf,
   namedFaults,
   patternsOf,
@@ -23,6 +24,26 @@ const files = globSync('functions/**/*.ts', { cwd: root })
   .filter((path) => !/\.(test|fixture)\.ts$/.test(path))
   .sort();
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** Everything that imports something, in each part of the repository. */
+const parts = [
+  'functions',
+  'sdk',
+  'contracts',
+  'emulator',
+  'cli',
+  'scripts',
+  'dispatcher',
+  'infra',
+  'test',
+  'examples',
+] as const;
+const modules = globSync([`{${parts.join()}}/**/*.{ts,mts,js,mjs}`, '*.{ts,js}'], {
+  cwd: root,
+  exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path),
+})
+  .map((path) => path.replaceAll('\\', '/'))
+  .sort();
 
 test('the source of the service is found', () => {
   expect(files).toContain('functions/compose/compose.ts');
@@ -164,8 +185,26 @@ describe('the direction of imports', () => {
 });
 
 describe('files that import each other in a circle', () => {
-  test('do not exist in the service', () => {
-    expect(importCycles(new Map(files.map((path) => [path, textOf(path)])))).toEqual([]);
+  const texts = new Map(modules.map((path) => [path, textOf(path)]));
+
+  test('do not exist', () => {
+    expect(importCycles(texts)).toEqual([]);
+  });
+
+  test.each(parts.filter((part) => modules.some((path) => path.startsWith(`${part}/`))))(
+    'are found in %s, when a file that another one imports imports it back',
+    (part) => {
+      const own = new Map([...texts].filter(([path]) => path.startsWith(`${part}/`)));
+      const [[importer, imported] = ['', '']] = importPairs(own);
+      const back = `import type { A } from '${relativeTo(imported, importer)}';`;
+      const planted = new Map([...own, [imported, `${back}\n${own.get(imported)}`]]);
+      expect(importCycles(planted).flat()).toEqual(expect.arrayContaining([importer, imported]));
+    },
+  );
+
+  test('are looked for in every part that has a module', () => {
+    const without = parts.filter((part) => !modules.some((path) => path.startsWith(`${part}/`)));
+    expect(without).toEqual(['infra']);
   });
 
   const closing: [string, string][] = [
@@ -195,6 +234,11 @@ describe('files that import each other in a circle', () => {
     expect(importCycles(planted)).toEqual([['functions/a.ts'], ['functions/b.ts', 'functions/c.ts']]);
   });
 });
+
+function relativeTo(from: string, to: string): string {
+  const path = posix.relative(posix.dirname(from), to);
+  return path.startsWith('.') ? path : `./${path}`;
+}
 
 describe('what only the composition and the providers may touch', () => {
   test('is touched nowhere else', () => {

@@ -191,12 +191,15 @@ function resolveFrom(path: string, specifier: string): string {
   return parts.join('/');
 }
 
-/**
- * Groups of files that import each other in a circle, by value, by type or on demand. A file of such a group cannot be
- * understood, tested or moved without the others.
- */
-export function importCycles(texts: ReadonlyMap<string, string>): string[][] {
-  const targets = new Map(
+/** Pairs of a file and another one that it imports, by value, by type or on demand. */
+export function importPairs(texts: ReadonlyMap<string, string>): [importer: string, imported: string][] {
+  return [...targetsIn(texts)].flatMap(([path, targets]) =>
+    targets.map((target): [string, string] => [path, target]),
+  );
+}
+
+function targetsIn(texts: ReadonlyMap<string, string>): ReadonlyMap<string, readonly string[]> {
+  return new Map(
     [...texts].map(([path, text]) => [
       path,
       importsOf(text)
@@ -205,6 +208,14 @@ export function importCycles(texts: ReadonlyMap<string, string>): string[][] {
         .filter((target) => texts.has(target)),
     ]),
   );
+}
+
+/**
+ * Groups of files that import each other in a circle, by value, by type or on demand. A file of such a group cannot be
+ * understood, tested or moved without the others.
+ */
+export function importCycles(texts: ReadonlyMap<string, string>): string[][] {
+  const targets = targetsIn(texts);
   const reached = new Map([...texts.keys()].map((path) => [path, reachableFrom(path, targets)]));
   const inCycle = [...texts.keys()].filter((path) => reached.get(path)?.has(path));
   const groups = new Map<string, string[]>();

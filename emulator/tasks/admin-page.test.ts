@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { installedChromium, launch } from '../../test/support/browser.ts';
-import type { ShownState } from './admin.ts';
 import { adminPage } from './admin-page.ts';
+import type { ShownState } from './shown-state.ts';
 
 const queue = 'projects/local-project/locations/europe-west1/queues/svc-runs';
 

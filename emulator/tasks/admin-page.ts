@@ -1,4 +1,4 @@
-import type { ShownState } from './admin.ts';
+import type { ShownState } from './shown-state.ts';
 
 type ShownQueue = ShownState['queues'][number];
 type ShownJob = ShownState['jobs'][number];

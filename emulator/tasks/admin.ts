@@ -2,12 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { isLoopbackHost } from '../../functions/http/loopback-host.ts';
 import { drainedBody } from '../drained-body.ts';
-import type { JobRun, Scheduler, ShownJob } from '../scheduler.ts';
+import type { Scheduler } from '../scheduler.ts';
 import { adminPage } from './admin-page.ts';
 import { type Faults, readFaults } from './faults.ts';
-import { firstOf } from './lane.ts';
+import { jobView, runView, shownState } from './shown-state.ts';
 import type { TasksState } from './tasks-state.ts';
-import { queueView, taskView } from './wire-view.ts';
 
 /**
  * The admin server for people: queues and tasks as a page at `/` and as JSON at `/state`, fault switches at `/faults`
@@ -28,7 +27,6 @@ export interface AdminOptions {
 }
 
 const bodyBytesMax = 64 * 1024;
-const tasksShownMax = 100;
 
 export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 });
@@ -107,24 +105,6 @@ async function answerScheduler(
   return { status: 200, body: { name, run: runView(await run) } };
 }
 
-function jobView({ job, nextAt, last, ...rest }: ShownJob) {
-  const { name, schedule, target, oidc } = job;
-  return {
-    name,
-    schedule,
-    target,
-    oidc,
-    ...rest,
-    nextAt: nextAt === null ? null : new Date(nextAt).toISOString(),
-    last: last === null ? null : runView(last),
-  };
-}
-
-function runView({ dueAt, startedAt, endedAt, ...rest }: JobRun) {
-  const [due, started, ended] = [dueAt, startedAt, endedAt].map((at) => new Date(at).toISOString());
-  return { ...rest, dueAt: due, startedAt: started, endedAt: ended };
-}
-
 /** `undefined`, which is no valid set of switches, for invalid JSON and for a body that is too large. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const body = await drainedBody(request, bodyBytesMax);
@@ -134,32 +114,6 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   } catch {
     return undefined;
   }
-}
-
-export type ShownState = ReturnType<typeof shownState>;
-
-function shownState({ state, faults, scheduler }: AdminOptions) {
-  const lanes = [...state.lanes.values()].sort((left, right) =>
-    left.record.name < right.record.name ? -1 : 1,
-  );
-  return {
-    now: new Date(state.now()).toISOString(),
-    faults: { switches: faults.switches, struck: faults.struck },
-    jobs: scheduler?.jobs().map(jobView) ?? [],
-    queues: lanes.map((lane) => ({
-      queue: queueView(lane.record),
-      /** The share of its rate that remains after its targets reported overload. */
-      rateShare: lane.rate.share,
-      running: lane.running,
-      ready: lane.ready.size,
-      taskCount: lane.tasks.size,
-      /** The oldest tasks, without their bodies. */
-      tasks: firstOf(state.tasks(lane), tasksShownMax).map(({ record }) => ({
-        ...taskView(record, 'BASIC'),
-        scheduledAt: new Date(record.progress.scheduledAt).toISOString(),
-      })),
-    })),
-  };
 }
 
 function wrongMethod(allow: string): Reply {

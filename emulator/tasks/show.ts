@@ -1,4 +1,4 @@
-import type { ShownState } from './admin.ts';
+import type { ShownState } from './shown-state.ts';
 
 /** The state of a running emulator as lines. Throws an Error if no emulator answers. */
 export async function showState(adminUrl: string): Promise<string> {

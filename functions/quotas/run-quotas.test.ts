@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pluginOf, type Run } from '../../test/conformance/execution-handlers.ts';
+import { pluginOf, type Run } from '../../test/conformance/execution-plugins.ts';
 import { begun, refusedWith, Stage, typesOf } from '../../test/conformance/execution-stage.ts';
 import { ExecutionClient } from '../../test/support/execution.ts';
 import { unlessQuotaExceeded } from '../kernel/quota.ts';

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { patched } from '../../test/conformance/canonical-outbox-tenant.ts';
-import { pluginOf } from '../../test/conformance/execution-handlers.ts';
 import { held } from '../../test/conformance/execution-handlers-life.ts';
+import { pluginOf } from '../../test/conformance/execution-plugins.ts';
 import { Stage } from '../../test/conformance/execution-stage.ts';
 import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';

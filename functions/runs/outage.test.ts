@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { patched } from '../../test/conformance/canonical-outbox-tenant.ts';
-import { pluginOf } from '../../test/conformance/execution-handlers.ts';
+import { pluginOf } from '../../test/conformance/execution-plugins.ts';
 import { ExecutionClient, executionInstance } from '../../test/support/execution.ts';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { machine } from '../compose/machine.ts';

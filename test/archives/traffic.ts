@@ -3,7 +3,7 @@ import type {
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
 import type { Instance, Request } from '../histories/instance.ts';
-import type { Operation, Outcome } from '../simulation/cluster.ts';
+import type { Operation, Outcome } from '../simulation/canonical-calls.ts';
 import { START } from '../support/canonical.ts';
 import type { Chronicle, Pair } from './chronicle.ts';
 import { ITEM, SLOTS } from './eras.ts';

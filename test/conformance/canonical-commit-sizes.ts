@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Commit, refused, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 /** What a commit carries at the most, and the ids that it may not use again. */
 export function describeCommitSizes({ store }: Conformance): void {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Commit, refused, START, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 export function describeCommit({ store }: Conformance): void {
   describe('commit', () => {

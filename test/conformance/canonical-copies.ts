@@ -4,7 +4,7 @@ import type { CanonicalFenceMutation, CanonicalTenantSnapshot } from '../../cont
 import { DeliveredRetention } from '../../functions/groups/canonical/outbox/retention.ts';
 import { callAt, handlersOver, refused, TenantClient } from '../support/canonical.ts';
 import { readAnswer } from '../support/written-answer.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 const DAY_MS = 86_400_000;
 

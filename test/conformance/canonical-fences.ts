@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FENCES, tenantScope } from '../../functions/groups/canonical/records.ts';
 import { refused, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 const SCAN = { collections: [FENCES.name], pageSize: 10 };
 

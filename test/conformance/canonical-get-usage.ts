@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addUse } from '../../functions/quotas/usage-store.ts';
 import { callAt, handlersOver, START, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 export function describeGetUsage({ store }: Conformance): void {
   describe('getUsage', () => {

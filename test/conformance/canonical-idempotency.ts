@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Commit, refused, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 export function describeIdempotency({ store, rivals }: Conformance): void {
   const KEY = 'create-1';

@@ -8,7 +8,7 @@ import { tenantScope } from '../../functions/groups/canonical/records.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { ListSelection, Moment, RecordStore } from '../../functions/store/port.ts';
 import { callAt, handlersOver, refused, START, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 type Batch = readonly CanonicalMigrationInput[];
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 /**
  * Canonical JSON writes the second name with an escape, and V8 may take it for a name of another text: of the one whose object

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Conformance } from './canonical.ts';
 import { OutboxTenant } from './canonical-outbox-tenant.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 /** The log lines that alerts count. */
 export function describeOutboxLog({ store }: Conformance): void {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { eventKey, tenantScope } from '../../functions/groups/canonical/records.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
 import { OutboxTenant, type OutboxTenantOptions, patched } from './canonical-outbox-tenant.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 const DAY_MS = 86_400_000;
 const event = (id: string, more: object = {}) => ({ id, topic: 't', key: 'k', ...more });

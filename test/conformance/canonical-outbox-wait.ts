@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { ManualWorld } from '../support/manual-world.ts';
-import type { Conformance } from './canonical.ts';
 import { OutboxTenant, patched } from './canonical-outbox-tenant.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 const event = (id: string, more: object = {}) => ({ id, topic: 't', key: 'k', ...more });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalOutboxLease } from '../../contracts/generated/models.ts';
 import { refused, START, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 export function describeOutbox({ store, rivals }: Conformance): void {
   async function publish(count: number, more: object = {}): Promise<TenantClient> {

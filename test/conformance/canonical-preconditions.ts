@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { refused, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 type State = 'absent' | 'live' | 'tombstone';
 type MutationKind = 'upsert' | 'delete';

@@ -15,7 +15,7 @@ import type { LogEvent } from '../../functions/kernel/log.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { callAt, handlersOver, refused, START } from '../support/canonical.ts';
 import { ManualWorld } from '../support/manual-world.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 const nothing = { params: {}, query: {}, body: null };
 const checkIds = ['canonical.archive_restore', 'canonical.tenant_isolation', 'canonical.probe_cleanup'];

@@ -7,7 +7,7 @@ import type {
 } from '../../contracts/generated/models.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { refused, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 type Query = Omit<CanonicalDocumentQuery, 'tenantId' | 'continuationToken'>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fenceKey, tenantScope } from '../../functions/groups/canonical/records.ts';
 import { callAt, handlersOver, refused, START, TenantClient } from '../support/canonical.ts';
-import type { Conformance } from './canonical.ts';
+import type { Conformance } from './canonical-suite.ts';
 
 export function describeReadCanonicalFence({ store }: Conformance): void {
   const OWNER = { ownerDocumentType: 'claim', ownerDocumentId: 'a' };

@@ -17,14 +17,8 @@ import { describePreconditions } from './canonical-preconditions.ts';
 import { describePreflight } from './canonical-preflight.ts';
 import { describeQueries } from './canonical-query.ts';
 import { describeReadCanonicalFence } from './canonical-read-canonical-fence.ts';
+import type { Conformance } from './canonical-suite.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
-
-export interface Conformance {
-  /** The store under test, open from before the first test to after the last. */
-  readonly store: () => RecordStore;
-  /** How many rivals a race has: the official Firestore emulator is slow under contention. */
-  readonly rivals: number;
-}
 
 /** Part A of the specification, row by row, against any provider. Each test owns a tenant. */
 export function describeCanonical(tested: TestedStore, { rivals }: { readonly rivals: number }): void {

@@ -2,19 +2,19 @@ import { expect, test } from 'vitest';
 import { EmbeddingsStage } from '../support/embeddings-stage.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import { PaidModel, vectorOf } from '../support/paid-model.ts';
-import type { EmbeddingJobsConformance } from './embedding-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 
 const texts = ['a', 'b', 'c', 'b', 'd'];
 /** More than a run holds. */
 const LARGE = Array.from({ length: 100 }, (_, index) => `${index} ${'x'.repeat(1_000)}`);
 
-export function describeEmbeddingLife(conformance: EmbeddingJobsConformance): void {
+export function describeEmbeddingLife(conformance: JobsConformance): void {
   describeResults(conformance);
   describeStaging(conformance);
   describeEnds(conformance);
 }
 
-function describeResults({ store }: EmbeddingJobsConformance): void {
+function describeResults({ store }: JobsConformance): void {
   test('a job has a receipt, is executed and shows its vectors in the order of the request', async () => {
     const stage = new EmbeddingsStage(store());
     const service = stage.embeddings();
@@ -105,7 +105,7 @@ function describeResults({ store }: EmbeddingJobsConformance): void {
   });
 }
 
-function describeStaging({ store }: EmbeddingJobsConformance): void {
+function describeStaging({ store }: JobsConformance): void {
   test('a large request is staged, executed, and its payload removed', async () => {
     const stage = new EmbeddingsStage(store());
     const service = stage.embeddings();
@@ -153,7 +153,7 @@ function describeStaging({ store }: EmbeddingJobsConformance): void {
   });
 }
 
-function describeEnds({ store, local }: EmbeddingJobsConformance): void {
+function describeEnds({ store, local }: JobsConformance): void {
   test.each([
     ['of another length', [1, 2, 3], 'vector of 4 numbers'],
     ['with a number beyond single precision', [1, 2, 3, 1e300], 'not finite'],

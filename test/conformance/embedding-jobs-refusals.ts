@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { EmbeddingsStage } from '../support/embeddings-stage.ts';
 import { PaidModel } from '../support/paid-model.ts';
-import type { EmbeddingJobsConformance } from './embedding-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 
-export function describeEmbeddingRefusals({ store, local }: EmbeddingJobsConformance): void {
+export function describeEmbeddingRefusals({ store, local }: JobsConformance): void {
   test('a job of another space does not exist, and a missing right is refused first', async () => {
     const stage = new EmbeddingsStage(store());
     const service = stage.embeddings({ concurrencyMax: 0 });

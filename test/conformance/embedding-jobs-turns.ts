@@ -5,12 +5,12 @@ import { providerGuard } from '../../functions/providers/provider-guard.ts';
 import { FAILURES_MAX, REST_MS } from '../../functions/providers/rules/circuit.ts';
 import { EmbeddingsStage } from '../support/embeddings-stage.ts';
 import { PaidModel } from '../support/paid-model.ts';
-import type { EmbeddingJobsConformance } from './embedding-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 
 const MINUTE_MS = 60_000;
 
 /** Jobs of a provider that may be called twice a minute, with two texts a call. */
-export function describeEmbeddingTurns({ store, local }: EmbeddingJobsConformance): void {
+export function describeEmbeddingTurns({ store, local }: JobsConformance): void {
   async function stageOf(tokensPerDayMax: number | null = null) {
     const stage = new EmbeddingsStage(store());
     const model = new PaidModel();

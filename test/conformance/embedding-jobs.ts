@@ -5,13 +5,8 @@ import { describeEmbeddingLife } from './embedding-jobs-life.ts';
 import { describeEmbeddingRefusals } from './embedding-jobs-refusals.ts';
 import { describeEmbeddingTurns } from './embedding-jobs-turns.ts';
 import { describeEmbeddingRetention } from './embedding-retention.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
-
-export interface EmbeddingJobsConformance {
-  readonly store: () => RecordStore;
-  /** For what needs two instances over one queue in memory; a queue that delivers knows one address. */
-  readonly local: (name: string, run: () => Promise<void>) => void;
-}
 
 /** What callers of embedding jobs can rely on, against any provider. */
 export function describeEmbeddingJobs(tested: TestedStore): void {
@@ -23,7 +18,7 @@ export function describeEmbeddingJobs(tested: TestedStore): void {
       await import('../../functions/groups/embeddings/jobs/run-embedding-job.ts');
     });
     afterAll(() => store.close());
-    const conformance: EmbeddingJobsConformance = {
+    const conformance: JobsConformance = {
       store: () => store,
       local: tested.delivers ? () => undefined : (...given) => test(...given),
     };

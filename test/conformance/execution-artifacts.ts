@@ -10,8 +10,8 @@ import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { artifactPrefix } from '../../functions/runs/artifact.ts';
 import { refused } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { openProduct, ownRuns, scopeOf, textOfBytes, type Work, working } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 type Artifact = Parameters<ExecutionClient['putArtifact']>[0]['artifact'];
 

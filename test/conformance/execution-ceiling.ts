@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { ServiceError } from '../../functions/kernel/errors.ts';
 import { refused } from '../support/canonical.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, leased, OTHER, ownRuns, PLUGIN, scopeOf, someKey } from './execution-fixtures.ts';
 import { admissionIn } from './execution-runs.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 export function describeCeiling({ store, rivals }: ExecutionConformance): void {
   describe.each([1, 8])('the ceiling of active runs, counted by %i', (counterShards) => {

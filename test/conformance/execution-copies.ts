@@ -6,10 +6,10 @@ import { removeRuns } from '../../functions/runs/copies/remove-runs.ts';
 import { existingRuns, restoreRuns, verifyRuns } from '../../functions/runs/copies/restore-runs.ts';
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import type { RecordData } from '../../functions/store/port.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { archived, begin, type Deployment, goOn, SMALL_INLINE } from './execution-copies-runs.ts';
 import { HANDLER, leased, ownRuns, scopeOf } from './execution-fixtures.ts';
 import { contentOf, rich, roomForBytes } from './execution-maintenance-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { mortal } from './execution-tenant-deletion.ts';
 
 /** A process that dies after so many transactions. */

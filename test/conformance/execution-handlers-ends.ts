@@ -4,10 +4,10 @@ import { type RunContext, RunFailure } from '../../functions/runs/plugin.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { hostileErrors } from '../support/hostile-errors.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
-import { executed, pluginOf } from './execution-handlers.ts';
 import { held } from './execution-handlers-life.ts';
+import { executed, pluginOf } from './execution-plugins.ts';
 import { Stage, typesOf } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** Ends of runs that a handler chooses, and what is logged of them. */
 export function describeHandlerEnds({ store }: ExecutionConformance): void {

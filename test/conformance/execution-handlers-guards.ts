@@ -7,10 +7,10 @@ import { takeRejection } from '../../functions/runs/handler-scope.ts';
 import { type RunContext, RunFailure } from '../../functions/runs/plugin.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
-import { executed, pluginOf } from './execution-handlers.ts';
 import { held } from './execution-handlers-life.ts';
+import { executed, pluginOf } from './execution-plugins.ts';
 import { refusedWith, Stage, typesOf } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** What a handler that is careless, hangs or has lost its run must not do to others. */
 export function describeHandlerGuards(conformance: ExecutionConformance): void {

@@ -3,9 +3,9 @@ import type { RunContext } from '../../functions/runs/plugin.ts';
 import { StoreError } from '../../functions/store/port.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
-import { executed, pluginOf } from './execution-handlers.ts';
+import { executed, pluginOf } from './execution-plugins.ts';
 import { Stage, typesOf } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** A handler whose executions the test ends, one by one. */
 export function held() {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { TIMERS } from '../../functions/runs/records.ts';
-import type { ExecutionConformance } from './execution.ts';
-import { executed, pluginOf } from './execution-handlers.ts';
+import { executed, pluginOf } from './execution-plugins.ts';
 import { HANDLER, Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { scanAll } from './store-fixtures.ts';
 
 /** Waits, timers and events of handlers in process. */

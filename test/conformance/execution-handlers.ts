@@ -1,42 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../functions/kernel/canonical-json.ts';
-import { definePlugin, type Plugin, RunFailure } from '../../functions/runs/plugin.ts';
-import { ExecutionClient } from '../support/execution.ts';
+import { RunFailure } from '../../functions/runs/plugin.ts';
 import { keptValues, lostValues } from '../support/lost-values.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { describeHandlerEnds } from './execution-handlers-ends.ts';
 import { describeHandlerGuards } from './execution-handlers-guards.ts';
 import { describeHandlerLife } from './execution-handlers-life.ts';
 import { describeHandlerWaits } from './execution-handlers-waits.ts';
+import { executed, pluginOf } from './execution-plugins.ts';
 import { refusedWith, Stage, typesOf } from './execution-stage.ts';
-
-export type Run = Plugin['handlers'][number]['run'];
-type Handler = Plugin['handlers'][number];
-
-/** A plugin of the test's own, with one handler for each name. */
-export function pluginOf(handlers: Readonly<Record<string, Run | Omit<Handler, 'handlerId'>>>): Plugin {
-  return definePlugin({
-    pluginId: 'test.plugin',
-    name: 'Test plugin',
-    version: '1.0.0',
-    handlers: Object.entries(handlers).map(([handlerId, handler]) => ({
-      handlerId,
-      ...(typeof handler === 'function' ? { run: handler } : handler),
-    })),
-  });
-}
-
-/** Starts a run of the handler and waits until nothing goes on any more. */
-export async function executed(
-  stage: Stage,
-  client: ExecutionClient,
-  handlerId: string,
-  body: Partial<Parameters<ExecutionClient['start']>[0]> = {},
-) {
-  const { id } = await client.start({ handlerId, ...body });
-  await stage.quiet();
-  return client.get(id);
-}
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** Handlers that live in the process: specification, Handler context. */
 export function describeHandlers(conformance: ExecutionConformance): void {

@@ -4,7 +4,6 @@ import type { ListSelection, RecordStore, Scope } from '../../functions/store/po
 import { refused } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
 import {
   HANDLER,
   openProduct,
@@ -15,6 +14,7 @@ import {
   type Work,
   working,
 } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const messagesOf = (events: readonly ExecutionTraceEvent[]) => events.map(({ message }) => message);
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { refused, START } from '../support/canonical.ts';
 import type { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import {
   HANDLER,
   leased,
@@ -13,6 +12,7 @@ import {
   type Work,
   working,
 } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const DAY_MS = 86_400_000;
 const text = (length: number) => 'x'.repeat(length);

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { refused, START } from '../support/canonical.ts';
 import type { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, leased, OTHER, ownRuns, PLUGIN, scopeOf, textOfBytes } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 type Query = NonNullable<Parameters<ExecutionClient['list']>[0]>;
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { activeCounterKey, runKey } from '../../functions/runs/records.ts';
 import type { RecordData } from '../../functions/store/port.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, ownRuns, storedRun, working } from './execution-fixtures.ts';
 import { endedRuns } from './execution-maintenance-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 export function describeAccount({ store }: ExecutionConformance): void {
   describe('the account of all runs', () => {

@@ -8,9 +8,9 @@ import { acquireRunLease } from '../../functions/runs/run-owned.ts';
 import type { Runtime } from '../../functions/runs/runtime.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, ownRuns, someKey, textOfBytes, working } from './execution-fixtures.ts';
 import { contentOf, endedRuns, plain, rich, roomForBytes } from './execution-maintenance-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const HOUR = 3_600_000;
 const all = { dryRun: false, retainTerminalRuns: 0 };

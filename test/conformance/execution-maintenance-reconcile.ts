@@ -4,9 +4,9 @@ import { reconcile, reconcileAll } from '../../functions/runs/maintenance/reconc
 import { runKey } from '../../functions/runs/records.ts';
 import type { Runtime } from '../../functions/runs/runtime.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, OTHER, ownRuns, working } from './execution-fixtures.ts';
 import { contentOf } from './execution-maintenance-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const MINUTE = 60_000;
 const every = { dryRun: false, limit: 1_000 };

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { acquireRunLease, scheduleRunTimer } from '../../functions/runs/run-owned.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, leased, ownRuns, someKey, working } from './execution-fixtures.ts';
 import { describeAccount } from './execution-maintenance-account.ts';
 import { describePruneFaults } from './execution-maintenance-faults.ts';
 import { contentOf, endedRuns, rich, roomForBytes } from './execution-maintenance-fixtures.ts';
 import { describeReconcile } from './execution-maintenance-reconcile.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const HOUR = 3_600_000;
 const all = { dryRun: false, retainTerminalRuns: 0 };

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { createExecutionAccess, type ExecutionGrant } from '../../functions/identity/execution-access.ts';
 import { refused } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import {
   HANDLER,
   leased,
@@ -13,6 +12,7 @@ import {
   scopeOf,
   textOfBytes,
 } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const policies = [
   { ...openProduct, productId: 'open' },

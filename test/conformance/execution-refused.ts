@@ -4,9 +4,9 @@ import { removeRun } from '../../functions/runs/maintenance/remove-run.ts';
 import { ADMISSIONS, admissionKey, keyHashOf, runRecord, VALUES } from '../../functions/runs/records.ts';
 import { refused } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, OTHER, openProduct, ownRuns, PLUGIN, scopeOf, storedRun } from './execution-fixtures.ts';
 import { admissionIn } from './execution-runs.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const LATE = 'late';
 const body = { handlerId: LATE, idempotencyKey: 'k', payload: { order: 7 } };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ExecutionConformance } from './execution.ts';
-import { pluginOf } from './execution-handlers.ts';
+import { pluginOf } from './execution-plugins.ts';
 import { begun, event, HANDLER, leased, proofOf, refusedWith, Stage, typesOf } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** Runs that their workers give back, and runs that get further between two lost leases. */
 export function describeRelease(conformance: ExecutionConformance): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ANSWERS_MAX } from '../../functions/runs/rules/answered.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { begun, event, leased, proofOf, refusedWith, Stage, timer, typesOf } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { together } from './store-fixtures.ts';
 
 /** Writes of workers that are sent again because their answer was lost. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { VALUES } from '../../functions/runs/records.ts';
 import type { KeysSelection, RecordStore, Scope } from '../../functions/store/port.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, ownRuns, working } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const large = (n: number) => ({ n, text: 'x'.repeat(20_000) });
 

@@ -4,9 +4,9 @@ import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { AutomaticPrune } from '../../functions/runs/maintenance/automatic-prune.ts';
 import { StoreError } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, ownRuns, scopeOf, someKey, textOfBytes, working } from './execution-fixtures.ts';
 import { contentOf, endedRuns, rich } from './execution-maintenance-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const HOUR = 3_600_000;
 const mine = scopeOf('p', 'mine');

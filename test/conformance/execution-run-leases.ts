@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { LEASES, leaseRecordKey } from '../../functions/runs/records.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { scopeOf } from './execution-fixtures.ts';
-import { executed, pluginOf } from './execution-handlers.ts';
 import { held } from './execution-handlers-life.ts';
+import { executed, pluginOf } from './execution-plugins.ts';
 import { Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const HELD = 'p.held';
 

@@ -3,7 +3,6 @@ import type { ServiceError } from '../../functions/kernel/errors.ts';
 import { admissionOfRun } from '../../functions/runs/records.ts';
 import { refused, START } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import {
   HANDLER,
   OTHER,
@@ -14,6 +13,7 @@ import {
   someKey,
   storedRun,
 } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 export function describeRuns({ store }: ExecutionConformance): void {
   const ID = /^[0-9]{20}$/;

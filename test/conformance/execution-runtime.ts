@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RUN_OPTIONS, TEST_ADAPTER } from '../support/run-options.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** The status documents of the runtime: specification, Status surface. */
 export function describeRuntime({ store }: ExecutionConformance): void {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { begun, event, HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const SLOW_MS = 10_000;
 

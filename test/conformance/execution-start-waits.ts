@@ -3,8 +3,8 @@ import { createExecutionAccess, type ExecutionGrant } from '../../functions/iden
 import { type KeysSelection, type RecordStore, type Scope, StoreError } from '../../functions/store/port.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** Starts that wait for the end of their run. */
 export function describeStartWaits(conformance: ExecutionConformance): void {

@@ -9,10 +9,10 @@ import { runShareKey } from '../../functions/runs/records.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { TenantClient } from '../support/canonical.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { archived, begin, type Deployment, SMALL_INLINE } from './execution-copies-runs.ts';
 import { ownRuns } from './execution-fixtures.ts';
 import { contentOf, roomForBytes } from './execution-maintenance-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** The deletion of a tenant: canonical data, and runs with all that belongs to them. */
 export function describeTenantDeletion({ store }: ExecutionConformance): void {

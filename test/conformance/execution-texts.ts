@@ -3,10 +3,10 @@ import { refusalWords, ServiceError } from '../../functions/kernel/errors.ts';
 import { RunFailure } from '../../functions/runs/plugin.ts';
 import { refused } from '../support/canonical.ts';
 import type { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { ownRuns, storedRun, type Work, working } from './execution-fixtures.ts';
-import { executed, pluginOf } from './execution-handlers.ts';
+import { executed, pluginOf } from './execution-plugins.ts';
 import { Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const KEPT = 'TypeError: x is undefined\r\n\tat pay (pay.js:3)';
 const FORBIDDEN: readonly (readonly [text: string, place: string])[] = [

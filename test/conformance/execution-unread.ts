@@ -3,8 +3,8 @@ import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { createExecutionAccess, type ExecutionGrant } from '../../functions/identity/execution-access.ts';
 import { refused } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, openProduct, ownRuns, scopeOf } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const SECRETS = ['the payload', 'the result', 'the details', 'the error', 'the step', 'the tag', 'owner@x'];
 

@@ -8,8 +8,8 @@ import type { Run } from '../../functions/runs/run.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, ownRuns, scopeOf } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** A server of release 0.5.0 over the same store, played by the records that it writes. */
 

@@ -7,8 +7,8 @@ import { listPages, recordsOf } from '../../functions/store/pages.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
 import { ExecutionClient, type InstanceOptions } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, OTHER, openProduct, ownRuns, scopeOf } from './execution-fixtures.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 const CALLER = { kind: 'workload', principal: 'reader@example.test' } as const;
 

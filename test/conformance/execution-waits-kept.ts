@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { findRun } from '../../functions/runs/read-runs.ts';
 import { VALUES } from '../../functions/runs/records.ts';
-import type { ExecutionConformance } from './execution.ts';
 import {
   begun,
   event,
@@ -13,6 +12,7 @@ import {
   timer,
   typesOf,
 } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { scanAll } from './store-fixtures.ts';
 
 /** What is kept of waits and events until it is taken. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import {
   begun,
   event,
@@ -12,6 +11,7 @@ import {
   timer,
   typesOf,
 } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { describeKept } from './execution-waits-kept.ts';
 import { persist, together } from './store-fixtures.ts';
 

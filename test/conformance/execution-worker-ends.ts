@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ExecutionConformance } from './execution.ts';
 import { begun, HANDLER, leased, proofOf, refusedWith, Stage, typesOf } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { persist } from './store-fixtures.ts';
 
 /** Completions and cancellations, alone and against each other. */

@@ -3,9 +3,9 @@ import { createExecutionAccess, type ExecutionGrant } from '../../functions/iden
 import { StoreError } from '../../functions/store/port.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { openProduct } from './execution-fixtures.ts';
 import { begun, HANDLER, leased, proofOf, refusedWith, Stage, typesOf } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { together } from './store-fixtures.ts';
 
 const leaseNext = { handlerIds: [HANDLER] };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { begun, HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 function never(): never {
   throw new Error('there was no lease');

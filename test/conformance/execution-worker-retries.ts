@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ExecutionConformance } from './execution.ts';
 import { begun, HANDLER, leased, proofOf, refusedWith, Stage, typesOf } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 
 /** Retries, lost leases, and what each costs. */
 export function describeRetries({ store }: ExecutionConformance): void {

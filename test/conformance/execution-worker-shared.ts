@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { persist, together } from './store-fixtures.ts';
 
 const FIRST = HANDLER;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { executionCollections } from '../../functions/runs/records.ts';
 import type { ExecutionClient } from '../support/execution.ts';
-import type { ExecutionConformance } from './execution.ts';
 import { begun, HANDLER, leased, proofOf, refusedWith, Stage } from './execution-stage.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { describeEnds } from './execution-worker-ends.ts';
 import { describeNext } from './execution-worker-next.ts';
 import { describePolls } from './execution-worker-polls.ts';

@@ -20,6 +20,7 @@ import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
 import { describeSlowStore } from './execution-slow-store.ts';
 import { describeStartWaits } from './execution-start-waits.ts';
+import type { ExecutionConformance } from './execution-suite.ts';
 import { describeTenantDeletion } from './execution-tenant-deletion.ts';
 import { describeTexts } from './execution-texts.ts';
 import { describeUnread } from './execution-unread.ts';
@@ -28,18 +29,6 @@ import { describeVisible } from './execution-visible.ts';
 import { describeWaits } from './execution-waits.ts';
 import { describeWorkers } from './execution-worker.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
-
-export interface ExecutionConformance {
-  /** The store under test, open from before the first test to after the last. Each test owns a scope in it. */
-  readonly store: () => RecordStore;
-  /** How many rivals a race has: the official Firestore emulator is slow under contention. */
-  readonly rivals: number;
-  /**
-   * For what one process does by itself: it takes runs as they become ready, the oldest first, and knows who waits for them.
-   * Where a queue delivers there is no such process, and no test of it.
-   */
-  readonly alone: (name: string, run: () => Promise<void>, timeout?: number) => void;
-}
 
 /** Part B of the specification, row by row, against any provider. Each test owns a scope of runs. */
 export function describeExecution(tested: TestedStore, { rivals }: { readonly rivals: number }): void {

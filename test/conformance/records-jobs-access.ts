@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { RecordImportJob } from '../../contracts/generated/models.ts';
 import type { ExecutionGrant } from '../../functions/identity/execution-access.ts';
 import { type RecordsInstance, RecordsStage, recordsOf } from '../support/records-stage.ts';
-import type { RecordJobsConformance } from './records-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 import { created } from './records-jobs-collections.ts';
 
 const BATCH = '/collections/c/records/batch';
@@ -19,7 +19,7 @@ function grant(principal: string, productId: string, more: Partial<ExecutionGran
 const executionGrants = [grant('ada', 'p'), grant('carl', 'q'), grant('reader', 'p'), grant('bob', 'p')];
 
 /** The jobs of records where policies of the execution runtime exist beside those of records. */
-export function describeJobAccess({ store }: RecordJobsConformance): void {
+export function describeJobAccess({ store }: JobsConformance): void {
   const scoped = (stage: RecordsStage, path: string, productId: string) =>
     `${path}?productId=${productId}&tenantId=${stage.space}`;
 

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import type { RecordImportJob } from '../../contracts/generated/models.ts';
 import { RecordsStage, recordsOf } from '../support/records-stage.ts';
-import type { RecordJobsConformance } from './records-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 import { created } from './records-jobs-collections.ts';
 
 const PATH = '/collections/c/records/batch/jobs';
 
-export function describeBatches(conformance: RecordJobsConformance): void {
+export function describeBatches(conformance: JobsConformance): void {
   describeOutcomes(conformance);
   describeLife(conformance);
   describeSlots(conformance);
   describeRefusals(conformance);
 }
 
-function describeOutcomes({ store }: RecordJobsConformance): void {
+function describeOutcomes({ store }: JobsConformance): void {
   for (const continueOnError of [false, true]) {
     test(`a batch of which item 500 fails keeps the items before it, continueOnError ${continueOnError}`, async () => {
       const stage = new RecordsStage(store());
@@ -120,7 +120,7 @@ function describeOutcomes({ store }: RecordJobsConformance): void {
   });
 }
 
-function describeLife({ store, local }: RecordJobsConformance): void {
+function describeLife({ store, local }: JobsConformance): void {
   local('a cancelled batch stops between two chunks and keeps what it wrote', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();
@@ -178,7 +178,7 @@ function describeLife({ store, local }: RecordJobsConformance): void {
   });
 }
 
-function describeSlots({ store, local }: RecordJobsConformance): void {
+function describeSlots({ store, local }: JobsConformance): void {
   for (const isQueued of [false, true]) {
     const when = isQueued ? 'that all wait' : 'as they come';
     local(`the jobs of one space leave a slot for the job of another, of jobs ${when}`, async () => {
@@ -239,7 +239,7 @@ export function holdingStore(
   });
 }
 
-function describeRefusals({ store }: RecordJobsConformance): void {
+function describeRefusals({ store }: JobsConformance): void {
   test('a job of another space does not exist, and a missing right is refused first', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records({ concurrencyMax: 0 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { RecordsStage, recordsOf } from '../support/records-stage.ts';
-import type { RecordJobsConformance } from './records-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 
-export function describeCollectionJobs({ store }: RecordJobsConformance): void {
+export function describeCollectionJobs({ store }: JobsConformance): void {
   test('a collection is created once, keeps its first policy, and another policy fails the run', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();

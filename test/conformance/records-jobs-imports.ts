@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RecordImportJob } from '../../contracts/generated/models.ts';
 import { RecordsStage, recordsOf } from '../support/records-stage.ts';
-import type { RecordJobsConformance } from './records-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 import { created } from './records-jobs-collections.ts';
 
 const PATH = '/collections/c/import/jobs';
@@ -16,13 +16,13 @@ const importOf = (records: readonly object[], more: object = {}, snapshot: Parti
   ...more,
 });
 
-export function describeImports(conformance: RecordJobsConformance): void {
+export function describeImports(conformance: JobsConformance): void {
   describeResults(conformance);
   describeReplacing(conformance);
   describeChecks(conformance);
 }
 
-function describeResults({ store }: RecordJobsConformance): void {
+function describeResults({ store }: JobsConformance): void {
   test('an export comes back as it was, under a new name too', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();
@@ -75,7 +75,7 @@ function describeResults({ store }: RecordJobsConformance): void {
   });
 }
 
-function describeReplacing({ store }: RecordJobsConformance): void {
+function describeReplacing({ store }: JobsConformance): void {
   test('readers of a collection that is replaced see the old or the new records, never a mix', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();
@@ -152,7 +152,7 @@ function describeReplacing({ store }: RecordJobsConformance): void {
   });
 }
 
-function describeChecks({ store }: RecordJobsConformance): void {
+function describeChecks({ store }: JobsConformance): void {
   test('what an import may not be is refused before its admission', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records({ concurrencyMax: 0 });

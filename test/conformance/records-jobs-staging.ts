@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { RecordImportJob } from '../../contracts/generated/models.ts';
 import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
 import { RecordsStage, recordsOf } from '../support/records-stage.ts';
-import type { RecordJobsConformance } from './records-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 import { holdingStore } from './records-jobs-batches.ts';
 import { created } from './records-jobs-collections.ts';
 
@@ -10,7 +10,7 @@ const PATH = '/collections/c/records/batch/jobs';
 /** More than a run holds inline. */
 const LARGE = { records: recordsOf(100, { content: { text: 'x'.repeat(1_000) } }) };
 
-export function describeStaging({ store, local }: RecordJobsConformance): void {
+export function describeStaging({ store, local }: JobsConformance): void {
   test('a large request is staged, executed, and its payload removed', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();

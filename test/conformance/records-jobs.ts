@@ -1,18 +1,13 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { declaredCollections } from '../../functions/compose/collections.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 import { describeJobAccess } from './records-jobs-access.ts';
 import { describeBatches } from './records-jobs-batches.ts';
 import { describeCollectionJobs } from './records-jobs-collections.ts';
 import { describeImports } from './records-jobs-imports.ts';
 import { describeStaging } from './records-jobs-staging.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
-
-export interface RecordJobsConformance {
-  readonly store: () => RecordStore;
-  /** For what needs two instances over one queue in memory; a queue that delivers knows one address. */
-  readonly local: (name: string, run: () => Promise<void>) => void;
-}
 
 /** What callers of the jobs of collections and records can rely on, against any provider. */
 export function describeRecordJobs(tested: TestedStore): void {
@@ -27,7 +22,7 @@ export function describeRecordJobs(tested: TestedStore): void {
       ]);
     });
     afterAll(() => store.close());
-    const conformance: RecordJobsConformance = {
+    const conformance: JobsConformance = {
       store: () => store,
       local: tested.delivers ? () => undefined : (...given) => test(...given),
     };

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { runComparison, runEvaluation } from '../../functions/retrieval/evaluation/run-evaluation.ts';
 import type { RetrievalRequest } from '../../functions/retrieval/rules/asked.ts';
 import { readComparison, readEvaluation } from '../../functions/retrieval/rules/evaluation/request.ts';
-import type { RetrievalConformance } from './retrieval.ts';
 import { type Note, RetrievalStage } from './retrieval-stage.ts';
+import type { RetrievalConformance } from './retrieval-suite.ts';
 
 /** SHA-256 of all answers below, the same on every provider. */
 const ANSWERS = '72a9cb0b38080171d997f20727a797b1607e17d79668e537ea08c0f6d2c885f1';

@@ -6,7 +6,7 @@ import type { Rerankers } from '../../functions/retrieval/reranker.ts';
 import { readComparison, readEvaluation } from '../../functions/retrieval/rules/evaluation/request.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import { RetrievalJobsStage } from '../support/retrieval-jobs-stage.ts';
-import type { RetrievalJobsConformance } from './retrieval-jobs.ts';
+import type { JobsConformance } from './jobs-suite.ts';
 
 const caseOf = (id: string, own: object = {}) => ({
   name: `case ${id}`,
@@ -24,14 +24,14 @@ const variants = [
 /** More than a run holds. */
 const large = { cases: [caseOf('fox', { metadata: { text: 'x'.repeat(100_000) } })] };
 
-export function describeRetrievalJobsLife(conformance: RetrievalJobsConformance): void {
+export function describeRetrievalJobsLife(conformance: JobsConformance): void {
   describeReports(conformance);
   describeRefusals(conformance);
   describeEnds(conformance);
   describeRerankers(conformance);
 }
 
-async function furnished({ store }: RetrievalJobsConformance): Promise<RetrievalJobsStage> {
+async function furnished({ store }: JobsConformance): Promise<RetrievalJobsStage> {
   const stage = new RetrievalJobsStage(store());
   await stage.furnish();
   return stage;
@@ -46,7 +46,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<string> {
   return error.code;
 }
 
-function describeReports(conformance: RetrievalJobsConformance): void {
+function describeReports(conformance: JobsConformance): void {
   const signal = new AbortController().signal;
 
   test('an evaluation has a receipt, counts its cases and shows its report', async () => {
@@ -164,7 +164,7 @@ function describeReports(conformance: RetrievalJobsConformance): void {
   });
 }
 
-function describeRefusals(conformance: RetrievalJobsConformance): void {
+function describeRefusals(conformance: JobsConformance): void {
   test('whoever starts a job may write and read, and others neither see nor end it', async () => {
     const stage = await furnished(conformance);
     const service = stage.jobs({ concurrencyMax: 0 });
@@ -215,7 +215,7 @@ function describeRefusals(conformance: RetrievalJobsConformance): void {
   });
 }
 
-function describeEnds(conformance: RetrievalJobsConformance): void {
+function describeEnds(conformance: JobsConformance): void {
   test('a queued job is cancelled at once, with what it has staged', async () => {
     const stage = await furnished(conformance);
     const service = stage.jobs({ concurrencyMax: 0 });
@@ -280,7 +280,7 @@ function describeEnds(conformance: RetrievalJobsConformance): void {
   });
 }
 
-function describeRerankers(conformance: RetrievalJobsConformance): void {
+function describeRerankers(conformance: JobsConformance): void {
   const reranked = (own: object = {}) => ({
     query: 'fox',
     collections: ['notes'],

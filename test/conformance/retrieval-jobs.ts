@@ -4,12 +4,6 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { describeRetrievalJobsLife } from './retrieval-jobs-life.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
 
-export interface RetrievalJobsConformance {
-  readonly store: () => RecordStore;
-  /** For what needs two instances over one queue in memory; a queue that delivers knows one address. */
-  readonly local: (name: string, run: () => Promise<void>) => void;
-}
-
 /** What callers of jobs that evaluate can rely on, against any provider. */
 export function describeRetrievalJobs(tested: TestedStore): void {
   describe(`jobs that evaluate on ${tested.title}`, () => {

@@ -18,8 +18,8 @@ import {
 import type { CaseResult } from '../../functions/retrieval/rules/evaluation/case-result.ts';
 import { readComparison, readEvaluation } from '../../functions/retrieval/rules/evaluation/request.ts';
 import { listTraces } from '../../functions/traces/read-traces.ts';
-import type { RetrievalConformance } from './retrieval.ts';
 import { type Note, placesOf, RetrievalStage } from './retrieval-stage.ts';
+import type { RetrievalConformance } from './retrieval-suite.ts';
 
 const notes: readonly Note[] = [
   { id: 'fox', text: 'the brown fox runs', title: 'Fox' },

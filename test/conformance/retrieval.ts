@@ -3,12 +3,8 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { describeRetrievalAnswers } from './retrieval-answers.ts';
 import { describeRetrievalLife } from './retrieval-life.ts';
 import { retrievalCollections } from './retrieval-stage.ts';
+import type { RetrievalConformance } from './retrieval-suite.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
-
-export interface RetrievalConformance {
-  /** The store under test, open from before the first test to after the last. */
-  readonly store: () => RecordStore;
-}
 
 /** Retrievals and evaluations over a store: the same answers on every one. */
 export function describeRetrieval(tested: TestedStore): void {

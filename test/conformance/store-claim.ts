@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimDecision, RecordData } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import { events, keyOf, listAll, persist, put, randomScope, read, together } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 const now = 1_790_000_000_000;
 

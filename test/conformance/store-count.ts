@@ -8,8 +8,8 @@ import type {
   RecordStore,
   Scope,
 } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import { documents, grouped, keyOf, put, randomScope, streamOf, transact } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 type Asked = Omit<CountSelection, 'after'>;
 

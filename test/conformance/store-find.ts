@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import { compareWithModel, turns } from './store-find-model.ts';
 import { nearestChecks } from './store-find-nearest.ts';
 import { termLifeChecks, termPlaceChecks } from './store-find-terms.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 /** All checks of finds. Each is called with a store and another over the same database, and has its own scope. */
 export const findChecks = { ...termLifeChecks, ...termPlaceChecks, ...nearestChecks };

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { listPages, recordsOf } from '../../functions/store/pages.ts';
 import type { ListSelection, RecordData, Scope } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import {
   compareBytes,
   grouped,
@@ -14,6 +13,7 @@ import {
   streamOf,
   transact,
 } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 type Asked = Omit<ListSelection, 'by' | 'after' | 'collection' | 'limit'>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { StoreSuite } from './store.ts';
 import { fullRecord, keyOf, randomScope, read } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 export function describeLife(suite: StoreSuite): void {
   describe('life', () => {

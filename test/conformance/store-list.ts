@@ -10,7 +10,6 @@ import type {
   Scope,
   Write,
 } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import { countAll } from './store-count.ts';
 import {
   compareBytes,
@@ -23,6 +22,7 @@ import {
   streamOf,
   write,
 } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 type Asked = Omit<ListSelection, 'by' | 'after' | 'collection'>;
 

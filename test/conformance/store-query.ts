@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordData, RecordView } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import { documents, fullRecord, keyOf, partsAll, plain, put, randomScope } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 export function describeQuery(suite: StoreSuite): void {
   describe('query', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordData, RecordKey, RecordStore, Scope } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import {
   documents,
   events,
@@ -12,6 +11,7 @@ import {
   scanAll,
   transact,
 } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 const collections = [events.name, documents.name];
 

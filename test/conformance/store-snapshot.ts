@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Moment, RecordData, RecordStore, Scope } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import { documents, fullRecord, keyOf, plain, put, randomScope, streamOf } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 const of = keyOf('document').id;
 const list = { by: 'list', collection: documents, group: 'task', limit: 2 } as const;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordData } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import {
   documents,
   events,
@@ -16,6 +15,7 @@ import {
   streamOf,
   transact,
 } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 const nothing = (): void => undefined;
 const of = keyOf('document').id;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KeyRequest, LoadedRecords, RecordStore } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import { keyOf, put, randomScope, read, together, transact } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 type Check = (store: RecordStore, turns: number) => Promise<void>;
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordData, RecordKey, RecordStore, Scope } from '../../functions/store/port.ts';
-import type { StoreSuite } from './store.ts';
 import {
   documents,
   fullRecord,
@@ -13,6 +12,7 @@ import {
   together,
   transact,
 } from './store-fixtures.ts';
+import type { StoreSuite } from './store-suite.ts';
 
 export function describeTransact(suite: StoreSuite): void {
   describe('transact', () => {

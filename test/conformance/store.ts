@@ -11,6 +11,7 @@ import { describeList } from './store-list.ts';
 import { describeQuery } from './store-query.ts';
 import { describeScan } from './store-scan.ts';
 import { describeSnapshot } from './store-snapshot.ts';
+import type { StoreSuite, SuiteScale } from './store-suite.ts';
 import { describeSwap } from './store-swap.ts';
 import { describeTransact } from './store-transact.ts';
 import { describeUnguarded } from './store-transact-unguarded.ts';
@@ -21,29 +22,6 @@ export interface StoreSuiteOptions {
   readonly scale?: 'full' | 'small';
   /** Why reads of several keys may be of two moments where no commit proves them. Leaves the test of that out, and is in its title. */
   readonly tornReads?: string;
-}
-
-/** What the parts of the suite share: one opened store, and how much to ask of it. */
-export interface StoreSuite {
-  store(): RecordStore;
-  /** Opens another store over the same database. */
-  another(): Promise<RecordStore>;
-  readonly scale: SuiteScale;
-  readonly tornReads: string | undefined;
-}
-
-export interface SuiteScale {
-  readonly contenders: number;
-  /** Turns that each contender takes. */
-  readonly turns: number;
-  /** Lists compared with brute force, for each data set. */
-  readonly listCases: number;
-  readonly listRecords: number;
-  /** Zero leaves the long list out. */
-  readonly longListRecords: number;
-  readonly swapRecords: number;
-  /** Random writes and finds that are compared with the model. */
-  readonly findCases: number;
 }
 
 const scales: Readonly<Record<'full' | 'small', SuiteScale>> = {

@@ -4,7 +4,7 @@ import type {
   CanonicalTransactionRequest,
   CanonicalWritePrecondition,
 } from '../../contracts/generated/models.ts';
-import type { Outcome } from '../simulation/cluster.ts';
+import type { Outcome } from '../simulation/canonical-calls.ts';
 import type { Random } from '../simulation/random.ts';
 import { MEMBERS } from './cells.ts';
 import type { Workload } from './workload.ts';

@@ -1,7 +1,7 @@
 import type { Handler, OperationInput } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
-import { type Call, duringCall, type Operation, type Outcome } from '../simulation/cluster.ts';
+import { type Call, duringCall, type Operation, type Outcome } from '../simulation/canonical-calls.ts';
 import { callAt, handlersOver } from '../support/canonical.ts';
 import { readAnswer } from '../support/written-answer.ts';
 

@@ -5,10 +5,11 @@ import type {
   CanonicalTransactionRequest,
 } from '../../contracts/generated/models.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
-import type { Call } from '../simulation/cluster.ts';
-import { type EventModel, judgeEvent, leasable, settled } from '../simulation/event-model.ts';
+import type { Call } from '../simulation/canonical-calls.ts';
+import { judgeEvent, leasable, settled } from '../simulation/event-model.ts';
 import type { History, Observation } from '../simulation/history.ts';
 import type { ObjectModel, Observed } from '../simulation/linearizability.ts';
+import { type EventModel } from '../simulation/verdict.ts';
 
 /** What one call did to one event. The time of each call was handed in, so that time is a part of what is asked. */
 export type LeaseOp = { readonly now: number } & (

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ProblemCode } from '../../contracts/generated/errors.ts';
 import { type ProblemExtensions, ServiceError } from '../../functions/kernel/errors.ts';
-import type { Operation, Outcome } from '../simulation/cluster.ts';
+import type { Operation, Outcome } from '../simulation/canonical-calls.ts';
 import type { Instance, Request } from './instance.ts';
 
 /** How a process of its own finds the database. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Operation, Outcome } from '../simulation/cluster.ts';
+import type { Operation, Outcome } from '../simulation/canonical-calls.ts';
 import { History } from '../simulation/history.ts';
 import { Random } from '../simulation/random.ts';
 import { START } from '../support/canonical.ts';

@@ -6,13 +6,13 @@ import { findRun } from '../../functions/runs/read-runs.ts';
 import { COUNTERS } from '../../functions/runs/records.ts';
 import { openProduct } from '../conformance/execution-fixtures.ts';
 import { refusedWith } from '../conformance/execution-stage.ts';
-import type { NotesConformance } from './behaviour.ts';
+import type { JobsConformance } from '../conformance/jobs-suite.ts';
 import type { NoteImportJob } from './contracts/generated/models.ts';
 import { NotesAccess, OPEN_SPACE } from './group/access.ts';
 import { IMPORT_HANDLER, notesJobs } from './group/jobs.ts';
 import { answered, type NotesInstance, NotesStage } from './notes-stage.ts';
 
-export function describeAdmission(conformance: NotesConformance): void {
+export function describeAdmission(conformance: JobsConformance): void {
   describeKeys(conformance);
   describePaths(conformance);
   describeSubjects(conformance);
@@ -20,7 +20,7 @@ export function describeAdmission(conformance: NotesConformance): void {
   describeQuota(conformance);
 }
 
-function describeKeys({ store }: NotesConformance): void {
+function describeKeys({ store }: JobsConformance): void {
   test('an import is answered with its receipt before anything is written', async () => {
     const stage = new NotesStage(store());
     const notes = stage.notes({ concurrencyMax: 0 });
@@ -62,7 +62,7 @@ function describeKeys({ store }: NotesConformance): void {
   });
 }
 
-function describePaths({ store }: NotesConformance): void {
+function describePaths({ store }: JobsConformance): void {
   test('the views of a job may lie below a path of its own', async () => {
     const { engine } = new NotesStage(store()).notes({ concurrencyMax: 0 });
     const plugin = notesJobs({ store: () => Promise.resolve(store()), access: new NotesAccess([]) });
@@ -81,7 +81,7 @@ function describePaths({ store }: NotesConformance): void {
   });
 }
 
-function describeSubjects({ store }: NotesConformance): void {
+function describeSubjects({ store }: JobsConformance): void {
   test('a key that was used for another subject is refused, also with the same payload', async () => {
     const { engine } = new NotesStage(store()).notes({ concurrencyMax: 0 });
     const plugin = notesJobs({ store: () => Promise.resolve(store()), access: new NotesAccess([]) });
@@ -102,7 +102,7 @@ function describeSubjects({ store }: NotesConformance): void {
   });
 }
 
-function describeRefusals({ store }: NotesConformance): void {
+function describeRefusals({ store }: JobsConformance): void {
   test('callers cannot start a handler of the service, and do not see it', async () => {
     const stage = new NotesStage(store());
     const notes = stage.notes();
@@ -143,7 +143,7 @@ async function refusal({ execution }: NotesInstance, handlerId: string): Promise
   return refusedWith(execution.start({ handlerId }));
 }
 
-function describeQuota({ store }: NotesConformance): void {
+function describeQuota({ store }: JobsConformance): void {
   for (const counterShards of [1, 3]) {
     const options = { activeJobsMax: 6, jobShareMax: 4, activeRunsMax: 1, counterShards };
     test(`a full share refuses one owner, a full ceiling all, over ${counterShards} counters`, async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JobContext } from '../../functions/jobs/job-plugin.ts';
-import type { NotesConformance } from './behaviour.ts';
+import type { JobsConformance } from '../conformance/jobs-suite.ts';
 import type { NotesGrant } from './group/access.ts';
 import { BATCH } from './group/import-notes.ts';
 import { answered, NotesStage } from './notes-stage.ts';
@@ -8,7 +8,7 @@ import { answered, NotesStage } from './notes-stage.ts';
 const COUNT = 3 * BATCH;
 const LEASE_MS = 8_000;
 
-export function describeJobLife({ store, local }: NotesConformance): void {
+export function describeJobLife({ store, local }: JobsConformance): void {
   test('the handler writes each note once, and the job says so', async () => {
     const stage = new NotesStage(store());
     const notes = stage.notes();

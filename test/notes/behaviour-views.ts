@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { prune } from '../../functions/runs/maintenance/prune.ts';
-import type { NotesConformance } from './behaviour.ts';
+import type { JobsConformance } from '../conformance/jobs-suite.ts';
 import type { NoteImportPage } from './contracts/generated/models.ts';
 import { answered, type NotesInstance, NotesStage } from './notes-stage.ts';
 
-export function describeViews({ store }: NotesConformance): void {
+export function describeViews({ store }: JobsConformance): void {
   test('a note is written and read', async () => {
     const notes = new NotesStage(store()).notes();
     const path = '/notebooks/inbox/notes/n0';

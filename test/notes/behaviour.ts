@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
+import type { JobsConformance } from '../conformance/jobs-suite.ts';
 import { describeAdmission } from './behaviour-admission.ts';
 import { describeJobLife } from './behaviour-life.ts';
 import { describeViews } from './behaviour-views.ts';
-
-export interface NotesConformance {
-  readonly store: () => RecordStore;
-  /** For what needs two processes over one queue in memory; a queue that delivers knows one address. */
-  readonly local: (name: string, run: () => Promise<void>) => void;
-}
 
 /** What a group with a write, a read and a job can rely on, against any provider. */
 export function describeNotes(
@@ -22,7 +17,7 @@ export function describeNotes(
       store = await open();
     });
     afterAll(() => store.close());
-    const conformance: NotesConformance = {
+    const conformance: JobsConformance = {
       store: () => store,
       local: options.delivers === true ? () => undefined : (...given) => test(...given),
     };

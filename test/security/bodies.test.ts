@@ -6,6 +6,7 @@ import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import { forAll, isNightly, patienceMs, share } from '../support/effort.ts';
 import { hurried, type RunningService, startService } from '../support/service.ts';
 import { type Answers, noAnswers } from './arbitrary.ts';
+import { type Target } from './attacked.ts';
 import { recordGroups } from './matrix-records.ts';
 import { damage, damaged } from './mutations.ts';
 import { BrokenPromise, judge } from './oracle.ts';
@@ -20,7 +21,6 @@ import {
   furnishedTenant,
   placeFor,
   routesOf,
-  type Target,
 } from './target.ts';
 import { WriteWatch } from './writes.ts';
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CharactersWorld, type Party, startCharacters } from './characters-world.ts';
+import { type CharactersWorld, startCharacters } from './characters-world.ts';
+import { type Party } from './party.ts';
 import { HANDLER } from './runs.ts';
 
 /** A neighbour that uses up all that it can: the victim still starts runs, and keeps those that it has. */

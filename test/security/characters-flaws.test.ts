@@ -4,7 +4,8 @@ import type { RecordStore, Scope } from '../../functions/store/port.ts';
 import { patched } from '../conformance/canonical-outbox-tenant.ts';
 import { patienceMs } from '../support/effort.ts';
 import { costFaults, trialFaults, tryAll } from './characters.ts';
-import { type Call, type CharactersWorld, grow, startCharacters } from './characters-world.ts';
+import { type CharactersWorld, grow, startCharacters } from './characters-world.ts';
+import { type Call } from './party.ts';
 import { allEntries } from './target.ts';
 
 /** The oracles of the characters find planted bugs. */

@@ -8,7 +8,8 @@ import {
   memoryFaults,
   tryBodies,
 } from './characters-memory.ts';
-import { type Call, type CharactersWorld, startCharacters } from './characters-world.ts';
+import { type CharactersWorld, startCharacters } from './characters-world.ts';
+import { type Call } from './party.ts';
 import { allEntries } from './target.ts';
 
 vi.setConfig({ testTimeout: patienceMs, hookTimeout: patienceMs });

@@ -3,13 +3,8 @@ import type { BytesInFlight } from '../../functions/http/bytes-in-flight.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
 import type { Character } from './characters.ts';
 import { requestsNaming } from './characters-requests.ts';
-import {
-  type Belongings,
-  type Call,
-  type CharactersWorld,
-  furnishParty,
-  type Headers,
-} from './characters-world.ts';
+import { type Belongings, type CharactersWorld, furnishParty } from './characters-world.ts';
+import { type Call, type Headers } from './party.ts';
 import { contractModels } from './schema-set.ts';
 
 /** The characters send a hostile body to each operation: as large as the operation allows, with a valid beginning. */

@@ -1,31 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { type IssuedService, serviceAudience, startIssuedService } from '../support/issued-service.ts';
 import { StoreContent, StoreCount } from './characters-store.ts';
 import { type ExecutionGrantOf, executionGrantSettings, executionOperations } from './matrix-execution.ts';
 import { recordGrantSettings } from './matrix-records.ts';
 import { furnishObjects } from './object-belongings.ts';
+import type { Call, Headers, Party } from './party.ts';
 import { furnishRecords, growRecords, type Records } from './record-belongings.ts';
 import { furnishRuns, HANDLER, type Runs } from './runs.ts';
 import { furnishTraces } from './trace-belongings.ts';
 
 /** Two tenants in one deployment, and the callers who try each operation on the first of them. */
 
-export type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
-export type Headers = Readonly<Record<string, string>>;
-
 type FurnishedService = Pick<IssuedService, 'call' | 'ended'>;
-
-/** Callers that are granted everything that a tenant of a shared deployment is granted. */
-export interface Party {
-  readonly tenantId: string;
-  readonly productId: string;
-  readonly workerId: string;
-  /** In all content of the party. */
-  readonly mark: string;
-  readonly headers: Headers;
-}
 
 /** What requests may name of a party. */
 export interface Belongings {

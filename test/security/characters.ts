@@ -2,13 +2,8 @@ import type { OperationEntry, OperationRoute } from '../../contracts/operation.t
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import { requestsNaming } from './characters-requests.ts';
 import { changedRows, differentRows } from './characters-store.ts';
-import {
-  type Belongings,
-  type Call,
-  type CharactersWorld,
-  furnishParty,
-  type Headers,
-} from './characters-world.ts';
+import { type Belongings, type CharactersWorld, furnishParty } from './characters-world.ts';
+import { type Call, type Headers } from './party.ts';
 import { RecordSpace } from './record-space.ts';
 import { pathOf } from './requests.ts';
 import { HANDLER } from './runs.ts';

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { patienceMs, share } from '../support/effort.ts';
 import { hurried, type RunningService, startService } from '../support/service.ts';
+import { type Target } from './attacked.ts';
 import { fuzzInvalid, fuzzValid } from './fuzz.ts';
 import { contractModels } from './schema-set.ts';
-import { allEntries, routesOf, type Target } from './target.ts';
+import { allEntries, routesOf } from './target.ts';
 
 vi.setConfig({ testTimeout: patienceMs });
 

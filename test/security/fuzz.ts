@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import { forAll } from '../support/effort.ts';
+import { type Target } from './attacked.ts';
 import { BrokenPromise, judge } from './oracle.ts';
 import { RecordSpace } from './record-space.ts';
 import {
@@ -14,7 +15,7 @@ import {
   requestOf,
   validDrafts,
 } from './requests.ts';
-import { placeFor, type Target } from './target.ts';
+import { placeFor } from './target.ts';
 import { firstOf, givingBack } from './verbatim.ts';
 
 /** A call that succeeds once, such as releasing a lease, succeeds again on a newly furnished tenant. */

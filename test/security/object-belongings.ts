@@ -1,5 +1,5 @@
 import type { Vocabulary } from './arbitrary.ts';
-import type { Call, Party } from './characters-world.ts';
+import type { Call, Party } from './party.ts';
 
 /** The container of the one object of a party. */
 export const containerOf = ({ workerId }: Party): string => `of-${workerId}`;

@@ -4,8 +4,8 @@ import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import { RawBody } from '../../functions/http/message.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { cases } from '../support/effort.ts';
+import type { Target } from './attacked.ts';
 import { fuzzInvalid, fuzzValid } from './fuzz.ts';
-import type { Target } from './target.ts';
 import { throwaway, throwawayEntry } from './throwaway.ts';
 
 const route = throwawayEntry.routes[0] as OperationRoute;

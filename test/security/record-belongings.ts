@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { Vocabulary } from './arbitrary.ts';
-import type { Party } from './characters-world.ts';
+import type { Party } from './party.ts';
 import { RecordSpace } from './record-space.ts';
 
 /** Collections and records of a party, for requests that name them. */

@@ -2,23 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Json } from '../../contracts/generate/schema.ts';
 import { operations } from '../../contracts/generated/operations.ts';
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
-import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
+import type { InjectedRequest } from '../../functions/http/host-inject.ts';
 import { type Answers, noAnswers, type Vocabulary } from './arbitrary.ts';
+import type { Target } from './attacked.ts';
 import { recordGroups } from './matrix-records.ts';
 import { furnishObjectWords } from './object-belongings.ts';
 import { furnishProviderWords, furnishRecordWords } from './record-belongings.ts';
 import { aligned, type Place, requestOf } from './requests.ts';
 import { furnishRuns, wordsOf } from './runs.ts';
 import { salted } from './salt.ts';
-import type { SchemaSet } from './schema-set.ts';
 import { answersFor, firstOf, givingBack } from './verbatim.ts';
-
-/** Something to attack: operations, their models, and a way to call them. */
-export interface Target {
-  readonly set: SchemaSet;
-  readonly entries: readonly OperationEntry[];
-  readonly call: (request: InjectedRequest) => Promise<InjectedResponse>;
-}
 
 export const allEntries: readonly OperationEntry[] = Object.values(operations);
 

@@ -5,11 +5,12 @@ import type { Json } from '../../contracts/generate/schema.ts';
 import { cases, forAll, patienceMs } from '../support/effort.ts';
 import { hurried, type RunningService, startService } from '../support/service.ts';
 import type { Vocabulary } from './arbitrary.ts';
+import { type Target } from './attacked.ts';
 import { recordGroups } from './matrix-records.ts';
 import { BrokenPromise, judge } from './oracle.ts';
 import { pathOf, requestOf, validDrafts } from './requests.ts';
 import { contractModels } from './schema-set.ts';
-import { allEntries, exampleRequest, freshTenant, furnish, routesOf, type Target } from './target.ts';
+import { allEntries, exampleRequest, freshTenant, furnish, routesOf } from './target.ts';
 import { answersFor } from './verbatim.ts';
 import { WriteWatch } from './writes.ts';
 

@@ -7,8 +7,8 @@ import { inject } from '../../functions/http/host-inject.ts';
 import { createAuthenticator } from '../../functions/identity/authenticator.ts';
 import { createAuthorizer } from '../../functions/identity/authorizer.ts';
 import { developmentCaller } from '../../functions/identity/development.ts';
+import type { Target } from './attacked.ts';
 import { contractModels, SchemaSet } from './schema-set.ts';
-import type { Target } from './target.ts';
 
 /** An operation that the contract does not have, to prove that an operation of a later release is attacked as it is. */
 export const throwawayEntry: OperationEntry = {

@@ -2,7 +2,7 @@ import { machine } from '../../functions/compose/machine.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { createTraceParts } from '../../functions/traces/parts.ts';
 import { writeTrace } from '../../functions/traces/write-trace.ts';
-import type { Party } from './characters-world.ts';
+import type { Party } from './party.ts';
 
 /** The id of the one trace of a party. */
 export const traceOf = ({ workerId }: Party): string => `trace-of-${workerId}`;

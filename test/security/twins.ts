@@ -4,11 +4,12 @@ import { catalogGroups, collectionsOf } from '../../functions/compose/catalog-gr
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import { openStore, type TestedStore } from '../conformance/stores/tested-store.ts';
 import { hurried, type RunningService, startService } from '../support/service.ts';
+import { type Target } from './attacked.ts';
 import { simplest } from './fuzz.ts';
 import { furnishRecords } from './record-belongings.ts';
 import { type Draft, type Place, proofIn, requestOf } from './requests.ts';
 import { contractModels, type SchemaSet } from './schema-set.ts';
-import { allEntries, type FurnishedTenant, furnishedTenant, placeFor, type Target } from './target.ts';
+import { allEntries, type FurnishedTenant, furnishedTenant, placeFor } from './target.ts';
 import { verbatimMembers } from './verbatim.ts';
 
 /** What a service answered, in the words that do not differ from one to another. */

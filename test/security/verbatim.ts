@@ -3,10 +3,10 @@ import { type Json, referenceName } from '../../contracts/generate/schema.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { seedOf } from '../support/effort.ts';
 import { type Answers, noAnswers, type Vocabulary } from './arbitrary.ts';
+import type { Target } from './attacked.ts';
 import { requestOf, validDrafts } from './requests.ts';
 import type { SchemaSet } from './schema-set.ts';
 import { emptySnapshot } from './seal.ts';
-import type { Target } from './target.ts';
 
 /**
  * Requests that return an earlier answer, marked `x-svc-verbatim`: the values of such a member depend on each other in ways

@@ -6,7 +6,8 @@ import type {
   CanonicalOutboxWrite,
   CanonicalTransactionRequest,
 } from '../../contracts/generated/models.ts';
-import type { AnyOperation, Cluster, Outcome } from './cluster.ts';
+import type { AnyOperation, Outcome } from './canonical-calls.ts';
+import type { Cluster } from './cluster.ts';
 import type { History } from './history.ts';
 import type { Random } from './random.ts';
 import { Process, TICK_MS } from './scheduler.ts';

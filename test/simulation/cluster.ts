@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { OperationTypes } from '../../contracts/generated/operations.ts';
 import { canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { Handler } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
@@ -10,53 +8,24 @@ import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';
 import { unconfigured } from '../support/canonical.ts';
 import { readAnswer } from '../support/written-answer.ts';
-import { type ArchiveOperations, type ArchiveRestore, ArchiveTool } from './archives.ts';
+import { type ArchiveRestore, ArchiveTool } from './archives.ts';
+import {
+  type AnyCall,
+  type AnyOperation,
+  type AnyOutcome,
+  type Call,
+  currentCall,
+  duringCall,
+  type Operation,
+  type Outcome,
+  type Types,
+} from './canonical-calls.ts';
 import { type Faults, faultyHooks, NO_FAULTS, type Oracle } from './faults.ts';
 import type { Flaw } from './flaws.ts';
 import { MemoryDatabase } from './memory-database.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Process, type Scheduler, TICK_MS } from './scheduler.ts';
-import type { Verdict } from './verdict.ts';
 import { Violation } from './violation.ts';
-
-export type Operation = keyof ReturnType<typeof canonicalHandlers>;
-
-type Types = Pick<OperationTypes, Operation> & ArchiveOperations;
-/** With what the operator's tool does. */
-export type AnyOperation = keyof Types;
-
-/** One request as an instance works on it, found again by what it reads and writes. */
-export interface Call<Id extends AnyOperation = Operation> {
-  readonly number: number;
-  readonly operation: Id;
-  readonly params: Types[Id]['params'];
-  readonly body: Types[Id]['body'];
-  readonly instance: string;
-  /** The clock of the instance when the request arrived. */
-  readonly now: number;
-  /** What that clock said last: leases and renewals begin with their decision. */
-  decided?: number;
-  /** What the model says to the state that the last attempt was shown. */
-  verdict: Verdict | undefined;
-  /** The number of the state that the tenant had when the call was sent. */
-  since?: number;
-  /** What a commit wrote, and how often the tenant was restored before. */
-  wrote?: { readonly result: string; readonly restores: number };
-  /** Whether a restore has taken effect. */
-  replaced?: boolean;
-}
-
-export type AnyCall = Call<AnyOperation>;
-
-export type Outcome<Id extends AnyOperation = Operation> =
-  | { readonly kind: 'answer'; readonly body: Types[Id]['response']['body'] }
-  | { readonly kind: 'refused'; readonly error: ServiceError }
-  /** Nothing was done. */
-  | { readonly kind: 'failed' }
-  /** It may have been done, or be done later. */
-  | { readonly kind: 'unknown' };
-
-export type AnyOutcome = Outcome<AnyOperation>;
 
 /** Few, so that giving up for contention is not rare. */
 const ATTEMPTS_MAX = 5;
@@ -69,18 +38,6 @@ interface Instance {
   readonly skewMs: number;
   readonly handlers: ReturnType<typeof canonicalHandlers>;
   readonly tool: ArchiveTool;
-}
-
-/** What the call at hand is, for the store's hooks: as a request id would be passed along. */
-const callAtHand = new AsyncLocalStorage<AnyCall>();
-
-export function currentCall(): AnyCall | undefined {
-  return callAtHand.getStore();
-}
-
-/** Runs `act` as the work on `call`, for planted bugs that ask what the call at hand is. */
-export function duringCall<T>(call: AnyCall, act: () => T): T {
-  return callAtHand.run(call, act);
 }
 
 /** Two instances of the service over one database, and the network before them. */

@@ -3,9 +3,9 @@ import type {
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
 import type { Copy } from './copy-oracle.ts';
-import { add, type ObjectHistories } from './histories.ts';
 import type { Observation } from './history.ts';
 import { nameOf } from './model.ts';
+import { add, type ObjectHistories } from './object-histories.ts';
 import type { DocumentState, FenceState } from './object-models.ts';
 import { type Portrait, portraitOfCopy } from './portraits.ts';
 

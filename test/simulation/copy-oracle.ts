@@ -2,7 +2,7 @@ import type { CanonicalTenantSnapshot } from '../../contracts/generated/models.t
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { RecordData, Scope } from '../../functions/store/port.ts';
 import { ArchiveObjects } from './archives.ts';
-import type { AnyCall, AnyOutcome } from './cluster.ts';
+import type { AnyCall, AnyOutcome } from './canonical-calls.ts';
 import type { CanonicalModel, TenantState } from './model.ts';
 import { contentHashOf, copied, portraitOfCopy, portraitOfState } from './portraits.ts';
 import { checkEvent, resultOf } from './record-checks.ts';

@@ -4,8 +4,8 @@ import type {
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
 import { createWorld, type Options, runToEnd, type SimulatedWorld } from './canonical.ts';
+import type { AnyOperation, AnyOutcome } from './canonical-calls.ts';
 import { Client, DOCUMENT_TYPE } from './clients.ts';
-import type { AnyOperation, AnyOutcome } from './cluster.ts';
 import { NO_FAULTS } from './faults.ts';
 import { Auditor, checkHistories } from './final.ts';
 import { must } from './violation.ts';

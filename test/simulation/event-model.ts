@@ -1,18 +1,6 @@
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
-import type { Call } from './cluster.ts';
-import { refused, type Verdict } from './verdict.ts';
-
-/** An outbox event as the specification tells of it, in milliseconds since 1970. */
-export interface EventModel {
-  readonly id: string;
-  readonly topic: string;
-  readonly max: number | null;
-  readonly state: 'open' | 'leased' | 'delivered' | 'dead';
-  readonly notBefore: number | null;
-  readonly count: number;
-  readonly expiry: number | null;
-  readonly tokenHash: string | null;
-}
+import type { Call } from './canonical-calls.ts';
+import { type EventModel, refused, type Verdict } from './verdict.ts';
 
 /** A lease that has run out on the last allowed delivery leaves a dead letter. */
 export function settled(event: EventModel, now: number): EventModel {

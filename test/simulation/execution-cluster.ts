@@ -5,6 +5,7 @@ import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
 import type { PluginHandler } from '../../functions/runs/plugin.ts';
 import type { Runtime } from '../../functions/runs/runtime.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
+import { checkAnswer } from './execution-answers.ts';
 import {
   duringExecutionCall,
   type ExecutionCall,
@@ -250,7 +251,7 @@ export class ExecutionCluster {
     } catch (error) {
       outcome = this.#outcomeOf(error);
     }
-    this.#parts.oracle.answered(call, outcome);
+    this.#parts.oracle.answered(call, outcome, checkAnswer);
     return outcome;
   }
 

@@ -3,7 +3,6 @@ import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import { activeCounterKey, admissionOfRun, RUN_INDEX, readRun } from '../../functions/runs/records.ts';
 import type { Run, TraceEntry } from '../../functions/runs/run.ts';
 import type { RecordData } from '../../functions/store/port.ts';
-import { checkAnswer } from './execution-answers.ts';
 import type { ExecutionCall, ExecutionOutcome } from './execution-calls.ts';
 import type { Shape } from './execution-instance.ts';
 import {
@@ -23,6 +22,9 @@ export interface Version {
   readonly moment: number;
   readonly run: Run;
 }
+
+/** Throws unless the answer was right. */
+export type AnswerCheck = (oracle: ExecutionOracle, call: ExecutionCall, outcome: ExecutionOutcome) => void;
 
 /** The counters of all active runs together. */
 const WHOLE = new Set(Array.from({ length: 16 }, (_, shard) => activeCounterKey(shard).id));
@@ -205,11 +207,11 @@ export class ExecutionOracle {
     if (isOver(before) && after.inbox.length > before.inbox.length) this.reach('event after the end');
   }
 
-  answered(call: ExecutionCall, outcome: ExecutionOutcome): void {
+  answered(call: ExecutionCall, outcome: ExecutionOutcome, check: AnswerCheck): void {
     this.reach(outcome.kind === 'refused' ? outcome.error.code : outcome.kind);
     if (outcome.kind === 'answer') this.reach(call.operation);
     try {
-      checkAnswer(this, call, outcome);
+      check(this, call, outcome);
     } catch (error) {
       this.#scheduler.fail(error as Error);
     }

@@ -4,12 +4,13 @@ import type {
   CanonicalTransactionRequest,
 } from '../../contracts/generated/models.ts';
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
+import type { AnyOperation, Outcome } from './canonical-calls.ts';
 import { Client, type Workload } from './clients.ts';
-import type { AnyOperation, Outcome } from './cluster.ts';
 import { settled } from './event-model.ts';
-import { type ObjectHistories, objectHistories } from './histories.ts';
+import { objectHistories } from './histories.ts';
 import { isLinearizable } from './linearizability.ts';
 import type { CanonicalModel } from './model.ts';
+import { type ObjectHistories } from './object-histories.ts';
 import { documentModel, eventModel, fenceModel } from './object-models.ts';
 import type { CommitPointOracle } from './oracle.ts';
 import { withoutReplayed } from './portraits.ts';

@@ -11,7 +11,7 @@ import type {
   Write,
 } from '../../functions/store/port.ts';
 import { StoreError } from '../../functions/store/port.ts';
-import { currentCall } from './cluster.ts';
+import { currentCall } from './canonical-calls.ts';
 import { keyName, type Stored } from './memory-database.ts';
 import { byDue } from './memory-due.ts';
 import { MemoryStore, type Sight } from './memory-store.ts';

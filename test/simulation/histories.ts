@@ -10,19 +10,11 @@ import { addCopies } from './copy-histories.ts';
 import type { History, Observation } from './history.ts';
 import type { Observed } from './linearizability.ts';
 import { nameOf } from './model.ts';
-import type { DocumentOp, DocumentWrite, EventOp, FenceChange, FenceOp } from './object-models.ts';
+import { add, type Histories, type ObjectHistories } from './object-histories.ts';
+import type { DocumentWrite, EventOp, FenceChange } from './object-models.ts';
 
 /** Beyond this a search may take too long; a longer history is cut where that is allowed: at its end. */
 const OPERATIONS_MAX = 120;
-
-export type Histories<Op> = Map<string, Observed<Op>[]>;
-
-/** The histories of single objects, taken out of what all clients saw. Calls that tell nothing of an object are left out. */
-export interface ObjectHistories {
-  readonly documents: Histories<DocumentOp>;
-  readonly fences: Histories<FenceOp>;
-  readonly events: Histories<EventOp>;
-}
 
 export function objectHistories(history: History): ObjectHistories {
   const histories: ObjectHistories = { documents: new Map(), fences: new Map(), events: new Map() };
@@ -48,17 +40,6 @@ export function objectHistories(history: History): ObjectHistories {
 function cut<Op>(list: readonly Observed<Op>[]): Observed<Op>[] {
   const ordered = [...list].sort((left, right) => left.called - right.called);
   return ordered.length <= OPERATIONS_MAX ? ordered : [];
-}
-
-export function add<Op>(
-  histories: Histories<Op>,
-  name: string,
-  operation: Op,
-  { called, returned }: Pick<Observation, 'called' | 'returned'>,
-): void {
-  const list = histories.get(name) ?? [];
-  histories.set(name, list);
-  list.push({ operation, called, returned });
 }
 
 function addCommit(histories: ObjectHistories, observation: Observation): void {

@@ -1,4 +1,4 @@
-import type { Outcome } from './cluster.ts';
+import type { Outcome } from './canonical-calls.ts';
 
 /** One call as its client saw it. */
 export interface Observation {

@@ -1,18 +1,26 @@
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { COUNTERS, EXECUTION_SCOPE, isActive, RUNS, readRun } from '../../functions/runs/records.ts';
 import type { Run } from '../../functions/runs/run.ts';
+import type { Runtime } from '../../functions/runs/runtime.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import type { NoteImportJob } from '../notes/contracts/generated/models.ts';
 import { IMPORT_HANDLER } from '../notes/group/jobs.ts';
 import { NOTES, notesScope, readNote } from '../notes/group/records.ts';
-import { type JobsCluster, type JobsOutcome, type JobsShape, SPACES } from './jobs-cluster.ts';
-import type { Change } from './memory-database.ts';
+import { type JobsOutcome, type JobsShape, SPACES } from './jobs-calls.ts';
+import type { Change, MemoryDatabase } from './memory-database.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Process, type Scheduler } from './scheduler.ts';
 import { must } from './violation.ts';
 
 const ROUNDS_MAX = 200;
 const ROUND_MS = 2_000;
+
+/** The instances whose jobs are audited. */
+export interface AuditedCluster {
+  readonly database: MemoryDatabase;
+  /** `undefined` while no instance is up. */
+  auditRuntime(): Runtime | undefined;
+}
 
 /** What must hold of jobs, at every write and at the end. */
 export class JobsAudit {
@@ -71,7 +79,7 @@ export class JobsAudit {
   }
 
   /** Once faults have stopped every job ends; then effects, keys and counters are compared with the runs. */
-  async finish(cluster: JobsCluster): Promise<void> {
+  async finish(cluster: AuditedCluster): Promise<void> {
     const process = new Process('audit');
     for (let round = 0; ; round += 1) {
       await this.#scheduler.sleep(process, ROUND_MS);

@@ -10,7 +10,7 @@ import { HandlerRegistry } from '../../functions/runs/handler-registry.ts';
 import { EXECUTION_SCOPE } from '../../functions/runs/records.ts';
 import type { Runtime } from '../../functions/runs/runtime.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
-import type { OperationId, OperationTypes } from '../notes/contracts/generated/operations.ts';
+import type { OperationId } from '../notes/contracts/generated/operations.ts';
 import type { NotesHandlers } from '../notes/contracts/handlers.ts';
 import { NotesAccess } from '../notes/group/access.ts';
 import { notesHandlers } from '../notes/group/handlers.ts';
@@ -18,27 +18,14 @@ import { IMPORT_HANDLER, notesJobs } from '../notes/group/jobs.ts';
 import { RUN_OPTIONS, TEST_ADAPTER } from '../support/run-options.ts';
 import { type Faults, faultyHooks } from './faults.ts';
 import type { JobsAudit } from './jobs-audit.ts';
+import { type JobsOutcome, type JobsShape, SPACES } from './jobs-calls.ts';
 import type { JobsFlaw } from './jobs-flaws.ts';
 import { MemoryDatabase } from './memory-database.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Process, type Scheduler, TICK_MS } from './scheduler.ts';
 
-/** What the deployment of one seed is like. */
-export interface JobsShape {
-  readonly counterShards: number;
-  readonly activeJobsMax: number;
-  readonly jobShareMax: number;
-}
-
-export const SPACES: Readonly<Record<string, string>> = { ada: 'space-a', bob: 'space-b' };
 const LEASE_MS = 4_000;
 const ATTEMPTS_MAX = 6;
-
-export type JobsOutcome =
-  | { readonly kind: 'answer'; readonly body: OperationTypes[OperationId]['response']['body'] }
-  | { readonly kind: 'refused'; readonly code: string }
-  /** Nothing is known of what was done. */
-  | { readonly kind: 'unknown' };
 
 type Serve = (input: object, context: object) => Promise<{ readonly body: unknown }>;
 

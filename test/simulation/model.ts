@@ -4,9 +4,9 @@ import type {
   CanonicalTransactionRequest,
 } from '../../contracts/generated/models.ts';
 import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
-import type { Call } from './cluster.ts';
-import { type EventModel, judgeEvent } from './event-model.ts';
-import { type DocumentEffect, type FenceEffect, refused, type Verdict } from './verdict.ts';
+import type { Call } from './canonical-calls.ts';
+import { judgeEvent } from './event-model.ts';
+import { type DocumentEffect, type EventModel, type FenceEffect, refused, type Verdict } from './verdict.ts';
 
 export interface DocumentModel {
   readonly revision: number;

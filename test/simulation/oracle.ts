@@ -1,8 +1,8 @@
 import type { CanonicalTransactionResult } from '../../contracts/generated/models.ts';
 import type { RecordData, Scope } from '../../functions/store/port.ts';
-import { type AnyCall, type AnyOutcome, type Call, currentCall } from './cluster.ts';
+import { type AnyCall, type AnyOutcome, type Call, currentCall } from './canonical-calls.ts';
 import { CopyOracle, isExport, isRestore } from './copy-oracle.ts';
-import { decisionTime, type EventModel, exhausted, judgeEvent, leasable, settled } from './event-model.ts';
+import { decisionTime, exhausted, judgeEvent, leasable, settled } from './event-model.ts';
 import type { Oracle } from './faults.ts';
 import type { Change } from './memory-database.ts';
 import { CanonicalModel, nameOf } from './model.ts';
@@ -10,6 +10,7 @@ import { withoutReplayed } from './portraits.ts';
 import { checkDocument, checkEvent, checkFence, resultOf } from './record-checks.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Verdict } from './verdict.ts';
+import { type EventModel } from './verdict.ts';
 import { must, Violation } from './violation.ts';
 
 /**

@@ -7,8 +7,9 @@ import type {
 } from '../../contracts/generated/models.ts';
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { ArchiveObjects } from './archives.ts';
-import { type EventModel, settled } from './event-model.ts';
+import { settled } from './event-model.ts';
 import { nameOf, type TenantState } from './model.ts';
+import { type EventModel } from './verdict.ts';
 import { must } from './violation.ts';
 
 /** An event as a copy shows it: nobody holds it. */

@@ -1,9 +1,8 @@
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { Head, RecordData } from '../../functions/store/port.ts';
-import type { EventModel } from './event-model.ts';
 import type { Change } from './memory-database.ts';
 import { nameOf } from './model.ts';
-import type { DocumentEffect, FenceEffect } from './verdict.ts';
+import type { DocumentEffect, EventModel, FenceEffect } from './verdict.ts';
 import { must } from './violation.ts';
 
 /** What records must hold once something was done to what they stand for. */

@@ -1,4 +1,14 @@
-import type { EventModel } from './event-model.ts';
+/** An outbox event as the specification tells of it, in milliseconds since 1970. */
+export interface EventModel {
+  readonly id: string;
+  readonly topic: string;
+  readonly max: number | null;
+  readonly state: 'open' | 'leased' | 'delivered' | 'dead';
+  readonly notBefore: number | null;
+  readonly count: number;
+  readonly expiry: number | null;
+  readonly tokenHash: string | null;
+}
 
 /** What one document, fence or event must have become by a write. */
 export interface DocumentEffect {

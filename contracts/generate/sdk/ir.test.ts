@@ -3,7 +3,8 @@ import type { CatalogOperation } from '../catalog.ts';
 import { fixtureSource } from '../fixture.ts';
 import type { Schema } from '../schema.ts';
 import { type ContractSource, collectModels, readSource } from '../source.ts';
-import { type SdkOperation, sdkContract } from './ir.ts';
+import { sdkContract } from './build-ir.ts';
+import { type SdkOperation } from './ir.ts';
 import { PAGING_RULES, pagingOf } from './paging.ts';
 import { sdkType } from './types.ts';
 

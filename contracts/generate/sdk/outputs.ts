@@ -1,5 +1,5 @@
 import type { ContractSource } from '../source.ts';
-import { sdkContract } from './ir.ts';
+import { sdkContract } from './build-ir.ts';
 import { PYTHON_GENERATED, pythonOutputs } from './python.ts';
 import { typescriptClient, typescriptGroupClient, typescriptPackage } from './typescript-client.ts';
 import { typescriptGroup } from './typescript-group.ts';

@@ -1,4 +1,4 @@
-import type { ModelShape, SdkParameter, SdkRequest, SdkResponse } from './ir.ts';
+import type { ModelShape, SdkPaging, SdkParameter, SdkRequest, SdkResponse } from './ir.ts';
 import type { SdkType } from './types.ts';
 
 /** A paging convention: the names that a request and its answer use. */
@@ -22,18 +22,6 @@ export const PAGING_RULES: readonly PagingRule[] = [
     limit: 'limit',
   },
 ];
-
-export interface SdkPaging {
-  /** The place of the request's token. */
-  readonly tokenIn: 'body' | 'query';
-  readonly requestToken: string;
-  readonly responseToken: string;
-  readonly items: string;
-  /** The type of one entry. */
-  readonly item: SdkType;
-  /** The name of the page limit, in the same place as the token; null if there is none. */
-  readonly limit: string | null;
-}
 
 export interface Pageable {
   readonly retry: 'safe' | 'with-key' | 'never';

@@ -1,5 +1,6 @@
 import type { SdkContract, SdkOperation, SdkParameter } from './ir.ts';
 import { methodDoc } from './python-docs.ts';
+import type { PythonFlavour } from './python-flavour.ts';
 import { constantName, deprecationText } from './python-operations.ts';
 import {
   argumentName,
@@ -24,15 +25,6 @@ const TAKEN = new Set(
 
 /** Parameter names that every method already uses. */
 const RESERVED: ReadonlySet<string> = new Set(['self', 'request', 'options']);
-
-export interface PythonFlavour {
-  readonly isAsync: boolean;
-  readonly operations: string;
-  readonly client: string;
-  readonly options: string;
-  readonly pages: string;
-  readonly streamed: string;
-}
 
 export const SYNC: PythonFlavour = {
   isAsync: false,

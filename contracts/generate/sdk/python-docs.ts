@@ -1,6 +1,6 @@
 import { docParagraphs } from './describe.ts';
 import type { SdkContract, SdkOperation } from './ir.ts';
-import type { PythonFlavour } from './python-client.ts';
+import type { PythonFlavour } from './python-flavour.ts';
 import { deprecationText } from './python-operations.ts';
 import { argumentName } from './python-text.ts';
 

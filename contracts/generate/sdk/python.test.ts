@@ -7,7 +7,7 @@ import { drift, write } from '../disk.ts';
 import { fixtureSource } from '../fixture.ts';
 import type { Schema } from '../schema.ts';
 import { type ContractSource, collectModels, readSource } from '../source.ts';
-import { sdkContract } from './ir.ts';
+import { sdkContract } from './build-ir.ts';
 import { PYTHON_GENERATED, pythonOutputs } from './python.ts';
 import { docstring, pythonLiteral, pythonType } from './python-text.ts';
 

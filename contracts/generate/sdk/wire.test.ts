@@ -5,8 +5,8 @@ import { type CatalogOperation, canonicalRoute, isPublished, routeParameters } f
 import { fixtureSource } from '../fixture.ts';
 import type { Json, Schema } from '../schema.ts';
 import { type ContractSource, readSource } from '../source.ts';
+import { sdkContract } from './build-ir.ts';
 import { completed, type Models } from './complete.ts';
-import { sdkContract } from './ir.ts';
 import type { SdkType } from './types.ts';
 import { type WireCase, wireRequests } from './wire.ts';
 

@@ -16,17 +16,6 @@ import type { World } from './world.ts';
 
 /** Classifies an answer of the service by its status, headers and body. */
 
-export async function connected<T>(operation: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    throw new APIConnectionError(`${operation}: the connection failed, and no whole answer came.`, {
-      operation,
-      cause,
-    });
-  }
-}
-
 /** How to read the body of an answer; `null` for a refusal. */
 export function formOf(operation: OperationSpec, response: Response): 'json' | 'bytes' | 'none' | null {
   const mediaType = mediaTypeOf(response);

@@ -1,4 +1,4 @@
-import { connected } from './answer.ts';
+import { connected } from './connected.ts';
 import { APIResponseError } from './errors.ts';
 import { GatheredBytes } from './gathered.ts';
 

@@ -30,20 +30,6 @@ export async function withCredentials(
   return headers;
 }
 
-const credentialHeaders = [
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'x-serverless-authorization',
-  'x-svc-api-key',
-  'x-api-key',
-];
-
-/** Whether a header of this name carries a credential. */
-export function isCredentialHeader(name: string, apiKeyHeader: string): boolean {
-  return [apiKeyHeader.toLowerCase(), ...credentialHeaders].includes(name.toLowerCase());
-}
-
 async function ask(what: string, credential: Credential | null, form: RegExp): Promise<string | null> {
   const value = typeof credential === 'function' ? await credential() : credential;
   if (value === null || form.test(value)) return value;

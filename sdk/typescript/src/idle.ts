@@ -1,5 +1,5 @@
-import { connected } from './answer.ts';
 import type { CallTime } from './call-time.ts';
+import { connected } from './connected.ts';
 import type { World } from './world.ts';
 
 /**

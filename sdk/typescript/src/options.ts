@@ -1,6 +1,6 @@
 import { addressOf } from './address.ts';
 import { RESPONSE_BYTES_MAX } from './bounded.ts';
-import { isCredentialHeader } from './credentials.ts';
+import { isCredentialHeader } from './credential-headers.ts';
 import { SvcError } from './errors.ts';
 import { MAX_RETRIES } from './retry.ts';
 import { machine, type World } from './world.ts';

@@ -1,6 +1,7 @@
-import { connected, failureOf, formOf, isAbsence, parsed, refusal } from './answer.ts';
+import { failureOf, formOf, isAbsence, parsed, refusal } from './answer.ts';
 import { boundedBody } from './bounded.ts';
 import { CallTime } from './call-time.ts';
+import { connected } from './connected.ts';
 import { withCredentials } from './credentials.ts';
 import { SvcError } from './errors.ts';
 import { idleBounded, withBody } from './idle.ts';

@@ -1,7 +1,9 @@
+import type { SvcClient } from '../client.ts';
 import { ConflictError } from '../errors.ts';
 import type { ExecutionExternalWorkerLease } from '../generated/models.ts';
+import type { Settings } from '../options.ts';
 import { type StopKind, WorkStopped } from './errors.ts';
-import type { WorkerSettings } from './options.ts';
+import type { Logger } from './log.ts';
 import type { KeptLease, LeaseListener } from './renewals.ts';
 import type { Proof } from './renewer.ts';
 import { mayPass, untilKnown } from './repeat.ts';
@@ -18,13 +20,22 @@ interface CallShape {
   readonly large?: boolean;
 }
 
+/** The settings of the worker that its attempts need. */
+export interface AttemptSettings {
+  readonly client: Pick<SvcClient, 'releaseExternalExecutionLease'>;
+  readonly connection: Pick<Settings, 'timeout' | 'world'>;
+  readonly workerId: string;
+  readonly leaseMs: number;
+  readonly log: Logger;
+}
+
 /** One leased run: the state of its lease, and the calls under the lease. */
 export class Attempt {
   readonly lease: ExecutionExternalWorkerLease;
   readonly proof: Proof;
   /** The run that came with the answer to the completion. */
   next: Attempt | null = null;
-  readonly #settings: WorkerSettings;
+  readonly #settings: AttemptSettings;
   /** The signal of the handler. */
   readonly #handler = new AbortController();
   /** Ends the calls. It is separate from the handler's signal: a handler may write to a run that is being cancelled. */
@@ -38,7 +49,7 @@ export class Attempt {
   #until: number;
 
   /** `until`: the lease is valid at least up to this moment. */
-  constructor(lease: ExecutionExternalWorkerLease, settings: WorkerSettings, until: number) {
+  constructor(lease: ExecutionExternalWorkerLease, settings: AttemptSettings, until: number) {
     this.lease = lease;
     this.#settings = settings;
     const { leaseKey, leaseToken } = lease;

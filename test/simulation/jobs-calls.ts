@@ -1,0 +1,16 @@
+import type { OperationId, OperationTypes } from '../notes/contracts/generated/operations.ts';
+
+/** What the deployment of one seed is like. */
+export interface JobsShape {
+  readonly counterShards: number;
+  readonly activeJobsMax: number;
+  readonly jobShareMax: number;
+}
+
+export const SPACES: Readonly<Record<string, string>> = { ada: 'space-a', bob: 'space-b' };
+
+export type JobsOutcome =
+  | { readonly kind: 'answer'; readonly body: OperationTypes[OperationId]['response']['body'] }
+  | { readonly kind: 'refused'; readonly code: string }
+  /** Nothing is known of what was done. */
+  | { readonly kind: 'unknown' };
