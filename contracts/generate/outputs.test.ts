@@ -74,9 +74,11 @@ same<ListParcelsParameters, { readonly limit?: number | undefined; readonly afte
 same<Client.ParcelManifest, { readonly manifest: Client.ParcelQuery; readonly artifact: FilePart }>(true);
 same<Awaited<ReturnType<SvcClient['ingestParcel']>>, Client.Parcel | null>(true);
 same<Awaited<ReturnType<SvcClient['putBytes']>>, ReadableStream<Uint8Array>>(true);
-same<Exclude<keyof SvcClient, 'getExecutionRun' | 'getRecordImportJob' | 'getEmbeddingJob' | 'getGraphJob' | 'getRagIngestionJob' | 'getProviderJob' | 'getRetrievalEvaluationJob'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'waitForExecutionRun' | 'waitForRecordImportJob' | 'waitForEmbeddingJob' | 'waitForGraphJob' | 'waitForRagIngestionJob' | 'waitForProviderJob' | 'waitForRetrievalEvaluationJob' | 'toJSON'>(true);
+same<Exclude<keyof SvcClient, 'getCanonicalDocument' | 'getExecutionRun' | 'getRecordImportJob' | 'getEmbeddingJob' | 'getGraphJob' | 'getRagIngestionJob' | 'getProviderJob' | 'getRetrievalEvaluationJob'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'findCanonicalDocument' | 'waitForExecutionRun' | 'waitForRecordImportJob' | 'waitForEmbeddingJob' | 'waitForGraphJob' | 'waitForRagIngestionJob' | 'waitForProviderJob' | 'waitForRetrievalEvaluationJob' | 'toJSON'>(true);
 // The methods of the runtime that need operations of the published contract, which the fixture lacks.
 declare module './sdk/typescript/src/generated/models.ts' {
+  export interface CanonicalDocument { readonly revision: number }
+  export interface CanonicalDocumentReadRequest { readonly id: string }
   export interface ExecutionRun { readonly completedAtUtc: string | null }
   export interface RecordImportJob { readonly status: string }
   export interface EmbeddingJob { readonly status: string }
@@ -87,6 +89,7 @@ declare module './sdk/typescript/src/generated/models.ts' {
 }
 declare module './sdk/typescript/src/generated/client.ts' {
   interface Operations {
+    getCanonicalDocument(tenantId: string, request: Client.CanonicalDocumentReadRequest, options: object): Promise<Client.CanonicalDocument>;
     getExecutionRun(runId: string, parameters: { readonly waitSeconds: number }, options: object): Promise<Client.ExecutionRun>;
     getRecordImportJob(jobId: string, options: object): Promise<Client.RecordImportJob | null>;
     getEmbeddingJob(jobId: string, options: object): Promise<Client.EmbeddingJob | null>;

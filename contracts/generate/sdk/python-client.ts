@@ -18,7 +18,7 @@ import {
 
 /** Client attributes that no operation may use as its name. */
 const TAKEN = new Set(
-  'base_url with_options with_raw_response with_streaming_response pages wait_for_execution_run wait_for_record_import_job wait_for_embedding_job wait_for_graph_job wait_for_rag_ingestion_job wait_for_retrieval_evaluation_job wait_for_provider_job close aclose'.split(
+  'base_url with_options with_raw_response with_streaming_response pages find_canonical_document wait_for_execution_run wait_for_record_import_job wait_for_embedding_job wait_for_graph_job wait_for_rag_ingestion_job wait_for_retrieval_evaluation_job wait_for_provider_job close aclose'.split(
     ' ',
   ),
 );

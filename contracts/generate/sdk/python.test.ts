@@ -38,6 +38,7 @@ describe('names', () => {
     'close',
     'with_options',
     'wait_for_execution_run',
+    'find_canonical_document',
     'with_raw_response',
     'base_url',
     'import',

@@ -9,6 +9,27 @@ const TAKEN_ENTRIES: ReadonlySet<string> = new Set(['worker', 'package.json']);
 /** Handwritten methods on top of an operation. The client of the operation's group gets them too. */
 const WRITTEN_BY_HAND = [
   {
+    operation: 'readCanonicalDocument',
+    imports: [
+      "import { found } from '../../find.ts';",
+      "import type { CallOptions } from '../../options.ts';",
+      "import type { CanonicalDocument, CanonicalDocumentReadRequest } from '../models.ts';",
+    ],
+    method: `
+  /**
+   * The current revision of a document, as \`getCanonicalDocument\` reads it; \`null\` if there is none. A deleted document
+   * is \`null\` unless \`includeDeleted\` is true.
+   */
+  findCanonicalDocument(
+    tenantId: string,
+    request: CanonicalDocumentReadRequest,
+    options: CallOptions = {},
+  ): Promise<CanonicalDocument | null> {
+    return found(this.getCanonicalDocument(tenantId, request, options));
+  }
+`,
+  },
+  {
     operation: 'getExecutionRun',
     imports: [
       "import { type RunWaitOptions, waitForRun } from '../../wait-run.ts';",

@@ -9,6 +9,7 @@ const TAKEN = new Set([
   'constructor',
   'baseUrl',
   'withOptions',
+  'findCanonicalDocument',
   'waitForExecutionRun',
   'waitForRecordImportJob',
   'waitForEmbeddingJob',

@@ -74,7 +74,15 @@ describe('the client of another contract', () => {
         ),
       },
     });
-    for (const name of ['then', 'baseUrl', 'withOptions', 'waitForExecutionRun', 'toJSON', 'constructor'])
+    for (const name of [
+      'then',
+      'baseUrl',
+      'withOptions',
+      'findCanonicalDocument',
+      'waitForExecutionRun',
+      'toJSON',
+      'constructor',
+    ])
       expect(() => sdkOutputs(taken(name)), name).toThrow(name);
   });
 });

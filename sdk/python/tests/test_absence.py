@@ -11,8 +11,19 @@ from flavours import Flavour
 from stage import Clock, Stage, problem
 from stage import json as answer
 
-from svc_client import APIAbortError, APITimeoutError, Cancellation, Client, NotFoundError, SvcError, World
+from svc_client import (
+    APIAbortError,
+    APIStatusError,
+    APITimeoutError,
+    Cancellation,
+    Client,
+    NotFoundError,
+    PermissionDeniedError,
+    SvcError,
+    World,
+)
 
+DOCUMENT = {"documentType": "claim", "id": "7"}
 RECORD = ("articles", "2026", "a-1")
 
 
@@ -53,6 +64,37 @@ def test_other_operations_raise_for_it(sdk: Flavour) -> None:
     with Stage(problem(404, "collection_not_found")) as stage, pytest.raises(NotFoundError) as absent:
         sdk.call(sdk.client(stage), "inspect_collection", "articles")
     assert absent.value.code == "collection_not_found"
+
+
+def test_a_document_is_found_or_none(sdk: Flavour) -> None:
+    with Stage(answer({**DOCUMENT, "revision": 3}), problem(404, "not_found")) as stage:
+        client = sdk.client(stage)
+        assert sdk.call(client, "find_canonical_document", "acme", DOCUMENT)["revision"] == 3
+        assert sdk.call(client, "find_canonical_document", "acme", DOCUMENT) is None
+        targets = [seen.target for seen in stage.seen]
+    assert targets == ["/canonical/tenants/acme/documents/read"] * 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "refusal"),
+    [
+        (problem(403, "permission_denied"), PermissionDeniedError),
+        (problem(404, "collection_not_found"), NotFoundError),
+        (problem(404, "route_not_found"), NotFoundError),
+        (answer({"message": "not_found"}, 404), NotFoundError),
+    ],
+    ids=["no right", "no collection", "no operation", "a proxy"],
+)
+def test_another_refusal_of_a_document_raises(
+    sdk: Flavour, reply: Any, refusal: type[APIStatusError]
+) -> None:
+    with Stage(reply) as stage, pytest.raises(refusal):
+        sdk.call(sdk.client(stage), "find_canonical_document", "acme", DOCUMENT)
+
+
+def test_the_read_that_existed_before_raises_for_a_missing_document(sdk: Flavour) -> None:
+    with Stage(problem(404, "not_found")) as stage, pytest.raises(NotFoundError):
+        sdk.call(sdk.client(stage), "get_canonical_document", "acme", DOCUMENT)
 
 
 @pytest.mark.parametrize("status", ["succeeded", "failed", "cancelled", "rejected"])

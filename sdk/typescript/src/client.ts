@@ -1,6 +1,9 @@
 import { changedOptions } from './core.ts';
+import { found } from './find.ts';
 import { Operations } from './generated/client.ts';
 import type {
+  CanonicalDocument,
+  CanonicalDocumentReadRequest,
   EmbeddingJob,
   ExecutionRun,
   GraphJob,
@@ -9,7 +12,7 @@ import type {
   RecordImportJob,
   RetrievalEvaluationJob,
 } from './generated/models.ts';
-import type { ClientOptions } from './options.ts';
+import type { CallOptions, ClientOptions } from './options.ts';
 import { waitForJob } from './wait-job.ts';
 import { type RunWaitOptions, waitForRun } from './wait-run.ts';
 
@@ -18,6 +21,18 @@ export class SvcClient extends Operations {
   /** Another client with the options of this one, replaced by those that are given here. */
   withOptions(options: ClientOptions): SvcClient {
     return new SvcClient(changedOptions(this, options));
+  }
+
+  /**
+   * The current revision of a document, as `getCanonicalDocument` reads it; `null` if there is none. A deleted document is
+   * `null` unless `includeDeleted` is true.
+   */
+  findCanonicalDocument(
+    tenantId: string,
+    request: CanonicalDocumentReadRequest,
+    options: CallOptions = {},
+  ): Promise<CanonicalDocument | null> {
+    return found(this.getCanonicalDocument(tenantId, request, options));
   }
 
   /**

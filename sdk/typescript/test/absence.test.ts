@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { APIAbortError, APITimeoutError, NotFoundError, SvcError } from '../src/index.ts';
+import { CanonicalClient } from '../src/generated/clients/canonical.ts';
+import {
+  APIAbortError,
+  APITimeoutError,
+  NotFoundError,
+  PermissionDeniedError,
+  SvcClient,
+  SvcError,
+} from '../src/index.ts';
 import { json, ManualTime, problem, Stage, thrown } from './stage.ts';
 
 describe('a read of something that may not exist', () => {
@@ -30,6 +38,37 @@ describe('a read of something that may not exist', () => {
     await using stage = await Stage.open(problem(404, 'collection_not_found'));
     const error = await thrown(stage.client().queryRecords('articles'), NotFoundError);
     expect(error.code).toBe('collection_not_found');
+  });
+});
+
+describe('a document that may not exist', () => {
+  const name = { documentType: 'claim', id: '7' };
+
+  test.each([SvcClient, CanonicalClient])(
+    'is found by %o, or null where the service answers not_found',
+    async (Client) => {
+      await using stage = await Stage.open(json({ ...name, revision: 3 }), problem(404, 'not_found'));
+      const client = new Client({ baseUrl: stage.address });
+      expect(await client.findCanonicalDocument('acme', name)).toMatchObject({ revision: 3 });
+      expect(await client.findCanonicalDocument('acme', name)).toBeNull();
+      const target = '/canonical/tenants/acme/documents/read';
+      expect(stage.seen.map((seen) => seen.target)).toEqual([target, target]);
+    },
+  );
+
+  test.each([
+    ['a caller without the right', problem(403, 'permission_denied'), PermissionDeniedError],
+    ['a missing collection', problem(404, 'collection_not_found'), NotFoundError],
+    ['a path without an operation', problem(404, 'route_not_found'), NotFoundError],
+    ['a proxy', json({ message: 'not_found' }, 404), NotFoundError],
+  ])('throws the refusal of %s', async (_, answer, Refusal) => {
+    await using stage = await Stage.open(answer);
+    await thrown(stage.client().findCanonicalDocument('acme', name), Refusal);
+  });
+
+  test('is still thrown by the read that existed before', async () => {
+    await using stage = await Stage.open(problem(404, 'not_found'));
+    await thrown(stage.client().getCanonicalDocument('acme', name), NotFoundError);
   });
 });
 

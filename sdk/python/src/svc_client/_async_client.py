@@ -10,6 +10,7 @@ from ._async_job_waits import AsyncJobWaits
 from ._async_transport import ASYNC_MACHINE, AsyncLink, Connections, exchange
 from ._client import P, warn
 from ._credentials import keep
+from ._errors import NotFoundError
 from ._generated.async_client import (
     AsyncOperations,
     AsyncOperationsWithRawResponse,
@@ -86,6 +87,22 @@ class AsyncClient(AsyncJobWaits):
         operations = AsyncOperations(_AsyncLinkedCaller(self._link, "data"))
         pages = result_of(method_of(operations, method)(*args, **kwargs))
         return cast("AsyncPages[Item, list[Item]]", pages)
+
+    async def find_canonical_document(
+        self,
+        tenant_id: str,
+        request: models.CanonicalDocumentReadRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.CanonicalDocument | None:
+        """The current revision of a document, as `get_canonical_document` reads it; None if there is none. A deleted
+        document is None unless `includeDeleted` is true."""
+        try:
+            return await self.get_canonical_document(tenant_id, request, options=options)
+        except NotFoundError as error:
+            if error.code == "not_found":
+                return None
+            raise
 
     async def wait_for_execution_run(
         self, run_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, cast
 from . import _logging as _logging
 from ._connection import Pool
 from ._credentials import keep
+from ._errors import NotFoundError
 from ._generated.client import Operations, OperationsWithRawResponse, OperationsWithStreamingResponse
 from ._job_waits import JobWaits
 from ._linked import LINKED, Item, LinkedPages, later, linked, method_of
@@ -83,6 +84,22 @@ class Client(JobWaits):
         `client.pages(client.list_execution_runs, limit=200)`. The method alone gives the first page."""
         operations = Operations(_LinkedCaller(self._link, "data"))
         return cast("Pages[Item, list[Item]]", method_of(operations, method)(*args, **kwargs))
+
+    def find_canonical_document(
+        self,
+        tenant_id: str,
+        request: models.CanonicalDocumentReadRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.CanonicalDocument | None:
+        """The current revision of a document, as `get_canonical_document` reads it; None if there is none. A deleted
+        document is None unless `includeDeleted` is true."""
+        try:
+            return self.get_canonical_document(tenant_id, request, options=options)
+        except NotFoundError as error:
+            if error.code == "not_found":
+                return None
+            raise
 
     def wait_for_execution_run(
         self, run_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None

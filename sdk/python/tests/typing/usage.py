@@ -55,6 +55,19 @@ def writes(
     return client.commit_canonical_transaction("t", request, options={"timeout": 5, "correlation_id": "c"})
 
 
+def finds(client: Client) -> int | None:
+    found = client.find_canonical_document("t", {"documentType": "c", "id": "1"})
+    assert_type(found, models.CanonicalDocument | None)
+    return None if found is None else found["revision"]
+
+
+async def finds_later(client: AsyncClient) -> None:
+    found = await client.find_canonical_document(
+        "t", {"documentType": "c", "id": "1", "includeDeleted": True}
+    )
+    assert_type(found, models.CanonicalDocument | None)
+
+
 def reads(client: Client) -> Iterator[models.CanonicalDocument]:
     pages = client.query_canonical_documents("t", {"documentType": "c", "orderDirection": "descending"})
     assert_type(pages, Pages[models.CanonicalDocument, models.CanonicalDocumentQueryResult])

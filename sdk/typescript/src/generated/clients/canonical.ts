@@ -2,6 +2,9 @@
 
 import { changedOptions } from '../../core.ts';
 import type { ClientOptions } from '../../options.ts';
+import { found } from '../../find.ts';
+import type { CallOptions } from '../../options.ts';
+import type { CanonicalDocument, CanonicalDocumentReadRequest } from '../models.ts';
 import { CanonicalOperations } from '../groups/canonical.ts';
 
 export * from '../../common.ts';
@@ -11,5 +14,17 @@ export class CanonicalClient extends CanonicalOperations {
   /** Another client with the options of this one; the given options replace them. */
   withOptions(options: ClientOptions): CanonicalClient {
     return new CanonicalClient(changedOptions(this, options));
+  }
+
+  /**
+   * The current revision of a document, as `getCanonicalDocument` reads it; `null` if there is none. A deleted document
+   * is `null` unless `includeDeleted` is true.
+   */
+  findCanonicalDocument(
+    tenantId: string,
+    request: CanonicalDocumentReadRequest,
+    options: CallOptions = {},
+  ): Promise<CanonicalDocument | null> {
+    return found(this.getCanonicalDocument(tenantId, request, options));
   }
 }
