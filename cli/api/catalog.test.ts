@@ -17,6 +17,14 @@ test('every route of the contract can be called, by its own id', () => {
   for (const id of routes) expect(['list', 'help']).not.toContain(id);
 });
 
+test('the name of a method of the client calls its operation', () => {
+  const aliases = apiCommand().commands.flatMap((command) => command.aliases());
+  expect(aliases).toEqual(expect.arrayContaining(['health', 'getCanonicalPreflight', 'embedTexts']));
+  const names = new Set([...apiOperations.map(({ id }) => id), ...aliases, 'list', 'help']);
+  expect(names.size).toBe(apiOperations.length + aliases.length + 2);
+  for (const { sdk } of surface.operations) if (sdk !== null) expect(names).toContain(sdk.typescript);
+});
+
 test('paths are those of the catalog', () => {
   for (const operation of surface.operations)
     for (const { operationId, path } of operation.routes)

@@ -5,6 +5,8 @@ import surface from '../../contracts/public-sdk-surface.json' with { type: 'json
 /** One way to call an operation: each route of the catalog has its own id. */
 export interface ApiOperation {
   readonly id: string;
+  /** The method of the TypeScript client, where no route has its name. */
+  readonly method: string | null;
   readonly entry: OperationEntry;
   readonly route: OperationRoute;
   /** `/canonical/tenants/{tenantId}/transactions` */
@@ -23,6 +25,7 @@ export interface ApiParameter {
 /** The descriptive texts of an operation in the published catalog. */
 interface Described {
   readonly id: string;
+  readonly sdk: { readonly typescript: string } | null;
   readonly summary: string;
   readonly description: string;
   readonly parameters: readonly DescribedParameter[];
@@ -52,6 +55,7 @@ function apiOperation(entry: OperationEntry, route: OperationRoute): ApiOperatio
   const alias = route.operationId === entry.id ? '' : ` (as ${entry.id}, by parameters alone)`;
   return {
     id: route.operationId,
+    method: route.operationId === entry.id ? methodOf(entry, words?.sdk?.typescript) : null,
     entry,
     route,
     pathTemplate: `/${route.segments.map((segment) => ('literal' in segment ? segment.literal : `{${segment.param}}`)).join('/')}`,
@@ -65,6 +69,12 @@ function apiOperation(entry: OperationEntry, route: OperationRoute): ApiOperatio
       })),
     ),
   };
+}
+
+function methodOf({ id, routes }: OperationEntry, method: string | undefined): string | null {
+  return method === undefined || method === id || routes.some((route) => route.operationId === method)
+    ? null
+    : method;
 }
 
 function parametersIn(route: OperationRoute, place: ApiParameter['in']): readonly ParameterSpec[] {

@@ -56,6 +56,7 @@ interface CallOptions {
 function operationCommand(operation: ApiOperation, inputs: Inputs): Command {
   const { entry, id, summary, description } = operation;
   const command = new Command(id).summary(summary).description(`${summary}. ${description}`.trim());
+  if (operation.method !== null) command.alias(operation.method);
   if (operation.parameters.length > 0) command.addOption(paramOption(operation));
   if (takesForm(entry)) command.addOption(partOption());
   else if (takesBody(operation))

@@ -41,13 +41,14 @@ export function constantName({ names }: SdkOperation): string {
 }
 
 function specOf(operation: SdkOperation, contract: SdkContract): readonly string[] {
-  const { id, method, pathTemplate, retry, responses, query, headers, request, idempotency } = operation;
+  const { id, names, method, pathTemplate, retry, responses, query, headers, request, idempotency } = operation;
   const { place } = idempotency;
   const answers = responses.map(({ status, body }) => `${status}: ${pythonLiteral(body?.kind ?? 'none')}`);
   const key = place?.in === 'header' ? [place.name, place.member ?? []].flat() : [place?.member ?? ''];
   const notice = noticeOf(operation, contract);
   return [
     pythonLiteral(id),
+    pythonLiteral(names.python),
     pythonLiteral(method),
     pythonLiteral(pathTemplate),
     `retry=${pythonLiteral(retry)}`,

@@ -17,7 +17,7 @@ export function typescriptOperations({ operations }: SdkContract, group: SdkGrou
 }
 
 function specOf(operation: SdkOperation): Json {
-  const { id, method, pathTemplate, query, headers, request, retry, responses, paging, idempotency } =
+  const { id, names, method, pathTemplate, query, headers, request, retry, responses, paging, idempotency } =
     operation;
   const { place } = idempotency;
   const key: Json =
@@ -26,6 +26,7 @@ function specOf(operation: SdkOperation): Json {
       : { in: 'body', member: place?.member ?? '' };
   return {
     id,
+    ...(names.typescript === id ? {} : { name: names.typescript }),
     method,
     path: pathTemplate,
     ...(query.length === 0 ? {} : { query: query.map(parameterSpec) }),

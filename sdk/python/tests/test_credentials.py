@@ -203,7 +203,7 @@ class TestACredentialIsToldToNobody:
         text = shown(failed.value)
         assert "canary" not in text
         assert stage.seen[0].headers["x-svc-api-key"] == KEY
-        assert "commitCanonicalTransaction" in caplog.text
+        assert "commit_canonical_transaction" in caplog.text
         assert "canary" not in caplog.text
 
     def test_not_even_if_somebody_prints_what_http_sends(

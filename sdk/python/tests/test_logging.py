@@ -66,8 +66,8 @@ def test_a_basic_credential_needs_no_name() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "getHealth: 200; the author was authorized, x: y; basic information, Basic training",
-        "getHealth: 200; x: y",
+        "health: 200; the author was authorized, x: y; basic information, Basic training",
+        "health: 200; x: y",
         '{"leaseToken": null, "a": 1}',
         "{'Accept': 'application/json', 'X-Correlation-ID': 'c-1'}",
     ],

@@ -30,7 +30,7 @@ def test_a_call_ends_with_its_time(sdk: Flavour) -> None:
             sdk.call(client, "health", options={"timeout": 0.05})
         with pytest.raises(APITimeoutError):
             sdk.call(client.with_options(timeout=0.05), "health")
-    assert str(over.value) == "getHealth did not succeed in time."
+    assert str(over.value) == "health did not succeed in time."
     assert over.value.operation == "getHealth"
     assert len(stage.seen) <= 2
 
@@ -143,7 +143,7 @@ class TestCancellation:
         cancellation = Cancellation()
         with Stage(lambda *_: cancellation.cancel()) as stage:
             with Client(stage.address, api_key=None, token=None) as client:
-                with pytest.raises(APIAbortError, match="getHealth was aborted"):
+                with pytest.raises(APIAbortError, match="health was aborted"):
                     client.health(options={"cancellation": cancellation})
         assert len(stage.seen) == 1
 

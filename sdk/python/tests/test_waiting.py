@@ -158,7 +158,7 @@ def test_a_cancellation_ends_a_read() -> None:
     cancellation = Cancellation()
     with Stage(lambda *_: cancellation.cancel()) as stage:
         with Client(stage.address, api_key=None, token=None) as client:
-            with pytest.raises(APIAbortError, match="getExecutionRun was aborted"):
+            with pytest.raises(APIAbortError, match="get_execution_run was aborted"):
                 client.wait_for_execution_run("7", options={"cancellation": cancellation})
     assert len(stage.seen) == 1
 

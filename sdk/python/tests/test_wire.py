@@ -58,7 +58,7 @@ def test_a_path_holds_what_a_caller_meant_as_one_segment(sdk: Flavour) -> None:
 
 @given(strategies.text(strategies.characters(exclude_categories=["Cs"]), min_size=1))
 def test_whatever_a_segment_holds_it_stays_one(text: str) -> None:
-    spec = OperationSpec("x", "GET", "/a/{b}/c", retry="safe", answers={})
+    spec = OperationSpec("x", "x", "GET", "/a/{b}/c", retry="safe", answers={})
     if text in (".", ".."):
         return
     target = wire_request(spec, Given(path=(text,)), settle("https://x.example", {}), {}, lambda: 0.0).target
@@ -179,7 +179,7 @@ def test_what_json_cannot_say_is_refused_with_its_place(sdk: Flavour, payload: A
     with Stage(answer({})) as stage:
         with pytest.raises(SvcError) as refused:
             sdk.call(sdk.client(stage), "commit_canonical_transaction", "t", request)
-    assert str(refused.value) == f"The request of commitCanonicalTransaction is not valid: {words}"
+    assert str(refused.value) == f"The request of commit_canonical_transaction is not valid: {words}"
     assert refused.value.operation == "commitCanonicalTransaction"
     assert stage.seen == []
 

@@ -9,7 +9,7 @@ import {
   statusError,
 } from './errors.ts';
 import { parseJson } from './json-text.ts';
-import type { OperationSpec } from './operation.ts';
+import { methodOf, type Named, type OperationSpec } from './operation.ts';
 import { PROBLEM, problemOf } from './problem.ts';
 import { type Failure, retryAfterOf } from './retry.ts';
 import type { World } from './world.ts';
@@ -31,7 +31,7 @@ export function formOf(operation: OperationSpec, response: Response): 'json' | '
  * status alone decides the class of the error.
  */
 export async function refusal(
-  operation: string,
+  operation: Named,
   response: Response,
   { world, maxResponseBytes }: { readonly world: World; readonly maxResponseBytes: number },
 ): Promise<SvcError> {
@@ -42,7 +42,7 @@ export async function refusal(
   const retryAfter = retryAfterOf(headers.get('retry-after'), problem?.retryAfterSeconds, world.now());
   // A browser hides a redirect behind the status 0.
   const isRedirect = status === 0 || (status >= 300 && status < 400 && status !== 304);
-  return statusError({ operation, status, headers, problem, retryAfter, isRedirect });
+  return statusError({ operation: operation.id, status, headers, problem, retryAfter, isRedirect });
 }
 
 /** Whether the service says that something does not exist; a 404 of a proxy or of another route does not say so. */
@@ -59,13 +59,16 @@ function decoded(bytes: Uint8Array): string | null {
   }
 }
 
-export function parsed(operation: string, bytes: Uint8Array): unknown {
+export function parsed(operation: Named, bytes: Uint8Array): unknown {
   try {
     const text = decoded(bytes) ?? '';
     if (isDeep(text)) throw new RangeError('the JSON is nested too deeply');
     return parseJson(text);
   } catch (cause) {
-    throw new APIResponseError(`${operation}: the answer is no JSON.`, { operation, cause });
+    throw new APIResponseError(`${methodOf(operation)}: the answer is no JSON.`, {
+      operation: operation.id,
+      cause,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { connected } from './connected.ts';
 import { APIResponseError } from './errors.ts';
 import { GatheredBytes } from './gathered.ts';
+import { methodOf, type Named } from './operation.ts';
 
 /** The longest answer that the client holds in memory: twice the largest JSON answer of the service. */
 export const RESPONSE_BYTES_MAX = 128 * 1024 * 1024;
@@ -13,7 +14,7 @@ export const REFUSAL_BYTES_MAX = 1024 * 1024;
  * the memory of the caller.
  */
 export async function boundedBody(
-  operation: string,
+  operation: Named,
   response: Response,
   bytesMax: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -24,7 +25,9 @@ export async function boundedBody(
     if (done) break;
     if (gathered.size + value.length > bytesMax) {
       reader?.cancel().catch(() => {});
-      throw new APIResponseError(`${operation}: the answer is longer than ${bytesMax} bytes.`, { operation });
+      throw new APIResponseError(`${methodOf(operation)}: the answer is longer than ${bytesMax} bytes.`, {
+        operation: operation.id,
+      });
     }
     gathered.add(value);
   }

@@ -1,13 +1,14 @@
 import { APIAbortError, APITimeoutError, type SvcError } from './errors.ts';
+import { methodOf, type Named } from './operation.ts';
 
 /** One signal for the caller's abort and the timeout of the call. */
 export class CallTime {
   readonly signal: AbortSignal;
-  readonly #operation: string;
+  readonly #operation: Named;
   readonly #caller: AbortSignal | undefined;
   readonly #own = new AbortController();
 
-  constructor(operation: string, caller: AbortSignal | undefined) {
+  constructor(operation: Named, caller: AbortSignal | undefined) {
     this.#operation = operation;
     this.#caller = caller;
     this.signal = caller === undefined ? this.#own.signal : AbortSignal.any([caller, this.#own.signal]);
@@ -36,9 +37,10 @@ export class CallTime {
   }
 
   #error(): SvcError {
-    const operation = this.#operation;
+    const name = methodOf(this.#operation);
+    const operation = this.#operation.id;
     if (this.#own.signal.aborted)
-      return new APITimeoutError(`${operation} did not succeed in time.`, { operation });
-    return new APIAbortError(`${operation} was aborted.`, { operation, cause: this.#caller?.reason });
+      return new APITimeoutError(`${name} did not succeed in time.`, { operation });
+    return new APIAbortError(`${name} was aborted.`, { operation, cause: this.#caller?.reason });
   }
 }

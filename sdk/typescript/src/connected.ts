@@ -1,11 +1,12 @@
 import { APIConnectionError } from './errors.ts';
+import { methodOf, type Named } from './operation.ts';
 
-export async function connected<T>(operation: string, work: () => Promise<T>): Promise<T> {
+export async function connected<T>(operation: Named, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
-    throw new APIConnectionError(`${operation}: the connection failed, and no whole answer came.`, {
-      operation,
+    throw new APIConnectionError(`${methodOf(operation)}: the connection failed, and no whole answer came.`, {
+      operation: operation.id,
       cause,
     });
   }

@@ -1,6 +1,6 @@
 import { Call, PagedCall } from './call.ts';
 import { parseJson } from './json-text.ts';
-import type { CallInput, OperationSpec } from './operation.ts';
+import { type CallInput, methodOf, type OperationSpec } from './operation.ts';
 import { type ClientOptions, environment, type KeyedCallOptions, type Settings, settle } from './options.ts';
 import { exchange, prepared } from './transport.ts';
 
@@ -80,7 +80,7 @@ export function pages<Page, Item>(
   options: KeyedCallOptions,
 ): PagedCall<Page, Item> {
   const { paging } = operation;
-  if (paging === undefined) throw new TypeError(`${operation.id} has no pages`);
+  if (paging === undefined) throw new TypeError(`${methodOf(operation)} has no pages`);
   const { tokenIn, requestToken } = paging;
   const member = tokenIn === 'body' ? 'request' : 'parameters';
   const settings = settingsOf(client);

@@ -2,6 +2,8 @@
 
 export interface OperationSpec {
   readonly id: string;
+  /** The method of the client, where it has another name than the operation. */
+  readonly name?: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** `/canonical/tenants/{tenantId}/export`; the values come in the order of the braces. */
   readonly path: string;
@@ -23,6 +25,13 @@ export interface OperationSpec {
   /** The form of the answers that the method returns, by status. Every other answer is thrown. */
   readonly answers: Readonly<Record<number, 'json' | 'bytes' | 'none'>>;
   readonly paging?: PagingSpec;
+}
+
+/** An operation as errors name it: `operation` is its id in the contract, and the text names the method that was called. */
+export type Named = Pick<OperationSpec, 'id' | 'name'>;
+
+export function methodOf({ id, name = id }: Named): string {
+  return name;
 }
 
 export interface ParameterSpec {

@@ -1,12 +1,15 @@
 import { SvcError } from './errors.ts';
+import { methodOf, type Named } from './operation.ts';
 
 /** The refusal of a part of a request that cannot be sent; it names the place, and quotes no value. */
-export function refused(operation: string, place: string, rule: string): SvcError {
-  return new SvcError(`The request of ${operation} is not valid: ${place}: ${rule}`, { operation });
+export function refused(operation: Named, place: string, rule: string): SvcError {
+  return new SvcError(`The request of ${methodOf(operation)} is not valid: ${place}: ${rule}`, {
+    operation: operation.id,
+  });
 }
 
 /** The request as JSON. `JSON.stringify` alone would write null for a number that JSON does not have. */
-export function jsonText(operation: string, request: unknown, pointer = ''): string {
+export function jsonText(operation: Named, request: unknown, pointer = ''): string {
   try {
     return JSON.stringify(request, (_, value: unknown) => {
       if (ruleFor(value) !== undefined) throw value;
@@ -39,7 +42,7 @@ function ruleFor(value: unknown): string | undefined {
 
 /** Refuses members of the parameters that the operation does not have: TypeScript finds them in literals alone. */
 export function checkNames(
-  operation: string,
+  operation: Named,
   given: Readonly<Record<string, unknown>>,
   known: readonly string[],
 ) {

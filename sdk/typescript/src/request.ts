@@ -1,6 +1,12 @@
 import { SvcError } from './errors.ts';
 import { bytesBody, multipart } from './multipart.ts';
-import type { BinaryContent, CallInput, OperationSpec, ParameterSpec } from './operation.ts';
+import {
+  type BinaryContent,
+  type CallInput,
+  methodOf,
+  type OperationSpec,
+  type ParameterSpec,
+} from './operation.ts';
 import type { HeaderValues, KeyedCallOptions } from './options.ts';
 import { checkNames, jsonText, refused } from './request-faults.ts';
 
@@ -30,7 +36,7 @@ export function wireRequest(
   const parameters = (input.parameters ?? {}) as Readonly<Record<string, unknown>>;
   const specs = [...(operation.headers ?? []), ...(operation.query ?? [])];
   checkNames(
-    operation.id,
+    operation,
     parameters,
     specs.map(({ key }) => key),
   );
@@ -41,7 +47,7 @@ export function wireRequest(
       headers.set(name, value);
     } catch {
       // The platform's error quotes the value.
-      throw refused(operation.id, name, 'cannot be sent as a header');
+      throw refused(operation, name, 'cannot be sent as a header');
     }
   };
   if (contentType !== undefined) headers.set('Content-Type', contentType);
@@ -77,14 +83,14 @@ function pathOf(operation: OperationSpec, values: readonly (string | number | bo
     const text = value === undefined || value === null ? '' : String(value);
     // Such a segment changes the path, so the request would reach another resource.
     if (text === '' || text === '.' || text === '..')
-      throw refused(operation.id, name, 'is empty or a dot segment');
+      throw refused(operation, name, 'is empty or a dot segment');
     return encode(operation, name, text);
   });
 }
 
 /** Percent-encodes all but the unreserved characters (RFC 3986), as all SDKs do. */
-function encode({ id }: OperationSpec, name: string, text: string): string {
-  if (!isWhole(text)) throw refused(id, name, 'holds half a character');
+function encode(operation: OperationSpec, name: string, text: string): string {
+  if (!isWhole(text)) throw refused(operation, name, 'holds half a character');
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -115,27 +121,29 @@ function entries(
 }
 
 function bodyOf(
-  { id, body }: OperationSpec,
+  operation: OperationSpec,
   request: unknown,
   boundary: string,
 ): Pick<WireRequest, 'body' | 'failures'> & { readonly contentType?: string } {
+  const { body } = operation;
   if (body === undefined) return { body: () => undefined };
-  if (request === undefined || request === null) throw refused(id, 'the whole', 'is missing');
+  if (request === undefined || request === null) throw refused(operation, 'the whole', 'is missing');
   if (body.kind === 'json') {
-    const text = jsonText(id, request);
+    const text = jsonText(operation, request);
     return { body: () => text, contentType: 'application/json' };
   }
   const encoded =
     body.kind === 'bytes'
       ? { contentType: body.mediaType, ...bytesBody(request as BinaryContent) }
-      : multipart(id, body.parts, request as Readonly<Record<string, unknown>>, boundary);
+      : multipart(operation, body.parts, request as Readonly<Record<string, unknown>>, boundary);
   return { ...encoded, body: () => encoded.body };
 }
 
-function keyHeader({ id, key }: OperationSpec): string {
+function keyHeader(operation: OperationSpec): string {
+  const { id, key } = operation;
   if (key?.in === 'header') return key.name;
   const where = key === undefined ? 'takes no idempotency key' : `takes its key as the member ${key.member}`;
-  throw new SvcError(`${id} ${where}.`, { operation: id });
+  throw new SvcError(`${methodOf(operation)} ${where}.`, { operation: id });
 }
 
 function isKeyGiven({ key }: OperationSpec, request: unknown, headers: Headers): boolean {

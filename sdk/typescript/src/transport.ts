@@ -5,7 +5,7 @@ import { connected } from './connected.ts';
 import { withCredentials } from './credentials.ts';
 import { SvcError } from './errors.ts';
 import { idleBounded, withBody } from './idle.ts';
-import type { CallInput, OperationSpec } from './operation.ts';
+import { type CallInput, methodOf, type OperationSpec } from './operation.ts';
 import {
   checkCarried,
   checkResponseBytes,
@@ -41,12 +41,13 @@ export function prepared(
     const request = wireRequest(operation, input, { headers, options }, boundary(world));
     return () => request;
   } catch (error) {
-    const { id } = operation;
     // Hide the platform's error: it quotes the header or the value.
     const shown =
       error instanceof SvcError
         ? error
-        : new SvcError(`${id} was given what no request can carry.`, { operation: id });
+        : new SvcError(`${methodOf(operation)} was given what no request can carry.`, {
+            operation: operation.id,
+          });
     return () => {
       throw shown;
     };
@@ -70,7 +71,7 @@ export async function exchange(
   const maxResponseBytes = checkResponseBytes(options.maxResponseBytes ?? settings.maxResponseBytes);
   const request = withQuery(requestOf(), query);
   const until = world.now() + timeout;
-  const time = new CallTime(operation.id, options.signal);
+  const time = new CallTime(operation, options.signal);
   const cancel = world.after(timeout, () => time.end());
   try {
     for (let failures = 1; ; failures += 1) {
@@ -135,7 +136,7 @@ async function attempt(
   };
   if (body !== undefined) init.body = body;
   if (body instanceof ReadableStream) init.duplex = 'half';
-  const response = await connected(operation.id, () =>
+  const response = await connected(operation, () =>
     settings.fetch(`${settings.baseUrl}${request.target}`, init),
   ).catch((error: unknown) => {
     const [own = error] = request.failures ?? [];
@@ -144,20 +145,18 @@ async function attempt(
   const form = formOf(operation, response);
   const { world } = settings;
   if (form === null) {
-    const error = await refusal(operation.id, response, { world, maxResponseBytes });
+    const error = await refusal(operation, response, { world, maxResponseBytes });
     if (raw || operation.absent !== true || !isAbsence(error)) throw error;
     return { response, data: null };
   }
   const streamed = () =>
-    response.body === null
-      ? null
-      : idleBounded(operation.id, response.body, { time, world, idleMs: timeout });
+    response.body === null ? null : idleBounded(operation, response.body, { time, world, idleMs: timeout });
   if (raw) return { response: withBody(response, streamed()), data: undefined };
   if (form === 'bytes') return { response, data: streamed() ?? new Blob([]).stream() };
   if (form === 'none') {
     await response.body?.cancel();
     return { response, data: null };
   }
-  const bytes = await boundedBody(operation.id, response, maxResponseBytes);
-  return { response, data: parsed(operation.id, bytes) };
+  const bytes = await boundedBody(operation, response, maxResponseBytes);
+  return { response, data: parsed(operation, bytes) };
 }

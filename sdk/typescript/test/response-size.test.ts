@@ -41,7 +41,7 @@ describe('an answer that is too long for the memory of the caller', () => {
     await using stage = await Stage.open(bomb(32 * MiB));
     const client = stage.client({ maxResponseBytes: MiB });
     const error = await thrown(client.health(), APIResponseError);
-    expect(error.message).toBe(`getHealth: the answer is longer than ${MiB} bytes.`);
+    expect(error.message).toBe(`health: the answer is longer than ${MiB} bytes.`);
     expect(stage.seen).toHaveLength(1);
   });
 

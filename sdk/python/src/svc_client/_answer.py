@@ -48,7 +48,7 @@ def is_readable(operation: OperationSpec, form: AnswerForm | None, headers: Head
         return True
     if form is None or form == "none":
         return False
-    message = f"{operation.id}: the answer comes in an encoding that was not asked for."
+    message = f"{operation.name}: the answer comes in an encoding that was not asked for."
     raise APIResponseError(message, operation=operation.id)
 
 
@@ -71,7 +71,7 @@ def refused(operation: OperationSpec, error: APIStatusError, *, unread: bool) ->
         raise error
 
 
-def parsed(operation: str, form: AnswerForm, content: bytes) -> object:
+def parsed(operation: OperationSpec, form: AnswerForm, content: bytes) -> object:
     """The content of a body."""
     if form == "bytes":
         return content
@@ -80,7 +80,8 @@ def parsed(operation: str, form: AnswerForm, content: bytes) -> object:
     try:
         return json_of(content)
     except (ValueError, RecursionError) as error:
-        raise APIResponseError(f"{operation}: the answer is no JSON.", operation=operation) from error
+        message = f"{operation.name}: the answer is no JSON."
+        raise APIResponseError(message, operation=operation.id) from error
 
 
 @dataclass(frozen=True)
@@ -108,17 +109,15 @@ class Plan:
         )
 
     def timeout(self) -> APITimeoutError:
-        name = self.operation.id
-        return APITimeoutError(f"{name} did not succeed in time.", operation=name)
+        message = f"{self.operation.name} did not succeed in time."
+        return APITimeoutError(message, operation=self.operation.id)
 
     def broken(self) -> APIConnectionError:
-        name = self.operation.id
-        message = f"{name}: the connection failed, and no whole answer came."
-        return APIConnectionError(message, operation=name)
+        message = f"{self.operation.name}: the connection failed, and no whole answer came."
+        return APIConnectionError(message, operation=self.operation.id)
 
     def aborted(self) -> APIAbortError:
-        name = self.operation.id
-        return APIAbortError(f"{name} was aborted.", operation=name)
+        return APIAbortError(f"{self.operation.name} was aborted.", operation=self.operation.id)
 
 
 def _failure_of(error: SvcError) -> Failure:

@@ -121,7 +121,7 @@ async def exchange(
         except SvcError as error:
             failures += 1
             delay = settle_attempt(world.retry_tokens, settings.server, plan.question(error, failures, world))
-            _log.debug("%s failed (%s); again in: %s", operation.id, type(error).__name__, delay)
+            _log.debug("%s failed (%s); again in: %s", operation.name, type(error).__name__, delay)
             if delay is None:
                 raise
         await world.sleep(delay)
@@ -135,7 +135,7 @@ async def _attempt(link: AsyncLink, plan: Plan, idle: float, mode: Mode) -> obje
     handed_over = False
     try:
         status, answered = response.status_code, Headers(response.headers.multi_items())
-        _log.debug("%s: %s", plan.operation.id, status)
+        _log.debug("%s: %s", plan.operation.name, status)
         form = form_of(plan.operation, status, answered)
         readable = is_readable(plan.operation, form, answered)
         if form is not None and (mode == "stream" or (mode == "data" and form == "bytes")):
@@ -153,12 +153,12 @@ async def _attempt(link: AsyncLink, plan: Plan, idle: float, mode: Mode) -> obje
     if form is None:
         problem = refusal(plan.operation.id, status, answered, content, link.world.now())
         refused(plan.operation, problem, unread=mode == "stream")
-    data = None if form is None else parsed(plan.operation.id, form, content)
+    data = None if form is None else parsed(plan.operation, form, content)
     return APIResponse(data, status, answered, content) if mode == "raw" else data
 
 
 async def _content(plan: Plan, response: httpx2.Response, form: AnswerForm | None) -> bytes:
-    content = BoundedBody(plan.operation.id, form, plan.bytes_max)
+    content = BoundedBody(plan.operation, form, plan.bytes_max)
     async with aclosing(_chunks(plan, response)) as chunks:
         async for chunk in chunks:
             content.add(chunk)

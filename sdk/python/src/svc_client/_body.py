@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from ._errors import SvcError
-from ._operation import BinaryContent, BinaryReader
+from ._operation import BinaryContent, BinaryReader, OperationSpec
 
 _CHUNK = 65_536
 
@@ -185,7 +185,7 @@ def _file_segment(reader: BinaryReader) -> FileSegment:
     return FileSegment(reader, start, max(0, end - start))
 
 
-def json_text(value: object, operation: str | None = None, pointer: str = "") -> bytes:
+def json_text(value: object, operation: OperationSpec | None = None, pointer: str = "") -> bytes:
     """JSON as it is sent: in UTF-8, without white space. The refusal names the place of what JSON cannot say."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -195,9 +195,9 @@ def json_text(value: object, operation: str | None = None, pointer: str = "") ->
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         place, rule = _fault_of(value, pointer)
-        of_call = "" if operation is None else f" of {operation}"
+        of_call = "" if operation is None else f" of {operation.name}"
         message = f"The request{of_call} is not valid: {place or 'the whole'}: {rule}"
-        raise SvcError(message, operation=operation) from error
+        raise SvcError(message, operation=None if operation is None else operation.id) from error
 
 
 def _fault_of(value: object, pointer: str) -> tuple[str, str]:

@@ -9,11 +9,14 @@ from typing import Any, cast
 
 from ._body import Body, Segment, content_segments, json_text
 from ._errors import SvcError
-from ._operation import FilePart, PartSpec
+from ._operation import FilePart, OperationSpec, PartSpec
 
 
 def multipart(
-    parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: str, operation: str | None = None
+    parts: tuple[PartSpec, ...],
+    values: Mapping[str, Any],
+    boundary: str,
+    operation: OperationSpec | None = None,
 ) -> Body:
     """No part may contain `boundary`."""
     _check_names(parts, values, operation)
@@ -31,7 +34,8 @@ def multipart(
             ]
             continue
         if not isinstance(value, FilePart):
-            raise SvcError(f"The part {part.name} is a FilePart.", operation=operation)
+            called = None if operation is None else operation.id
+            raise SvcError(f"The part {part.name} is a FilePart.", operation=called)
         filename = _name_of(value.content, part.name) if value.filename is None else value.filename
         media_type = "application/octet-stream" if value.content_type is None else value.content_type
         media_type = media_type.replace("\r", "").replace("\n", "")
@@ -41,7 +45,9 @@ def multipart(
     return Body(tuple(segments))
 
 
-def _check_names(parts: tuple[PartSpec, ...], values: Mapping[str, Any], operation: str | None) -> None:
+def _check_names(
+    parts: tuple[PartSpec, ...], values: Mapping[str, Any], operation: OperationSpec | None
+) -> None:
     """Refuses a part that the operation does not have: it would not be sent."""
     known = [part.name for part in parts]
     for name, value in values.items():
@@ -49,9 +55,9 @@ def _check_names(parts: tuple[PartSpec, ...], values: Mapping[str, Any], operati
             continue
         near = get_close_matches(name, known, 1)
         meant = f": did you mean {near[0]}?" if near else ""
-        of_call = "" if operation is None else f" of {operation}"
+        of_call = "" if operation is None else f" of {operation.name}"
         message = f"The request{of_call} is not valid: /{name}: is not known here{meant}"
-        raise SvcError(message, operation=operation)
+        raise SvcError(message, operation=None if operation is None else operation.id)
 
 
 def _name_of(content: object, otherwise: str) -> str:

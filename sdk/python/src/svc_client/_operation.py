@@ -69,6 +69,8 @@ class NoticeSpec:
 @dataclass(frozen=True)
 class OperationSpec:
     id: str
+    name: str
+    """The method of the clients. Errors name it in their text, and the id in `operation`."""
     method: str
     path: str
     """`/canonical/tenants/{tenantId}/export`; the values come in the order of the braces."""

@@ -163,7 +163,7 @@ def with_token(operation: OperationSpec, given: Given, token: str | None) -> Giv
 
 def paging_of(operation: OperationSpec) -> PagingSpec:
     if operation.paging is None:
-        raise TypeError(f"{operation.id} has no pages")
+        raise TypeError(f"{operation.name} has no pages")
     return operation.paging
 
 

@@ -89,7 +89,7 @@ def wire_request(
     body, content_type = None, None
     if operation.body is not None:
         if request is None and not operation.body.optional:
-            raise _refused(operation.id, "the whole", "is missing")
+            raise _refused(operation, "the whole", "is missing")
         empty: dict[str, Any] = {}
         request = empty if request is None else request
         body, content_type = _encoded(operation, operation.body, request, random)
@@ -123,25 +123,25 @@ def _target(operation: OperationSpec, given: Given) -> str:
         text = _text(next(values, None))
         # Such a segment changes the path, so the request would reach another resource.
         if text in ("", ".", ".."):
-            raise _refused(operation.id, match[1], "is empty or a dot segment")
-        return _encode(operation.id, match[1], text)
+            raise _refused(operation, match[1], "is empty or a dot segment")
+        return _encode(operation, match[1], text)
 
     path = re.sub(r"\{([^{}]*)\}", segment, operation.path)
     if given.query is not None:
         return f"{path}?{given.query}"
     query = [
-        f"{_encode(operation.id, name, name)}={_encode(operation.id, name, value)}"
+        f"{_encode(operation, name, name)}={_encode(operation, name, value)}"
         for name, value in _entries(operation.query, given.parameters)
     ]
     return f"{path}{'?' if query else ''}{'&'.join(query)}"
 
 
-def _refused(operation: str, place: str, rule: str) -> SvcError:
+def _refused(operation: OperationSpec, place: str, rule: str) -> SvcError:
     """The refusal of a part of a request that cannot be sent; it names the place, and quotes no value."""
-    return SvcError(f"The request of {operation} is not valid: {place}: {rule}", operation=operation)
+    return SvcError(f"The request of {operation.name} is not valid: {place}: {rule}", operation=operation.id)
 
 
-def _encode(operation: str, name: str, text: str) -> str:
+def _encode(operation: OperationSpec, name: str, text: str) -> str:
     """Percent-encodes all but the unreserved characters (RFC 3986)."""
     try:
         return quote(text, safe="")
@@ -180,13 +180,13 @@ def _encoded(
     operation: OperationSpec, spec: BodySpec, request: Any, random: Callable[[], float]
 ) -> tuple[Body, str]:
     if spec.kind == "json":
-        return Body((json_text(request, operation.id),)), spec.media_type
+        return Body((json_text(request, operation),)), spec.media_type
     if spec.kind == "bytes":
         return Body(content_segments(request)), spec.media_type
     if not isinstance(request, Mapping):
-        raise _refused(operation.id, "the whole", "must be a mapping of its parts")
+        raise _refused(operation, "the whole", "must be a mapping of its parts")
     boundary = "svc-" + "-".join(f"{int(random() * 2**32):08x}" for _ in range(4))
-    parts = multipart(spec.parts, cast("Mapping[str, Any]", request), boundary, operation.id)
+    parts = multipart(spec.parts, cast("Mapping[str, Any]", request), boundary, operation)
     return parts, f"{spec.media_type}; boundary={boundary}"
 
 

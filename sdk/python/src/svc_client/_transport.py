@@ -61,7 +61,7 @@ def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOp
         except SvcError as error:
             failures += 1
             delay = settle_attempt(world.retry_tokens, settings.server, plan.question(error, failures, world))
-            _log.debug("%s failed (%s); again in: %s", operation.id, type(error).__name__, delay)
+            _log.debug("%s failed (%s); again in: %s", operation.name, type(error).__name__, delay)
             if delay is None:
                 raise
         world.sleep(delay, Event() if cancellation is None else cancellation.event)
@@ -113,7 +113,7 @@ class _Attempt:
                 connection = self._take()
                 response = _sent(connection, settings.url.path, plan.request, headers)
             status, answered = response.status, Headers(response.getheaders())
-            _log.debug("%s: %s", plan.operation.id, status)
+            _log.debug("%s: %s", plan.operation.name, status)
             form = form_of(plan.operation, status, answered)
             readable = is_readable(plan.operation, form, answered)
             if form is not None and (mode == "stream" or (mode == "data" and form == "bytes")):
@@ -133,13 +133,13 @@ class _Attempt:
         if form is None:
             problem = refusal(plan.operation.id, status, answered, content, self._link.world.now())
             refused(plan.operation, problem, unread=mode == "stream")
-        data = None if form is None else parsed(plan.operation.id, form, content)
+        data = None if form is None else parsed(plan.operation, form, content)
         return APIResponse(data, status, answered, content) if mode == "raw" else data
 
     def _content(
         self, connection: Connection, response: http.client.HTTPResponse, form: AnswerForm | None
     ) -> bytes:
-        content = BoundedBody(self._plan.operation.id, form, self._plan.bytes_max)
+        content = BoundedBody(self._plan.operation, form, self._plan.bytes_max)
         for chunk in self._chunks(connection, response):
             content.add(chunk)
         return content.whole()

@@ -3,12 +3,20 @@
 
 from .._operation import BodySpec, KeySpec, NoticeSpec, OperationSpec, PagingSpec, ParameterSpec, PartSpec
 
-HEALTH = OperationSpec("getHealth", "GET", "/health", retry="safe", answers={200: "json"})
+HEALTH = OperationSpec("getHealth", "health", "GET", "/health", retry="safe", answers={200: "json"})
 
-READINESS = OperationSpec("getReadiness", "GET", "/readiness", retry="safe", answers={200: "json"})
+READINESS = OperationSpec(
+    "getReadiness",
+    "readiness",
+    "GET",
+    "/readiness",
+    retry="safe",
+    answers={200: "json"},
+)
 
 OPENAPI_CONTRACT = OperationSpec(
     "getOpenApiContract",
+    "openapi_contract",
     "GET",
     "/openapi/svc.json",
     retry="safe",
@@ -17,6 +25,7 @@ OPENAPI_CONTRACT = OperationSpec(
 
 GET_PUBLIC_SCHEMA_CONTRACT = OperationSpec(
     "getPublicSchemaContract",
+    "get_public_schema_contract",
     "GET",
     "/contracts/schemas/svc-public.schema.json",
     retry="safe",
@@ -25,6 +34,7 @@ GET_PUBLIC_SCHEMA_CONTRACT = OperationSpec(
 
 COMMIT_CANONICAL_TRANSACTION = OperationSpec(
     "commitCanonicalTransaction",
+    "commit_canonical_transaction",
     "POST",
     "/canonical/tenants/{tenantId}/transactions",
     retry="with-key",
@@ -35,6 +45,7 @@ COMMIT_CANONICAL_TRANSACTION = OperationSpec(
 
 GET_CANONICAL_DOCUMENT = OperationSpec(
     "readCanonicalDocument",
+    "get_canonical_document",
     "POST",
     "/canonical/tenants/{tenantId}/documents/read",
     retry="safe",
@@ -44,6 +55,7 @@ GET_CANONICAL_DOCUMENT = OperationSpec(
 
 LIST_CANONICAL_DOCUMENT_REVISIONS = OperationSpec(
     "queryCanonicalDocumentRevisions",
+    "list_canonical_document_revisions",
     "POST",
     "/canonical/tenants/{tenantId}/documents/revisions",
     retry="safe",
@@ -53,6 +65,7 @@ LIST_CANONICAL_DOCUMENT_REVISIONS = OperationSpec(
 
 LEASE_CANONICAL_OUTBOX = OperationSpec(
     "leaseCanonicalOutbox",
+    "lease_canonical_outbox",
     "POST",
     "/canonical/tenants/{tenantId}/outbox/leases",
     retry="never",
@@ -62,6 +75,7 @@ LEASE_CANONICAL_OUTBOX = OperationSpec(
 
 QUERY_CANONICAL_OUTBOX = OperationSpec(
     "queryCanonicalOutbox",
+    "query_canonical_outbox",
     "POST",
     "/canonical/tenants/{tenantId}/outbox/query",
     retry="safe",
@@ -72,6 +86,7 @@ QUERY_CANONICAL_OUTBOX = OperationSpec(
 
 RENEW_CANONICAL_OUTBOX_LEASE = OperationSpec(
     "renewCanonicalOutboxLease",
+    "renew_canonical_outbox_lease",
     "POST",
     "/canonical/tenants/{tenantId}/outbox/{eventId}/renew",
     retry="never",
@@ -81,6 +96,7 @@ RENEW_CANONICAL_OUTBOX_LEASE = OperationSpec(
 
 ACKNOWLEDGE_CANONICAL_OUTBOX = OperationSpec(
     "acknowledgeCanonicalOutbox",
+    "acknowledge_canonical_outbox",
     "POST",
     "/canonical/tenants/{tenantId}/outbox/{eventId}/ack",
     retry="never",
@@ -90,6 +106,7 @@ ACKNOWLEDGE_CANONICAL_OUTBOX = OperationSpec(
 
 RELEASE_CANONICAL_OUTBOX = OperationSpec(
     "releaseCanonicalOutbox",
+    "release_canonical_outbox",
     "POST",
     "/canonical/tenants/{tenantId}/outbox/{eventId}/nack",
     retry="never",
@@ -99,6 +116,7 @@ RELEASE_CANONICAL_OUTBOX = OperationSpec(
 
 REPLAY_CANONICAL_OUTBOX = OperationSpec(
     "replayCanonicalOutbox",
+    "replay_canonical_outbox",
     "POST",
     "/canonical/tenants/{tenantId}/outbox/{eventId}/replay",
     retry="never",
@@ -108,6 +126,7 @@ REPLAY_CANONICAL_OUTBOX = OperationSpec(
 
 QUERY_CANONICAL_DOCUMENTS = OperationSpec(
     "queryCanonicalDocuments",
+    "query_canonical_documents",
     "POST",
     "/canonical/tenants/{tenantId}/documents/query",
     retry="safe",
@@ -118,6 +137,7 @@ QUERY_CANONICAL_DOCUMENTS = OperationSpec(
 
 EXPORT_CANONICAL_TENANT = OperationSpec(
     "exportCanonicalTenant",
+    "export_canonical_tenant",
     "GET",
     "/canonical/tenants/{tenantId}/export",
     retry="safe",
@@ -126,6 +146,7 @@ EXPORT_CANONICAL_TENANT = OperationSpec(
 
 RESTORE_CANONICAL_TENANT = OperationSpec(
     "restoreCanonicalTenant",
+    "restore_canonical_tenant",
     "POST",
     "/canonical/tenants/{tenantId}/restore",
     retry="never",
@@ -135,6 +156,7 @@ RESTORE_CANONICAL_TENANT = OperationSpec(
 
 LIST_CANONICAL_MIGRATIONS = OperationSpec(
     "listCanonicalMigrations",
+    "list_canonical_migrations",
     "GET",
     "/canonical/migrations",
     retry="safe",
@@ -143,6 +165,7 @@ LIST_CANONICAL_MIGRATIONS = OperationSpec(
 
 APPLY_CANONICAL_MIGRATIONS = OperationSpec(
     "applyCanonicalMigrations",
+    "apply_canonical_migrations",
     "POST",
     "/canonical/migrations",
     retry="never",
@@ -152,6 +175,7 @@ APPLY_CANONICAL_MIGRATIONS = OperationSpec(
 
 GET_CANONICAL_PREFLIGHT = OperationSpec(
     "preflightCanonicalStore",
+    "get_canonical_preflight",
     "GET",
     "/canonical/preflight",
     retry="safe",
@@ -160,6 +184,7 @@ GET_CANONICAL_PREFLIGHT = OperationSpec(
 
 PROBE_CANONICAL_DATA_PLANE = OperationSpec(
     "probeCanonicalStoreDataPlane",
+    "probe_canonical_data_plane",
     "POST",
     "/canonical/preflight/probe",
     retry="never",
@@ -168,6 +193,7 @@ PROBE_CANONICAL_DATA_PLANE = OperationSpec(
 
 READ_CANONICAL_FENCE = OperationSpec(
     "readCanonicalFence",
+    "read_canonical_fence",
     "GET",
     "/canonical/tenants/{tenantId}/fences/{name}/{value}",
     retry="safe",
@@ -177,6 +203,7 @@ READ_CANONICAL_FENCE = OperationSpec(
 
 GET_USAGE = OperationSpec(
     "getUsage",
+    "get_usage",
     "GET",
     "/canonical/tenants/{tenantId}/usage",
     retry="safe",
@@ -186,6 +213,7 @@ GET_USAGE = OperationSpec(
 
 GET_EXECUTION_RUNTIME = OperationSpec(
     "getExecutionRuntime",
+    "get_execution_runtime",
     "GET",
     "/execution/runtime",
     retry="safe",
@@ -194,6 +222,7 @@ GET_EXECUTION_RUNTIME = OperationSpec(
 
 GET_EFFECTIVE_EXECUTION_RUNTIME = OperationSpec(
     "getEffectiveExecutionRuntime",
+    "get_effective_execution_runtime",
     "GET",
     "/execution/runtime/effective",
     retry="safe",
@@ -203,6 +232,7 @@ GET_EFFECTIVE_EXECUTION_RUNTIME = OperationSpec(
 
 GET_EXECUTION_RUNTIME_MAINTENANCE = OperationSpec(
     "getExecutionRuntimeMaintenance",
+    "get_execution_runtime_maintenance",
     "GET",
     "/execution/runtime/maintenance",
     retry="safe",
@@ -211,6 +241,7 @@ GET_EXECUTION_RUNTIME_MAINTENANCE = OperationSpec(
 
 PRUNE_EXECUTION_RUNTIME_MAINTENANCE = OperationSpec(
     "pruneExecutionRuntimeMaintenance",
+    "prune_execution_runtime_maintenance",
     "POST",
     "/execution/runtime/maintenance/prune",
     retry="never",
@@ -220,6 +251,7 @@ PRUNE_EXECUTION_RUNTIME_MAINTENANCE = OperationSpec(
 
 RECONCILE_EXECUTION_RUNTIME_DISPATCH = OperationSpec(
     "reconcileExecutionRuntimeDispatch",
+    "reconcile_execution_runtime_dispatch",
     "POST",
     "/execution/runtime/maintenance/reconcile",
     retry="never",
@@ -229,6 +261,7 @@ RECONCILE_EXECUTION_RUNTIME_DISPATCH = OperationSpec(
 
 LEASE_EXTERNAL_EXECUTION_RUN = OperationSpec(
     "leaseExternalExecutionRun",
+    "lease_external_execution_run",
     "POST",
     "/execution/workers/leases",
     retry="never",
@@ -238,6 +271,7 @@ LEASE_EXTERNAL_EXECUTION_RUN = OperationSpec(
 
 HEARTBEAT_EXTERNAL_EXECUTION_LEASE = OperationSpec(
     "heartbeatExternalExecutionLease",
+    "heartbeat_external_execution_lease",
     "POST",
     "/execution/workers/leases/heartbeat",
     retry="never",
@@ -247,6 +281,7 @@ HEARTBEAT_EXTERNAL_EXECUTION_LEASE = OperationSpec(
 
 REPORT_EXTERNAL_EXECUTION_LEASE = OperationSpec(
     "reportExternalExecutionLease",
+    "report_external_execution_lease",
     "POST",
     "/execution/workers/leases/reports",
     retry="never",
@@ -256,6 +291,7 @@ REPORT_EXTERNAL_EXECUTION_LEASE = OperationSpec(
 
 RECORD_EXTERNAL_EXECUTION_LEASE_EVENT = OperationSpec(
     "recordExternalExecutionLeaseEvent",
+    "record_external_execution_lease_event",
     "POST",
     "/execution/workers/leases/events",
     retry="never",
@@ -265,6 +301,7 @@ RECORD_EXTERNAL_EXECUTION_LEASE_EVENT = OperationSpec(
 
 PUT_EXTERNAL_EXECUTION_LEASE_ARTIFACT = OperationSpec(
     "putExternalExecutionLeaseArtifact",
+    "put_external_execution_lease_artifact",
     "POST",
     "/execution/workers/leases/artifacts",
     retry="never",
@@ -274,6 +311,7 @@ PUT_EXTERNAL_EXECUTION_LEASE_ARTIFACT = OperationSpec(
 
 PUT_EXTERNAL_EXECUTION_LEASE_CHECKPOINT = OperationSpec(
     "putExternalExecutionLeaseCheckpoint",
+    "put_external_execution_lease_checkpoint",
     "POST",
     "/execution/workers/leases/checkpoints",
     retry="never",
@@ -283,6 +321,7 @@ PUT_EXTERNAL_EXECUTION_LEASE_CHECKPOINT = OperationSpec(
 
 GET_EXTERNAL_EXECUTION_LEASE_CHECKPOINT = OperationSpec(
     "getExternalExecutionLeaseCheckpoint",
+    "get_external_execution_lease_checkpoint",
     "POST",
     "/execution/workers/leases/checkpoints/read",
     retry="safe",
@@ -292,6 +331,7 @@ GET_EXTERNAL_EXECUTION_LEASE_CHECKPOINT = OperationSpec(
 
 WAIT_EXTERNAL_EXECUTION_LEASE = OperationSpec(
     "waitExternalExecutionLease",
+    "wait_external_execution_lease",
     "POST",
     "/execution/workers/leases/wait",
     retry="never",
@@ -301,6 +341,7 @@ WAIT_EXTERNAL_EXECUTION_LEASE = OperationSpec(
 
 COMPLETE_EXTERNAL_EXECUTION_LEASE = OperationSpec(
     "completeExternalExecutionLease",
+    "complete_external_execution_lease",
     "POST",
     "/execution/workers/leases/complete",
     retry="never",
@@ -310,6 +351,7 @@ COMPLETE_EXTERNAL_EXECUTION_LEASE = OperationSpec(
 
 RELEASE_EXTERNAL_EXECUTION_LEASE = OperationSpec(
     "releaseExternalExecutionLease",
+    "release_external_execution_lease",
     "POST",
     "/execution/workers/leases/release",
     retry="never",
@@ -320,6 +362,7 @@ RELEASE_EXTERNAL_EXECUTION_LEASE = OperationSpec(
 
 LIST_EXECUTION_RUNS = OperationSpec(
     "listExecutionRuns",
+    "list_execution_runs",
     "GET",
     "/execution/runs",
     retry="safe",
@@ -344,6 +387,7 @@ LIST_EXECUTION_RUNS = OperationSpec(
 
 START_EXECUTION_RUN = OperationSpec(
     "startExecutionRun",
+    "start_execution_run",
     "POST",
     "/execution/runs",
     retry="with-key",
@@ -354,6 +398,7 @@ START_EXECUTION_RUN = OperationSpec(
 
 GET_EXECUTION_RUN = OperationSpec(
     "getExecutionRun",
+    "get_execution_run",
     "GET",
     "/execution/runs/{runId}",
     retry="safe",
@@ -363,6 +408,7 @@ GET_EXECUTION_RUN = OperationSpec(
 
 CANCEL_EXECUTION_RUN = OperationSpec(
     "cancelExecutionRun",
+    "cancel_execution_run",
     "DELETE",
     "/execution/runs/{runId}",
     retry="never",
@@ -371,6 +417,7 @@ CANCEL_EXECUTION_RUN = OperationSpec(
 
 RAISE_EXECUTION_EVENT = OperationSpec(
     "raiseExecutionEvent",
+    "raise_execution_event",
     "POST",
     "/execution/runs/{runId}/events",
     retry="never",
@@ -380,6 +427,7 @@ RAISE_EXECUTION_EVENT = OperationSpec(
 
 GET_EXECUTION_RUN_HISTORY = OperationSpec(
     "getExecutionRunHistory",
+    "get_execution_run_history",
     "GET",
     "/execution/runs/{runId}/history",
     retry="safe",
@@ -389,6 +437,7 @@ GET_EXECUTION_RUN_HISTORY = OperationSpec(
 
 LIST_EXECUTION_RUN_ARTIFACTS = OperationSpec(
     "listExecutionRunArtifacts",
+    "list_execution_run_artifacts",
     "GET",
     "/execution/runs/{runId}/artifacts",
     retry="safe",
@@ -397,6 +446,7 @@ LIST_EXECUTION_RUN_ARTIFACTS = OperationSpec(
 
 GET_EXECUTION_RUN_ARTIFACT = OperationSpec(
     "getExecutionRunArtifact",
+    "get_execution_run_artifact",
     "GET",
     "/execution/runs/{runId}/artifacts/{artifactRef}",
     retry="safe",
@@ -405,6 +455,7 @@ GET_EXECUTION_RUN_ARTIFACT = OperationSpec(
 
 GET_EXECUTION_RUN_CHECKPOINT = OperationSpec(
     "getExecutionRunCheckpoint",
+    "get_execution_run_checkpoint",
     "GET",
     "/execution/runs/{runId}/checkpoints/{key}",
     retry="safe",
@@ -413,6 +464,7 @@ GET_EXECUTION_RUN_CHECKPOINT = OperationSpec(
 
 LIST_COLLECTIONS = OperationSpec(
     "listCollections",
+    "list_collections",
     "GET",
     "/collections",
     retry="safe",
@@ -421,6 +473,7 @@ LIST_COLLECTIONS = OperationSpec(
 
 CREATE_COLLECTION = OperationSpec(
     "createCollection",
+    "create_collection",
     "POST",
     "/collections",
     retry="with-key",
@@ -432,6 +485,7 @@ CREATE_COLLECTION = OperationSpec(
 
 GET_COLLECTION_POLICY = OperationSpec(
     "getCollection",
+    "get_collection_policy",
     "GET",
     "/collections/{collection}",
     retry="safe",
@@ -441,6 +495,7 @@ GET_COLLECTION_POLICY = OperationSpec(
 
 DELETE_COLLECTION = OperationSpec(
     "deleteCollection",
+    "delete_collection",
     "DELETE",
     "/collections/{collection}",
     retry="with-key",
@@ -451,6 +506,7 @@ DELETE_COLLECTION = OperationSpec(
 
 EXPORT_COLLECTION = OperationSpec(
     "exportCollectionBounded",
+    "export_collection",
     "POST",
     "/collections/{collection}/export",
     retry="safe",
@@ -461,6 +517,7 @@ EXPORT_COLLECTION = OperationSpec(
 
 IMPORT_COLLECTION = OperationSpec(
     "importCollection",
+    "import_collection",
     "POST",
     "/collections/{collection}/import",
     retry="with-key",
@@ -472,6 +529,7 @@ IMPORT_COLLECTION = OperationSpec(
 
 START_COLLECTION_IMPORT_JOB = OperationSpec(
     "startCollectionImportJob",
+    "start_collection_import_job",
     "POST",
     "/collections/{collection}/import/jobs",
     retry="with-key",
@@ -483,6 +541,7 @@ START_COLLECTION_IMPORT_JOB = OperationSpec(
 
 INSPECT_COLLECTION = OperationSpec(
     "inspectCollection",
+    "inspect_collection",
     "GET",
     "/collections/{collection}/inspect",
     retry="safe",
@@ -495,6 +554,7 @@ INSPECT_COLLECTION = OperationSpec(
 
 LIST_RECORD_IMPORT_JOBS = OperationSpec(
     "listRecordImportJobs",
+    "list_record_import_jobs",
     "GET",
     "/record-import/jobs",
     retry="safe",
@@ -504,6 +564,7 @@ LIST_RECORD_IMPORT_JOBS = OperationSpec(
 
 GET_RECORD_IMPORT_JOB = OperationSpec(
     "getRecordImportJob",
+    "get_record_import_job",
     "GET",
     "/record-import/jobs/{jobId}",
     retry="safe",
@@ -513,6 +574,7 @@ GET_RECORD_IMPORT_JOB = OperationSpec(
 
 CANCEL_RECORD_IMPORT_JOB = OperationSpec(
     "cancelRecordImportJob",
+    "cancel_record_import_job",
     "DELETE",
     "/record-import/jobs/{jobId}",
     retry="never",
@@ -522,6 +584,7 @@ CANCEL_RECORD_IMPORT_JOB = OperationSpec(
 
 GET_RECORD = OperationSpec(
     "getRecord",
+    "get_record",
     "GET",
     "/collections/{collection}/records/{pk}/{id}",
     retry="safe",
@@ -532,6 +595,7 @@ GET_RECORD = OperationSpec(
 
 DELETE_RECORD = OperationSpec(
     "deleteRecord",
+    "delete_record",
     "DELETE",
     "/collections/{collection}/records/{pk}/{id}",
     retry="never",
@@ -541,6 +605,7 @@ DELETE_RECORD = OperationSpec(
 
 UPSERT_RECORD = OperationSpec(
     "upsertRecord",
+    "upsert_record",
     "POST",
     "/collections/{collection}/records",
     retry="never",
@@ -551,6 +616,7 @@ UPSERT_RECORD = OperationSpec(
 
 UPSERT_RECORDS = OperationSpec(
     "upsertRecords",
+    "upsert_records",
     "POST",
     "/collections/{collection}/records/batch",
     retry="with-key",
@@ -562,6 +628,7 @@ UPSERT_RECORDS = OperationSpec(
 
 START_RECORD_BATCH_UPSERT_JOB = OperationSpec(
     "startRecordBatchUpsertJob",
+    "start_record_batch_upsert_job",
     "POST",
     "/collections/{collection}/records/batch/jobs",
     retry="with-key",
@@ -573,6 +640,7 @@ START_RECORD_BATCH_UPSERT_JOB = OperationSpec(
 
 QUERY_RECORDS = OperationSpec(
     "queryRecords",
+    "query_records",
     "POST",
     "/collections/{collection}/query",
     retry="safe",
@@ -583,6 +651,7 @@ QUERY_RECORDS = OperationSpec(
 
 SEARCH_RECORDS = OperationSpec(
     "searchRecords",
+    "search_records",
     "POST",
     "/collections/{collection}/search",
     retry="safe",
@@ -593,6 +662,7 @@ SEARCH_RECORDS = OperationSpec(
 
 LIST_OBJECTS = OperationSpec(
     "listObjects",
+    "list_objects",
     "GET",
     "/objects/{container}",
     retry="safe",
@@ -607,6 +677,7 @@ LIST_OBJECTS = OperationSpec(
 
 PUT_OBJECT = OperationSpec(
     "putObject",
+    "put_object",
     "PUT",
     "/objects/{container}/{key+}",
     retry="never",
@@ -622,6 +693,7 @@ PUT_OBJECT = OperationSpec(
 
 GET_OBJECT = OperationSpec(
     "getObject",
+    "get_object",
     "GET",
     "/objects/{container}/{key+}",
     retry="safe",
@@ -637,6 +709,7 @@ GET_OBJECT = OperationSpec(
 
 DELETE_OBJECT = OperationSpec(
     "deleteObject",
+    "delete_object",
     "DELETE",
     "/objects/{container}/{key+}",
     retry="never",
@@ -646,6 +719,7 @@ DELETE_OBJECT = OperationSpec(
 
 INGEST_RECORD_ARTIFACT = OperationSpec(
     "ingestRecordArtifact",
+    "ingest_record_artifact",
     "POST",
     "/ingest/record-artifact",
     retry="with-key",
@@ -663,6 +737,7 @@ INGEST_RECORD_ARTIFACT = OperationSpec(
 
 LIST_EMBEDDING_PROVIDERS = OperationSpec(
     "listEmbeddingProviders",
+    "list_embedding_providers",
     "GET",
     "/embedding-providers",
     retry="safe",
@@ -671,6 +746,7 @@ LIST_EMBEDDING_PROVIDERS = OperationSpec(
 
 LIST_EMBEDDING_PROVIDER_GUIDANCE = OperationSpec(
     "listEmbeddingProviderGuidance",
+    "list_embedding_provider_guidance",
     "GET",
     "/embedding-providers/guidance",
     retry="safe",
@@ -679,6 +755,7 @@ LIST_EMBEDDING_PROVIDER_GUIDANCE = OperationSpec(
 
 GET_EMBEDDING_PROVIDER_DOCTOR = OperationSpec(
     "getEmbeddingProviderDoctor",
+    "get_embedding_provider_doctor",
     "GET",
     "/embedding-providers/doctor",
     retry="safe",
@@ -687,6 +764,7 @@ GET_EMBEDDING_PROVIDER_DOCTOR = OperationSpec(
 
 EMBED_TEXTS = OperationSpec(
     "generateEmbeddings",
+    "embed_texts",
     "POST",
     "/embeddings",
     retry="safe",
@@ -696,6 +774,7 @@ EMBED_TEXTS = OperationSpec(
 
 START_EMBEDDING_JOB = OperationSpec(
     "startEmbeddingJob",
+    "start_embedding_job",
     "POST",
     "/embeddings/jobs",
     retry="with-key",
@@ -707,6 +786,7 @@ START_EMBEDDING_JOB = OperationSpec(
 
 LIST_EMBEDDING_JOBS = OperationSpec(
     "listEmbeddingJobs",
+    "list_embedding_jobs",
     "GET",
     "/embeddings/jobs",
     retry="safe",
@@ -716,6 +796,7 @@ LIST_EMBEDDING_JOBS = OperationSpec(
 
 GET_EMBEDDING_JOB = OperationSpec(
     "getEmbeddingJob",
+    "get_embedding_job",
     "GET",
     "/embeddings/jobs/{jobId}",
     retry="safe",
@@ -725,6 +806,7 @@ GET_EMBEDDING_JOB = OperationSpec(
 
 CANCEL_EMBEDDING_JOB = OperationSpec(
     "cancelEmbeddingJob",
+    "cancel_embedding_job",
     "DELETE",
     "/embeddings/jobs/{jobId}",
     retry="never",
@@ -732,10 +814,18 @@ CANCEL_EMBEDDING_JOB = OperationSpec(
     absent=True,
 )
 
-LIST_PROVIDERS = OperationSpec("listProviders", "GET", "/providers", retry="safe", answers={200: "json"})
+LIST_PROVIDERS = OperationSpec(
+    "listProviders",
+    "list_providers",
+    "GET",
+    "/providers",
+    retry="safe",
+    answers={200: "json"},
+)
 
 GET_PROVIDER_CAPABILITY_MATRIX = OperationSpec(
     "getProviderCapabilityMatrix",
+    "get_provider_capability_matrix",
     "GET",
     "/providers/capabilities",
     retry="safe",
@@ -744,6 +834,7 @@ GET_PROVIDER_CAPABILITY_MATRIX = OperationSpec(
 
 LIST_PROVIDER_READINESS = OperationSpec(
     "listProviderReadiness",
+    "list_provider_readiness",
     "GET",
     "/providers/readiness",
     retry="safe",
@@ -752,6 +843,7 @@ LIST_PROVIDER_READINESS = OperationSpec(
 
 LIST_PROVIDER_DOCTOR = OperationSpec(
     "listProviderDoctor",
+    "list_provider_doctor",
     "GET",
     "/providers/doctor",
     retry="safe",
@@ -760,6 +852,7 @@ LIST_PROVIDER_DOCTOR = OperationSpec(
 
 LIST_PROVIDER_QUOTAS = OperationSpec(
     "listProviderQuotas",
+    "list_provider_quotas",
     "GET",
     "/providers/quotas",
     retry="safe",
@@ -768,6 +861,7 @@ LIST_PROVIDER_QUOTAS = OperationSpec(
 
 GET_PROVIDER = OperationSpec(
     "getProvider",
+    "get_provider",
     "GET",
     "/providers/{provider}",
     retry="safe",
@@ -777,6 +871,7 @@ GET_PROVIDER = OperationSpec(
 
 GET_PROVIDER_DOCTOR = OperationSpec(
     "getProviderDoctor",
+    "get_provider_doctor",
     "GET",
     "/providers/{provider}/doctor",
     retry="safe",
@@ -786,6 +881,7 @@ GET_PROVIDER_DOCTOR = OperationSpec(
 
 GET_PROVIDER_READINESS = OperationSpec(
     "getProviderReadiness",
+    "get_provider_readiness",
     "GET",
     "/providers/{provider}/readiness",
     retry="safe",
@@ -795,6 +891,7 @@ GET_PROVIDER_READINESS = OperationSpec(
 
 GET_PROVIDER_QUOTA = OperationSpec(
     "getProviderQuota",
+    "get_provider_quota",
     "GET",
     "/providers/{provider}/quota",
     retry="safe",
@@ -803,6 +900,7 @@ GET_PROVIDER_QUOTA = OperationSpec(
 
 LIST_PROVIDER_QUALIFICATIONS = OperationSpec(
     "listProviderQualifications",
+    "list_provider_qualifications",
     "GET",
     "/providers/{provider}/qualifications",
     retry="safe",
@@ -812,6 +910,7 @@ LIST_PROVIDER_QUALIFICATIONS = OperationSpec(
 
 LIST_PROVIDER_MODELS = OperationSpec(
     "listProviderModels",
+    "list_provider_models",
     "GET",
     "/providers/{provider}/models",
     retry="safe",
@@ -820,6 +919,7 @@ LIST_PROVIDER_MODELS = OperationSpec(
 
 QUALIFY_PROVIDER = OperationSpec(
     "qualifyProvider",
+    "qualify_provider",
     "POST",
     "/providers/{provider}/qualify",
     retry="never",
@@ -829,6 +929,7 @@ QUALIFY_PROVIDER = OperationSpec(
 
 RUN_PROVIDER = OperationSpec(
     "runProviderCapability",
+    "run_provider",
     "POST",
     "/providers/{provider}/run",
     retry="with-key",
@@ -840,6 +941,7 @@ RUN_PROVIDER = OperationSpec(
 
 START_PROVIDER_JOB = OperationSpec(
     "startProviderRunJob",
+    "start_provider_job",
     "POST",
     "/providers/{provider}/jobs",
     retry="with-key",
@@ -851,6 +953,7 @@ START_PROVIDER_JOB = OperationSpec(
 
 LIST_PROVIDER_JOBS = OperationSpec(
     "listProviderRunJobs",
+    "list_provider_jobs",
     "GET",
     "/provider-jobs",
     retry="safe",
@@ -864,6 +967,7 @@ LIST_PROVIDER_JOBS = OperationSpec(
 
 GET_PROVIDER_JOB = OperationSpec(
     "getProviderRunJob",
+    "get_provider_job",
     "GET",
     "/provider-jobs/{jobId}",
     retry="safe",
@@ -873,6 +977,7 @@ GET_PROVIDER_JOB = OperationSpec(
 
 CANCEL_PROVIDER_JOB = OperationSpec(
     "cancelProviderRunJob",
+    "cancel_provider_job",
     "DELETE",
     "/provider-jobs/{jobId}",
     retry="never",
@@ -882,6 +987,7 @@ CANCEL_PROVIDER_JOB = OperationSpec(
 
 LIST_RETRIEVAL_PROFILES = OperationSpec(
     "listRetrievalProfiles",
+    "list_retrieval_profiles",
     "GET",
     "/retrieval/profiles",
     retry="safe",
@@ -889,6 +995,7 @@ LIST_RETRIEVAL_PROFILES = OperationSpec(
 )
 
 RETRIEVE = OperationSpec(
+    "retrieve",
     "retrieve",
     "POST",
     "/search",
@@ -899,6 +1006,7 @@ RETRIEVE = OperationSpec(
 
 EVALUATE_RETRIEVAL = OperationSpec(
     "evaluateRetrieval",
+    "evaluate_retrieval",
     "POST",
     "/retrieval/evaluate",
     retry="safe",
@@ -908,6 +1016,7 @@ EVALUATE_RETRIEVAL = OperationSpec(
 
 COMPARE_RETRIEVAL_EVALUATIONS = OperationSpec(
     "compareRetrievalEvaluations",
+    "compare_retrieval_evaluations",
     "POST",
     "/retrieval/evaluate/compare",
     retry="safe",
@@ -917,6 +1026,7 @@ COMPARE_RETRIEVAL_EVALUATIONS = OperationSpec(
 
 START_RETRIEVAL_EVALUATION_COMPARISON_JOB = OperationSpec(
     "startRetrievalEvaluationComparisonJob",
+    "start_retrieval_evaluation_comparison_job",
     "POST",
     "/retrieval/evaluate/compare/jobs",
     retry="with-key",
@@ -928,6 +1038,7 @@ START_RETRIEVAL_EVALUATION_COMPARISON_JOB = OperationSpec(
 
 START_RETRIEVAL_EVALUATION_JOB = OperationSpec(
     "startRetrievalEvaluationJob",
+    "start_retrieval_evaluation_job",
     "POST",
     "/retrieval/evaluate/jobs",
     retry="with-key",
@@ -939,6 +1050,7 @@ START_RETRIEVAL_EVALUATION_JOB = OperationSpec(
 
 LIST_RETRIEVAL_EVALUATION_JOBS = OperationSpec(
     "listRetrievalEvaluationJobs",
+    "list_retrieval_evaluation_jobs",
     "GET",
     "/retrieval/evaluate/jobs",
     retry="safe",
@@ -948,6 +1060,7 @@ LIST_RETRIEVAL_EVALUATION_JOBS = OperationSpec(
 
 GET_RETRIEVAL_EVALUATION_JOB = OperationSpec(
     "getRetrievalEvaluationJob",
+    "get_retrieval_evaluation_job",
     "GET",
     "/retrieval/evaluate/jobs/{jobId}",
     retry="safe",
@@ -957,6 +1070,7 @@ GET_RETRIEVAL_EVALUATION_JOB = OperationSpec(
 
 CANCEL_RETRIEVAL_EVALUATION_JOB = OperationSpec(
     "cancelRetrievalEvaluationJob",
+    "cancel_retrieval_evaluation_job",
     "DELETE",
     "/retrieval/evaluate/jobs/{jobId}",
     retry="never",
@@ -966,6 +1080,7 @@ CANCEL_RETRIEVAL_EVALUATION_JOB = OperationSpec(
 
 INGEST_RAG_TEXT = OperationSpec(
     "ingestRagText",
+    "ingest_rag_text",
     "POST",
     "/collections/{collection}/rag/ingest-text",
     retry="with-key",
@@ -977,6 +1092,7 @@ INGEST_RAG_TEXT = OperationSpec(
 
 INGEST_RAG_TEXTS = OperationSpec(
     "ingestRagTextBatch",
+    "ingest_rag_texts",
     "POST",
     "/collections/{collection}/rag/ingest-text/batch",
     retry="with-key",
@@ -988,6 +1104,7 @@ INGEST_RAG_TEXTS = OperationSpec(
 
 START_RAG_TEXT_INGESTION_JOB = OperationSpec(
     "startRagIngestionTextJob",
+    "start_rag_text_ingestion_job",
     "POST",
     "/collections/{collection}/rag/ingest-text/jobs",
     retry="with-key",
@@ -999,6 +1116,7 @@ START_RAG_TEXT_INGESTION_JOB = OperationSpec(
 
 START_RAG_TEXT_BATCH_INGESTION_JOB = OperationSpec(
     "startRagIngestionBatchJob",
+    "start_rag_text_batch_ingestion_job",
     "POST",
     "/collections/{collection}/rag/ingest-text/batch/jobs",
     retry="with-key",
@@ -1010,6 +1128,7 @@ START_RAG_TEXT_BATCH_INGESTION_JOB = OperationSpec(
 
 LIST_RAG_INGESTION_JOBS = OperationSpec(
     "listRagIngestionJobs",
+    "list_rag_ingestion_jobs",
     "GET",
     "/rag/ingestion/jobs",
     retry="safe",
@@ -1019,6 +1138,7 @@ LIST_RAG_INGESTION_JOBS = OperationSpec(
 
 GET_RAG_INGESTION_JOB = OperationSpec(
     "getRagIngestionJob",
+    "get_rag_ingestion_job",
     "GET",
     "/rag/ingestion/jobs/{jobId}",
     retry="safe",
@@ -1028,6 +1148,7 @@ GET_RAG_INGESTION_JOB = OperationSpec(
 
 CANCEL_RAG_INGESTION_JOB = OperationSpec(
     "cancelRagIngestionJob",
+    "cancel_rag_ingestion_job",
     "DELETE",
     "/rag/ingestion/jobs/{jobId}",
     retry="never",
@@ -1037,6 +1158,7 @@ CANCEL_RAG_INGESTION_JOB = OperationSpec(
 
 BUILD_RAG_CONTEXT = OperationSpec(
     "buildRagContext",
+    "build_rag_context",
     "POST",
     "/rag/context",
     retry="safe",
@@ -1046,6 +1168,7 @@ BUILD_RAG_CONTEXT = OperationSpec(
 
 EVALUATE_RAG_CONTEXT = OperationSpec(
     "evaluateRagContext",
+    "evaluate_rag_context",
     "POST",
     "/rag/context/evaluate",
     retry="safe",
@@ -1055,6 +1178,7 @@ EVALUATE_RAG_CONTEXT = OperationSpec(
 
 BUILD_RAG_PROMPT = OperationSpec(
     "buildRagPrompt",
+    "build_rag_prompt",
     "POST",
     "/rag/prompt",
     retry="safe",
@@ -1064,6 +1188,7 @@ BUILD_RAG_PROMPT = OperationSpec(
 
 LIST_GRAPH_PROVIDER_SHAPES = OperationSpec(
     "listGraphProviderShapes",
+    "list_graph_provider_shapes",
     "GET",
     "/graph/provider-shapes",
     retry="safe",
@@ -1072,6 +1197,7 @@ LIST_GRAPH_PROVIDER_SHAPES = OperationSpec(
 
 GET_GRAPH_PROVIDER_SHAPE = OperationSpec(
     "getGraphProviderShape",
+    "get_graph_provider_shape",
     "GET",
     "/graph/provider-shapes/{providerId}",
     retry="safe",
@@ -1081,6 +1207,7 @@ GET_GRAPH_PROVIDER_SHAPE = OperationSpec(
 
 IMPORT_GRAPH_ENVELOPE = OperationSpec(
     "importGraphEnvelope",
+    "import_graph_envelope",
     "POST",
     "/collections/{collection}/graph/import",
     retry="with-key",
@@ -1092,6 +1219,7 @@ IMPORT_GRAPH_ENVELOPE = OperationSpec(
 
 EXPORT_GRAPH_ENVELOPE = OperationSpec(
     "exportGraphEnvelope",
+    "export_graph_envelope",
     "POST",
     "/collections/{collection}/graph/export",
     retry="safe",
@@ -1102,6 +1230,7 @@ EXPORT_GRAPH_ENVELOPE = OperationSpec(
 
 TRAVERSE_GRAPH = OperationSpec(
     "traverseGraph",
+    "traverse_graph",
     "POST",
     "/collections/{collection}/graph/traverse",
     retry="safe",
@@ -1112,6 +1241,7 @@ TRAVERSE_GRAPH = OperationSpec(
 
 INSPECT_GRAPH = OperationSpec(
     "inspectGraphCollection",
+    "inspect_graph",
     "POST",
     "/collections/{collection}/graph/inspect",
     retry="safe",
@@ -1122,6 +1252,7 @@ INSPECT_GRAPH = OperationSpec(
 
 PREFLIGHT_GRAPH_IMPORT = OperationSpec(
     "preflightGraphImport",
+    "preflight_graph_import",
     "POST",
     "/collections/{collection}/graph/import/preflight",
     retry="safe",
@@ -1131,6 +1262,7 @@ PREFLIGHT_GRAPH_IMPORT = OperationSpec(
 
 DOCTOR_GRAPH = OperationSpec(
     "doctorGraphCollection",
+    "doctor_graph",
     "POST",
     "/collections/{collection}/graph/doctor",
     retry="safe",
@@ -1141,6 +1273,7 @@ DOCTOR_GRAPH = OperationSpec(
 
 START_GRAPH_IMPORT_JOB = OperationSpec(
     "startGraphImportJob",
+    "start_graph_import_job",
     "POST",
     "/collections/{collection}/graph/import/jobs",
     retry="with-key",
@@ -1152,6 +1285,7 @@ START_GRAPH_IMPORT_JOB = OperationSpec(
 
 START_GRAPH_INSPECTION_JOB = OperationSpec(
     "startGraphInspectionJob",
+    "start_graph_inspection_job",
     "POST",
     "/collections/{collection}/graph/inspect/jobs",
     retry="with-key",
@@ -1163,6 +1297,7 @@ START_GRAPH_INSPECTION_JOB = OperationSpec(
 
 START_GRAPH_DOCTOR_JOB = OperationSpec(
     "startGraphDoctorJob",
+    "start_graph_doctor_job",
     "POST",
     "/collections/{collection}/graph/doctor/jobs",
     retry="with-key",
@@ -1174,6 +1309,7 @@ START_GRAPH_DOCTOR_JOB = OperationSpec(
 
 LIST_GRAPH_JOBS = OperationSpec(
     "listGraphJobs",
+    "list_graph_jobs",
     "GET",
     "/graph/jobs",
     retry="safe",
@@ -1183,6 +1319,7 @@ LIST_GRAPH_JOBS = OperationSpec(
 
 GET_GRAPH_JOB = OperationSpec(
     "getGraphJob",
+    "get_graph_job",
     "GET",
     "/graph/jobs/{jobId}",
     retry="safe",
@@ -1192,6 +1329,7 @@ GET_GRAPH_JOB = OperationSpec(
 
 CANCEL_GRAPH_JOB = OperationSpec(
     "cancelGraphJob",
+    "cancel_graph_job",
     "DELETE",
     "/graph/jobs/{jobId}",
     retry="never",
@@ -1201,6 +1339,7 @@ CANCEL_GRAPH_JOB = OperationSpec(
 
 LIST_TRACES = OperationSpec(
     "listTraces",
+    "list_traces",
     "GET",
     "/traces",
     retry="safe",
@@ -1210,6 +1349,7 @@ LIST_TRACES = OperationSpec(
 
 SUMMARIZE_TRACES = OperationSpec(
     "summarizeTraces",
+    "summarize_traces",
     "GET",
     "/traces/summary",
     retry="safe",
@@ -1219,6 +1359,7 @@ SUMMARIZE_TRACES = OperationSpec(
 
 PRUNE_TRACES = OperationSpec(
     "pruneTraces",
+    "prune_traces",
     "POST",
     "/traces/prune",
     retry="never",
@@ -1228,6 +1369,7 @@ PRUNE_TRACES = OperationSpec(
 
 EXPORT_TRACES = OperationSpec(
     "exportTraces",
+    "export_traces",
     "POST",
     "/traces/export",
     retry="safe",
@@ -1235,4 +1377,12 @@ EXPORT_TRACES = OperationSpec(
     body=BodySpec("json", "application/json", optional=True),
 )
 
-GET_TRACE = OperationSpec("getTrace", "GET", "/traces/{id}", retry="safe", answers={200: "json"}, absent=True)
+GET_TRACE = OperationSpec(
+    "getTrace",
+    "get_trace",
+    "GET",
+    "/traces/{id}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)

@@ -14,6 +14,7 @@ export const commitCanonicalTransaction: OperationSpec = {
 
 export const readCanonicalDocument: OperationSpec = {
   id: 'readCanonicalDocument',
+  name: 'getCanonicalDocument',
   method: 'POST',
   path: '/canonical/tenants/{tenantId}/documents/read',
   body: { kind: 'json' },
@@ -23,6 +24,7 @@ export const readCanonicalDocument: OperationSpec = {
 
 export const queryCanonicalDocumentRevisions: OperationSpec = {
   id: 'queryCanonicalDocumentRevisions',
+  name: 'listCanonicalDocumentRevisions',
   method: 'POST',
   path: '/canonical/tenants/{tenantId}/documents/revisions',
   body: { kind: 'json' },
@@ -141,6 +143,7 @@ export const applyCanonicalMigrations: OperationSpec = {
 
 export const preflightCanonicalStore: OperationSpec = {
   id: 'preflightCanonicalStore',
+  name: 'getCanonicalPreflight',
   method: 'GET',
   path: '/canonical/preflight',
   retry: 'safe',
@@ -149,6 +152,7 @@ export const preflightCanonicalStore: OperationSpec = {
 
 export const probeCanonicalStoreDataPlane: OperationSpec = {
   id: 'probeCanonicalStoreDataPlane',
+  name: 'probeCanonicalDataPlane',
   method: 'POST',
   path: '/canonical/preflight/probe',
   retry: 'never',

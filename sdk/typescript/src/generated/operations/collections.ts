@@ -23,6 +23,7 @@ export const createCollection: OperationSpec = {
 
 export const getCollection: OperationSpec = {
   id: 'getCollection',
+  name: 'getCollectionPolicy',
   method: 'GET',
   path: '/collections/{collection}',
   retry: 'safe',
@@ -42,6 +43,7 @@ export const deleteCollection: OperationSpec = {
 
 export const exportCollectionBounded: OperationSpec = {
   id: 'exportCollectionBounded',
+  name: 'exportCollection',
   method: 'POST',
   path: '/collections/{collection}/export',
   body: { kind: 'json' },

@@ -28,6 +28,7 @@ export const getEmbeddingProviderDoctor: OperationSpec = {
 
 export const generateEmbeddings: OperationSpec = {
   id: 'generateEmbeddings',
+  name: 'embedTexts',
   method: 'POST',
   path: '/embeddings',
   body: { kind: 'json' },

@@ -52,6 +52,7 @@ export const traverseGraph: OperationSpec = {
 
 export const inspectGraphCollection: OperationSpec = {
   id: 'inspectGraphCollection',
+  name: 'inspectGraph',
   method: 'POST',
   path: '/collections/{collection}/graph/inspect',
   body: { kind: 'json' },
@@ -71,6 +72,7 @@ export const preflightGraphImport: OperationSpec = {
 
 export const doctorGraphCollection: OperationSpec = {
   id: 'doctorGraphCollection',
+  name: 'doctorGraph',
   method: 'POST',
   path: '/collections/{collection}/graph/doctor',
   body: { kind: 'json' },

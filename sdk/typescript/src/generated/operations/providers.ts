@@ -105,6 +105,7 @@ export const qualifyProvider: OperationSpec = {
 
 export const runProviderCapability: OperationSpec = {
   id: 'runProviderCapability',
+  name: 'runProvider',
   method: 'POST',
   path: '/providers/{provider}/run',
   query: [{ name: 'productId', key: 'productId' }, { name: 'tenantId', key: 'tenantId' }],
@@ -116,6 +117,7 @@ export const runProviderCapability: OperationSpec = {
 
 export const startProviderRunJob: OperationSpec = {
   id: 'startProviderRunJob',
+  name: 'startProviderJob',
   method: 'POST',
   path: '/providers/{provider}/jobs',
   query: [{ name: 'productId', key: 'productId' }, { name: 'tenantId', key: 'tenantId' }],
@@ -127,6 +129,7 @@ export const startProviderRunJob: OperationSpec = {
 
 export const listProviderRunJobs: OperationSpec = {
   id: 'listProviderRunJobs',
+  name: 'listProviderJobs',
   method: 'GET',
   path: '/provider-jobs',
   query: [
@@ -140,6 +143,7 @@ export const listProviderRunJobs: OperationSpec = {
 
 export const getProviderRunJob: OperationSpec = {
   id: 'getProviderRunJob',
+  name: 'getProviderJob',
   method: 'GET',
   path: '/provider-jobs/{jobId}',
   retry: 'safe',
@@ -149,6 +153,7 @@ export const getProviderRunJob: OperationSpec = {
 
 export const cancelProviderRunJob: OperationSpec = {
   id: 'cancelProviderRunJob',
+  name: 'cancelProviderJob',
   method: 'DELETE',
   path: '/provider-jobs/{jobId}',
   retry: 'never',

@@ -15,6 +15,7 @@ export const ingestRagText: OperationSpec = {
 
 export const ingestRagTextBatch: OperationSpec = {
   id: 'ingestRagTextBatch',
+  name: 'ingestRagTexts',
   method: 'POST',
   path: '/collections/{collection}/rag/ingest-text/batch',
   query: [{ name: 'productId', key: 'productId' }, { name: 'tenantId', key: 'tenantId' }],
@@ -26,6 +27,7 @@ export const ingestRagTextBatch: OperationSpec = {
 
 export const startRagIngestionTextJob: OperationSpec = {
   id: 'startRagIngestionTextJob',
+  name: 'startRagTextIngestionJob',
   method: 'POST',
   path: '/collections/{collection}/rag/ingest-text/jobs',
   query: [{ name: 'productId', key: 'productId' }, { name: 'tenantId', key: 'tenantId' }],
@@ -37,6 +39,7 @@ export const startRagIngestionTextJob: OperationSpec = {
 
 export const startRagIngestionBatchJob: OperationSpec = {
   id: 'startRagIngestionBatchJob',
+  name: 'startRagTextBatchIngestionJob',
   method: 'POST',
   path: '/collections/{collection}/rag/ingest-text/batch/jobs',
   query: [{ name: 'productId', key: 'productId' }, { name: 'tenantId', key: 'tenantId' }],

@@ -4,6 +4,7 @@ import type { OperationSpec } from '../../operation.ts';
 
 export const getHealth: OperationSpec = {
   id: 'getHealth',
+  name: 'health',
   method: 'GET',
   path: '/health',
   retry: 'safe',
@@ -12,6 +13,7 @@ export const getHealth: OperationSpec = {
 
 export const getReadiness: OperationSpec = {
   id: 'getReadiness',
+  name: 'readiness',
   method: 'GET',
   path: '/readiness',
   retry: 'safe',
@@ -20,6 +22,7 @@ export const getReadiness: OperationSpec = {
 
 export const getOpenApiContract: OperationSpec = {
   id: 'getOpenApiContract',
+  name: 'openApiContract',
   method: 'GET',
   path: '/openapi/svc.json',
   retry: 'safe',
