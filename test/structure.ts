@@ -167,7 +167,7 @@ function dispatcherFaults(path: string, text: string): string[] {
 /** Packages that a room may use. Everything else comes with Node. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['@google-cloud/functions-framework'],
-  identity: ['google-auth-library'],
+  identity: ['jose'],
   providers: ['google-auth-library'],
   'groups/server': ['marked'],
   'blobs/cloud-storage': ['google-auth-library'],

@@ -35,9 +35,9 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   firestore: { bytesMax: 2_900_000, entries: ['functions/store/firestore/store.ts'] },
   postgresql: { bytesMax: 200_000, entries: ['functions/store/postgres/store.ts'] },
   mysql: { bytesMax: 1_200_000, entries: ['functions/store/mysql/store.ts'] },
-  /** Read with the first token. Shares most of its bytes with the driver of Firestore. */
-  oidc: { bytesMax: 600_000, entries: ['functions/identity/oidc/auth-library.ts'] },
-  /** Read with the first call of a model of Google. Shares most of its bytes with `oidc`. */
+  /** Read with the first token. */
+  oidc: { bytesMax: 15_000, entries: ['functions/identity/oidc/jose.ts'] },
+  /** Read with the first call of a model of Google. Shares most of its bytes with the driver of Firestore. */
   googleModels: { bytesMax: 600_000, entries: ['functions/providers/outgoing/auth-library.ts'] },
   /** The hosted worker, and the functions that the scheduler calls. */
   besideGroups: {
@@ -59,7 +59,7 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   },
   /** Shares most of its bytes with the driver of Firestore. */
   cloudTasks: { bytesMax: 1_600_000, entries: ['functions/queue/cloud-tasks/client.ts'] },
-  /** Read with the first artifact in a bucket. Shares most of its bytes with `oidc`. */
+  /** Read with the first artifact in a bucket. Shares most of its bytes with the driver of Firestore. */
   cloudStorage: { bytesMax: 1_230_000, entries: ['functions/blobs/cloud-storage/store.ts'] },
 };
 

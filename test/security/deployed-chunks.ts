@@ -24,6 +24,7 @@ export const deployedChunks: readonly string[] = [
   'in-process',
   'index',
   'job-layers',
+  'jose',
   'leftovers',
   'local-queue',
   'markdown',

@@ -1,7 +1,8 @@
+import { createPublicKey } from 'node:crypto';
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { OAuth2Client } from 'google-auth-library';
-import { decodeJwt } from 'jose';
+import { decodeJwt, jwtVerify } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { cases, forAll, patienceMs } from '../support/effort.ts';
@@ -120,6 +121,7 @@ describe('a mutated token', () => {
 });
 
 describe('a reader that is found out is one', () => {
+  const publicKey = createPublicKey(key.publicPem);
   const refused = () => new ServiceError('unauthenticated', 'No.');
   const libraryAlone: TokenReader = async (token) => {
     const certificates = { k1: key.publicPem };
@@ -129,8 +131,15 @@ describe('a reader that is found out is one', () => {
       .catch(() => Promise.reject(refused()));
     return { principal: ticket.getPayload()?.email ?? '', issuedAt: null };
   };
+  const joseAlone: TokenReader = async (token) => {
+    const { payload } = await jwtVerify(token, publicKey, { audience, issuer }).catch(() =>
+      Promise.reject(refused()),
+    );
+    return { principal: String(payload['email']), issuedAt: null };
+  };
   const planted: readonly [string, (read: TokenReader) => TokenReader][] = [
-    ['that leaves all to the library', () => libraryAlone],
+    ['that leaves all to google-auth-library', () => libraryAlone],
+    ['that leaves all to jose', () => joseAlone],
     ['that skips what is no base64', (read) => (token) => read(token.replace(/[^\w.-]/g, ''))],
     ['that takes both alphabets', (read) => (token) => read(token.replaceAll('+', '-').replaceAll('/', '_'))],
     ['that takes padding', (read) => (token) => read(token.replaceAll('=', ''))],

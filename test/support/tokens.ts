@@ -1,4 +1,4 @@
-import { createHmac, createPrivateKey, sign as signBytes } from 'node:crypto';
+import { createHmac, createPrivateKey, type KeyObject, sign as signBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { exportPKCS8, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { expect, vi } from 'vitest';
@@ -21,6 +21,11 @@ export interface SigningKey {
   /** SPKI. */
   readonly publicPem: string;
   readonly jwk: Readonly<Record<string, unknown>>;
+}
+
+/** SPKI. */
+export function pemOf(key: KeyObject | undefined): string | undefined {
+  return key?.export({ type: 'spki', format: 'pem' }).toString();
 }
 
 export async function signingKey(kid: string, modulusLength = 2048): Promise<SigningKey> {

@@ -18,7 +18,7 @@ const toleranceSeconds = 60;
  * A day, and an hour of room: issuers that give a day date `iat` some minutes back, for clocks that are behind theirs
  * (Microsoft Entra gives managed identities 24 hours and 5 minutes).
  */
-export const lifetimeSecondsMax = 25 * 3600;
+const lifetimeSecondsMax = 25 * 3600;
 
 // Printable ASCII: the specification allows 255 ASCII characters.
 const subjectPattern = /^[\x20-\x7e]{1,255}$/;

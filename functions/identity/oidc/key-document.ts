@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { isJsonObject, type JsonMembers } from '../../kernel/json-kinds.ts';
 
-/** Public keys as SPKI PEM, by key id. */
-export type Keys = ReadonlyMap<string, string>;
+/** Public keys by key id. */
+export type Keys = ReadonlyMap<string, KeyObject>;
 
 const keysMax = 100;
 const modulusBitsMin = 2048;
@@ -22,10 +22,10 @@ export function readKeyDocument(text: string): Keys {
   const set: unknown = document['keys'];
   const entries = Array.isArray(set) ? set.map(jwkEntry) : pemEntries(document);
   if (entries.length > keysMax) throw new Error(`the key set has more than ${keysMax} keys`);
-  const keys = new Map<string, string>();
+  const keys = new Map<string, KeyObject>();
   for (const [kid, read] of entries) {
-    const pem = keyIdPattern.test(kid) && !keys.has(kid) ? pemOf(read) : undefined;
-    if (pem !== undefined) keys.set(kid, pem);
+    const key = keyIdPattern.test(kid) && !keys.has(kid) ? usableKey(read) : undefined;
+    if (key !== undefined) keys.set(kid, key);
   }
   if (keys.size === 0 && !isKeySet(set)) throw new Error('the key set has no usable key');
   return keys;
@@ -59,13 +59,13 @@ function textOf(value: unknown): string {
   return value;
 }
 
-function pemOf(read: () => KeyObject): string | undefined {
+function usableKey(read: () => KeyObject): KeyObject | undefined {
   try {
     const key = read();
     const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
     if (key.asymmetricKeyType !== 'rsa' || modulusLength < modulusBitsMin || publicExponent < exponentMin)
       return undefined;
-    return key.export({ type: 'spki', format: 'pem' }).toString();
+    return key;
   } catch {
     return undefined;
   }

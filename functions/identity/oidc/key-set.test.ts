@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { publishing, type SigningKey, signingKey, TokenWorld } from '../../../test/support/tokens.ts';
+import { pemOf, publishing, type SigningKey, signingKey, TokenWorld } from '../../../test/support/tokens.ts';
 import type { OutgoingHttp } from '../../kernel/world.ts';
 import { freshMsOf } from './key-fetch.ts';
 
@@ -9,7 +9,8 @@ const day = 86_400_000;
 
 function setOf(keys: readonly SigningKey[]) {
   const world = new TokenWorld(keys);
-  return { world, keys: world.keys() };
+  const own = world.keys();
+  return { world, keys: { keyFor: async (kid: string) => pemOf(await own.keyFor(kid)) } };
 }
 
 const down: OutgoingHttp = () => Promise.reject(new Error('ECONNREFUSED'));

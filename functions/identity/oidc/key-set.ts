@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Clock, Timers, World } from '../../kernel/world.ts';
 import { type Keys, readKeyDocument } from './key-document.ts';
@@ -6,10 +7,10 @@ import { fetchKeyDocument } from './key-fetch.ts';
 /** The public keys of an issuer. */
 export interface KeySet {
   /**
-   * PEM (SPKI) of the key of that id; `undefined` when no such key is published. Throws `unavailable` where no set could be
+   * The public key of that id; `undefined` when no such key is published. Throws `unavailable` where no set could be
    * fetched, or none for a day.
    */
-  keyFor(kid: string): Promise<string | undefined>;
+  keyFor(kid: string): Promise<KeyObject | undefined>;
 }
 
 export interface KeySetOptions {
@@ -50,7 +51,7 @@ class CachedKeySet implements KeySet {
     this.#options = options;
   }
 
-  async keyFor(kid: string): Promise<string | undefined> {
+  async keyFor(kid: string): Promise<KeyObject | undefined> {
     const asked = await this.#refreshIfStale();
     const key = this.#usableKeys().get(kid);
     // A set that this very call waited for need not be asked for again.

@@ -32,9 +32,9 @@ export function createOidcIdentity(options: OidcOptions): WorkloadIdentity {
       const { kid, payload } = readToken(token, verification);
       const identity = identityOf(payload, options, clock.now());
       if (verification === 'application') {
-        const pem = await options.keys.keyFor(kid);
-        if (pem === undefined) throw refused('The identity token is signed with an unknown key.');
-        await verifySignature({ token, payload, kid, pem }, options);
+        const key = await options.keys.keyFor(kid);
+        if (key === undefined) throw refused('The identity token is signed with an unknown key.');
+        await verifySignature({ token, payload, key });
       }
       return identity;
     },
