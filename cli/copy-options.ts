@@ -28,7 +28,7 @@ export function tenantOption(): Option {
 }
 
 /** The same check as in the routes: no request could name another tenant id, so it must be a typing error. */
-export function tenantId(text: string): string {
+function tenantId(text: string): string {
   try {
     if (pathIdentifier(text, '') === text) return text;
   } catch {
@@ -44,7 +44,7 @@ export function expectedHashOption(of: string): Option {
   ).argParser(contentHash);
 }
 
-export function contentHash(text: string): string {
+function contentHash(text: string): string {
   if (/^sha256:[0-9a-f]{64}$/.test(text)) return text;
   throw new InvalidArgumentError('It is not sha256: and 64 lower-case hexadecimal digits.');
 }

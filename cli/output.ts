@@ -16,8 +16,6 @@ export const exitCodes = {
   unavailable: 6,
 } as const;
 
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
-
 /** The failure of a command. The message is one line for people and holds no secret. */
 export class ToolError extends Error {
   readonly exitCode: number;

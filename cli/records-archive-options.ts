@@ -7,7 +7,7 @@ export function spaceOption(description: string): Option {
 }
 
 /** The same check as in the access policies: no caller could have another space. */
-export function spaceName(text: string): string {
+function spaceName(text: string): string {
   try {
     if (identifier(text, '') === text) return text;
   } catch {

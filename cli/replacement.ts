@@ -21,7 +21,7 @@ export interface TenantContent {
 }
 
 /** The effect that a restore of `next` would have. */
-export interface ReplacementPlan {
+interface ReplacementPlan {
   readonly tenantId: string;
   readonly database: string;
   readonly current: TenantContent;
@@ -39,7 +39,7 @@ export interface PlanParts {
 }
 
 /** Reads the tenant like an export and keeps only its counts and hash. */
-export async function planReplacement(parts: PlanParts): Promise<ReplacementPlan> {
+async function planReplacement(parts: PlanParts): Promise<ReplacementPlan> {
   const { opened, tenantId, next } = parts;
   const current = await contentOf(parts);
   const sameContent = current.contentHash === next.contentHash;

@@ -10,7 +10,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export type PathSegment = { readonly literal: string } | PathParameter;
 
-export interface PathParameter {
+interface PathParameter {
   readonly param: string;
   /** The parameter takes all remaining segments with the slashes between them. Only the last parameter may. */
   readonly rest?: true;
@@ -61,7 +61,7 @@ export interface OperationRoute {
   readonly bodyMembers: readonly string[];
 }
 
-export interface OperationResponse {
+interface OperationResponse {
   readonly status: number;
   /** `null` if the answer has no body. */
   readonly mediaType: string | null;

@@ -3,7 +3,7 @@ import { failureOf, OutboxCallError } from './client.ts';
 import { type DispatcherWorld, pause } from './world.ts';
 
 /** The delays between the tries of a failed call. */
-export const CALL_BACKOFF: Backoff = { baseMs: 500, capMs: 15_000 };
+const CALL_BACKOFF: Backoff = { baseMs: 500, capMs: 15_000 };
 
 /**
  * Makes a call that ends at its timeout or when `signal` is aborted, even if the client ignores the signal: a client

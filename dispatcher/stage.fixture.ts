@@ -39,7 +39,7 @@ export function anEvent(id: string, more: Partial<OutboxEvent> = {}): OutboxEven
 type Verb = 'lease' | 'renew' | 'acknowledge' | 'release';
 
 /** An outbox that returns the events a test gives it and records every call. */
-export class StagedOutbox implements OutboxClient {
+class StagedOutbox implements OutboxClient {
   /** Every call in order, such as `acknowledge a`. */
   readonly calls: string[] = [];
   readonly leaseRequests: LeaseRequest[] = [];
@@ -123,7 +123,7 @@ function nameOf({ tenantId, eventId, leaseToken }: Hold): string {
 }
 
 /** A handler whose runs a test ends one by one. */
-export class StagedHandler {
+class StagedHandler {
   readonly begun: string[] = [];
   readonly aborted: Record<string, unknown> = {};
   readonly #runs = new Map<string, PromiseWithResolvers<void>>();

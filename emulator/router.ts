@@ -33,7 +33,7 @@ export interface Routes {
   readonly otherwise: number;
 }
 
-export interface RouteRule {
+interface RouteRule {
   /** `/a/*` and `/a/**` as in URL maps: one segment, and all segments below. */
   readonly path: string;
   readonly port: number;

@@ -22,7 +22,7 @@ export interface SchedulerJob {
 /**
  * The retries of a failed attempt; by default none, as in Cloud Scheduler: the job waits for its next scheduled time.
  */
-export interface JobRetry extends Omit<RetryRules, 'maxAttempts'> {
+interface JobRetry extends Omit<RetryRules, 'maxAttempts'> {
   /** The number of retries; default 0. */
   readonly retryCount: number;
 }

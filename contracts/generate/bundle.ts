@@ -3,7 +3,7 @@ import { mapReferences, REFERENCE, type Schema } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
 export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
-export const BUNDLE_ID = 'urn:svc:schema:public';
+const BUNDLE_ID = 'urn:svc:schema:public';
 
 export interface Bundle {
   readonly $schema: string;

@@ -10,7 +10,7 @@ import type { ContractSource } from './source.ts';
  */
 
 /** The argument of every tool that reads on in an answer which is longer than one result. */
-export const OFFSET_ARGUMENT = 'answerOffset';
+const OFFSET_ARGUMENT = 'answerOffset';
 
 /** The argument that becomes the header `Idempotency-Key`. */
 const KEY_ARGUMENT = 'idempotencyKey';

@@ -33,7 +33,7 @@ function modelType({ name, schema }: Model): string {
 }
 
 /** The TypeScript type of a schema. */
-export function typeText(schema: Schema): string {
+function typeText(schema: Schema): string {
   const reference = referenceName(schema);
   if (reference !== undefined) return reference;
   const branch = nullableBranch(schema);

@@ -15,7 +15,7 @@ import { SDK_FOLDERS, sdkOutputs } from './sdk/outputs.ts';
 import type { ContractSource } from './source.ts';
 
 /** The folder that holds generated files and nothing else. */
-export const GENERATED = 'contracts/generated';
+const GENERATED = 'contracts/generated';
 
 const COMPOSED = 'functions/compose/generated';
 

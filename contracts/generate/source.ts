@@ -17,7 +17,7 @@ export interface ProblemSource {
   readonly whoActs: string;
 }
 
-export interface LimitSource {
+interface LimitSource {
   readonly name: string;
   readonly value: number;
   readonly unit: string;

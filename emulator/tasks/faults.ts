@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { grpcCodes } from './refusal.ts';
 
 /** The probability of a fault. The same seed decides the same for the same attempt, independently of all else. */
-export interface Chance {
+interface Chance {
   /** From 0 to 1. */
   readonly probability: number;
   readonly seed: number;
@@ -31,7 +31,7 @@ export interface FaultSwitches {
 
 export type FaultName = keyof FaultSwitches;
 
-export const faultNames: readonly FaultName[] = ['lose', 'duplicate', 'delay', 'reorder', 'fail', 'refuse'];
+const faultNames: readonly FaultName[] = ['lose', 'duplicate', 'delay', 'reorder', 'fail', 'refuse'];
 
 /** Parses switches from JSON; for invalid ones returns a sentence that names the fault. */
 export function readFaults(value: unknown): FaultSwitches | string {

@@ -12,7 +12,7 @@ export async function showState(adminUrl: string): Promise<string> {
   return stateText((await answer.json()) as ShownState);
 }
 
-export function stateText({ queues, jobs }: ShownState): string {
+function stateText({ queues, jobs }: ShownState): string {
   const lines = [
     ...queues.flatMap(({ queue, taskCount, ready, running, tasks }) => [
       `${queue.name}  ${queue.state}  ${taskCount} tasks, ${ready} due, ${running} under way`,

@@ -50,7 +50,7 @@ export function taskOf(queue: string, id: string | null, url: string, more: Wire
   };
 }
 
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;

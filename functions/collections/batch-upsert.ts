@@ -114,7 +114,7 @@ export function progressOf(
   return { requested, attempted, succeeded, failed, stoppedOnError: stopped && attempted < requested };
 }
 
-export function requestedIn({ facts }: LoadLedger): number {
+function requestedIn({ facts }: LoadLedger): number {
   return Number((parseJson(facts) as JsonObject)['requested']);
 }
 

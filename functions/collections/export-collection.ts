@@ -9,7 +9,7 @@ import { SnapshotHash } from './rules/snapshot/snapshot-hash.ts';
 import { ValueHash } from './rules/snapshot/value-hash.ts';
 import type { StoredCollection } from './stored-collection.ts';
 
-export const EXPORT_RECORDS_MAX = 10_000;
+const EXPORT_RECORDS_MAX = 10_000;
 
 export interface ExportRequest {
   readonly query?: QueryRequest | null;

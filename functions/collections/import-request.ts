@@ -12,7 +12,7 @@ import { splitInSteps } from './rules/request-items.ts';
 import { compareSnapshotHashes, type HashComparison, SnapshotHash } from './rules/snapshot/snapshot-hash.ts';
 import { ValueHash } from './rules/snapshot/value-hash.ts';
 
-export const IMPORT_RECORDS_MAX = 10_000;
+const IMPORT_RECORDS_MAX = 10_000;
 
 /** An import that its rules accept. */
 export interface ImportRequest {

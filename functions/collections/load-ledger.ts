@@ -1,4 +1,3 @@
-import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
@@ -166,8 +165,4 @@ export async function removeLedger(
       result: null,
     }));
   }
-}
-
-export function factsOf(ledger: LoadLedger): Json {
-  return parseJson(ledger.facts) as Json;
 }

@@ -27,7 +27,7 @@ export const JOB_LEFTOVERS: OwnedCollection = {
 };
 
 /** Bytes that the jobs of each space have staged. */
-export const STAGED_BYTES: OwnedCollection = { name: 'staged-bytes', pairedIndexes: false, ...SERVICE_DATA };
+const STAGED_BYTES: OwnedCollection = { name: 'staged-bytes', pairedIndexes: false, ...SERVICE_DATA };
 
 /** Staged payloads of a deployment without a blob store, in pieces. */
 export const STAGED_PIECES: OwnedCollection = {

@@ -79,7 +79,7 @@ export async function composeIdentity(settings: Settings, world: World, log: Log
 }
 
 /** Decides about operations of the catalog, and again about the jobs that they admitted. */
-export function authorizerOf(settings: Settings): Authorizer {
+function authorizerOf(settings: Settings): Authorizer {
   return withRecordRights(createAuthorizer({ policies: policiesOf(settings) }), settings);
 }
 

@@ -19,7 +19,7 @@ export function providerGuardOf(
 }
 
 /** The limits of a provider over the network, as its entry of the settings says them. */
-export function providerLimitsOf(settings: Settings, entry: Partial<ProviderSetting>): GuardLimits {
+function providerLimitsOf(settings: Settings, entry: Partial<ProviderSetting>): GuardLimits {
   const { CallsPerMinute: callsPerMinute = null, TokensPerDayMax: tokensPerDayMax = null } = entry;
   const spaceSharePercent = hasSeveralSpaces(settings)
     ? (entry.SpaceSharePercent ?? SPACE_SHARE_PERCENT_DEFAULT)

@@ -14,7 +14,7 @@ export interface Dispatch {
   readonly cloud: CloudDispatch | null;
 }
 
-export interface CloudDispatch {
+interface CloudDispatch {
   readonly queue: RunQueue;
   /** Whether the handler has a route to a worker. */
   reaches(handlerId: string, kind: 'process' | 'external'): boolean;

@@ -8,7 +8,7 @@ import { googleIssuers } from './settings/access.ts';
 import { type Settings, table } from './table.ts';
 
 /** A rule of advice. The faults, which stop the start, are rules of `rules.ts`. */
-export type AdviceRule = (settings: Settings, host: Host) => readonly Advice[];
+type AdviceRule = (settings: Settings, host: Host) => readonly Advice[];
 
 const isDevelopment = ({ service }: Settings) => service.environment === 'Development';
 

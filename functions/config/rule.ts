@@ -11,7 +11,7 @@ export type Rule = (
 ) => readonly RuleFault[];
 
 /** Whether a source sets the key, even to its default value. */
-export type IsGiven = (key: string) => boolean;
+type IsGiven = (key: string) => boolean;
 
 /** Where the value of a setting comes from; `undefined` where it is the default. */
 export type SourceOf = (key: string) => string | undefined;

@@ -20,7 +20,7 @@ export function crossFaults(settings: Settings, host: Host, sourceOf: SourceOf):
 }
 
 /** Whether an API key is configured that a caller could present. */
-export function hasApiKeys({ security }: Settings): boolean {
+function hasApiKeys({ security }: Settings): boolean {
   const { apiKeys, apiKey, apiKeyHashes, apiKeyFile } = security;
   return apiKeys.length + apiKeyHashes.length > 0 || apiKey !== null || apiKeyFile !== null;
 }

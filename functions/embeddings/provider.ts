@@ -1,7 +1,7 @@
 import type { EmbeddingPrefixes } from './embedder.ts';
 
 /** What nearness of two vectors means: equality of the texts, common words, or like meaning as far as the model goes. */
-export type SemanticQuality = 'mechanical' | 'lexical' | 'semantic';
+type SemanticQuality = 'mechanical' | 'lexical' | 'semantic';
 
 /** A provider of embeddings with what users are told of it. Nothing here is secret. */
 export interface EmbeddingProvider {
@@ -22,7 +22,7 @@ export interface EmbeddingProvider {
   readonly configHash: string;
 }
 
-export interface ProviderGuidance {
+interface ProviderGuidance {
   readonly recommendedFor: readonly string[];
   readonly cautions: readonly string[];
   readonly retrievalProfiles: readonly string[];

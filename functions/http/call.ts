@@ -9,7 +9,7 @@ import { RefusedParameters, readParameters, type SentQuery } from './parameters.
 import type { Validators } from './validators.ts';
 
 /** One call of an operation. HTTP requests and callers inside the process make the same calls. */
-export interface OperationCall {
+interface OperationCall {
   readonly entry: OperationEntry;
   readonly route: OperationRoute;
   /** The decoded path parameters, which the path policy has accepted. */

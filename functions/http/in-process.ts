@@ -29,7 +29,7 @@ export interface InProcessInput {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface InProcessContext {
+interface InProcessContext {
   /** Absent: a fresh one. */
   readonly correlationId?: string;
   readonly trace?: TraceContext | undefined;

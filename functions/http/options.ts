@@ -71,7 +71,7 @@ export interface ChainOptions extends CallOptions {
   readonly overload?: OverloadOptions;
 }
 
-export interface OverloadOptions {
+interface OverloadOptions {
   /** How many requests may be at work; further ones wait in a line, and are refused where it is too long. */
   readonly atWorkMax: number;
   /** `null`: requests of the operation are always served. */

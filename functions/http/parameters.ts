@@ -25,7 +25,7 @@ export interface ParameterFault {
 }
 
 /** A refusal names so many faults. */
-export const PARAMETER_FAULTS_MAX = 20;
+const PARAMETER_FAULTS_MAX = 20;
 
 /** Parameters that break their rules. Only the refusal needs the words for it, so they are not made here. */
 export class RefusedParameters extends Error {

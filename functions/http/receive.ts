@@ -18,7 +18,7 @@ import { methodNotAllowed, type RouteMatch, type Router } from './router.ts';
 import { sourceAddress } from './source-address.ts';
 
 /** A request whose headers, target and route were accepted. */
-export interface Received {
+interface Received {
   readonly headers: Headers;
   readonly match: RouteMatch;
   /** Undecoded, without the question mark. */

@@ -14,7 +14,7 @@ export interface IdentityAuthenticator {
   authenticate(request: IdentityRequest): Promise<string | null> | string | null;
 }
 
-export interface IdentityRequest {
+interface IdentityRequest {
   /**
    * The value of a header; its name in any case. A repeated header reads as absent: a proxy and the caller may each have
    * sent one. Where API keys are in use, `Authorization` carries a key and reads as absent: send the identity in

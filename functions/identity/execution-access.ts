@@ -29,7 +29,7 @@ export interface ExecutionGrant {
 }
 
 /** The scope of a run. */
-export interface ExecutionScopeRef {
+interface ExecutionScopeRef {
   readonly productId: string;
   readonly tenantId: string;
 }
@@ -42,7 +42,7 @@ export interface ExecutionRunRef {
 }
 
 /** Runs that a caller may read: those of a product, or of one tenant or one handler of it. */
-export interface VisibleRuns {
+interface VisibleRuns {
   readonly productId: string;
   /** `null`: of every tenant. */
   readonly tenantId: string | null;

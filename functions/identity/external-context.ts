@@ -9,7 +9,7 @@ import { parseJsonObject } from './oidc/json-object.ts';
  */
 
 /** The public key of an issuer: a point of P-256, its coordinates in base64url. */
-export interface ContextKey {
+interface ContextKey {
   readonly keyId: string;
   readonly x: string;
   readonly y: string;
@@ -50,7 +50,7 @@ export function contextVerifier({ issuer, audience, keys }: ContextRules): Verif
 }
 
 /** The key as Node has it. Throws an Error. */
-export function publicKeyOf({ x, y }: Pick<ContextKey, 'x' | 'y'>): KeyObject {
+function publicKeyOf({ x, y }: Pick<ContextKey, 'x' | 'y'>): KeyObject {
   return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
 }
 

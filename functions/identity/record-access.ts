@@ -23,13 +23,13 @@ export interface RecordGrant<Operation extends string = RecordAccessOperation> {
 export type RecordCaller = Pick<Caller, 'kind' | 'principal'>;
 
 /** A product and tenant that own a job. */
-export interface RecordJobOwner {
+interface RecordJobOwner {
   readonly productId: string;
   readonly tenantId: string;
 }
 
 /** A job of the record groups before its admission and before each execution. */
-export interface RecordJob<Operation extends string = RecordAccessOperation> {
+interface RecordJob<Operation extends string = RecordAccessOperation> {
   readonly caller: RecordCaller;
   readonly space: string;
   readonly operation: Operation;

@@ -17,7 +17,7 @@ export interface WorkloadIdentity {
   identify(headers: CredentialHeaders, options: WorkloadIdentityOptions): Promise<VerifiedIdentity | null>;
 }
 
-export interface WorkloadIdentityOptions {
+interface WorkloadIdentityOptions {
   /**
    * Whether a bearer token in `Authorization` may be the identity. It may not where API keys are in use and the request
    * does not use the key header, because there it is an attempt at a key; `X-Serverless-Authorization` always may.

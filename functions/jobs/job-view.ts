@@ -4,7 +4,7 @@ import { elapsedMs, formatUtc } from '../kernel/timestamp.ts';
 import { admissionOf } from '../runs/admission.ts';
 import type { Run, RunStatus } from '../runs/run.ts';
 
-export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
+type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
 
 /** What the job views of all groups have in common. A group adds its own members and the result. */
 export interface JobView {

@@ -92,7 +92,7 @@ export function parseStrictJsonText(text: string, most: StrictJsonLimits = stric
   return value;
 }
 
-export function parsed(text: string): Json {
+function parsed(text: string): Json {
   try {
     return parseJson(text) as Json;
   } catch {

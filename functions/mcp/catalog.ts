@@ -95,7 +95,7 @@ export interface McpPrompt {
   ) => Promise<PromptAnswer>;
 }
 
-export interface CompletionRequest {
+interface CompletionRequest {
   readonly ref: JsonObject;
   readonly argument: { readonly name: string; readonly value: string };
 }

@@ -21,7 +21,7 @@ import { mcpErrorOf, refusalFor } from './refusals.ts';
 import { readRound } from './request-state.ts';
 
 /** One request to the endpoint, behind the checks of HTTP and of the caller. */
-export interface McpRequest {
+interface McpRequest {
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;

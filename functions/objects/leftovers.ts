@@ -7,7 +7,7 @@ import type { LostBytes } from './stored-object.ts';
 /** No call or admission lasts so long, so bytes that are not part of an object by then never will be. */
 export const UNFINISHED_REST_MS = 3_600_000;
 /** A reader that saw the object before it was replaced reads its bytes within this time. */
-export const REPLACED_REST_MS = 600_000;
+const REPLACED_REST_MS = 600_000;
 const TICKET_BYTES = 16;
 
 /**
@@ -17,7 +17,7 @@ const TICKET_BYTES = 16;
  * - `replaced`: an object named them.
  * - `done`: none lie there. A run has written its object, and must not do so again.
  */
-export type LeftoverKind = 'upload' | 'artifact' | 'replaced' | 'done';
+type LeftoverKind = 'upload' | 'artifact' | 'replaced' | 'done';
 
 /** Names the leftover of one write. Random, so no two writes share one. */
 export type Ticket = string;

@@ -14,7 +14,7 @@ export interface GuardParts {
 }
 
 /** One call of a provider, which may need several requests. */
-export interface GuardedCall {
+interface GuardedCall {
   /** The space that the call is for; `null`: it has no share of the limits. */
   readonly space: string | null;
   /** Of each request, as far as it can be told. */
@@ -22,13 +22,13 @@ export interface GuardedCall {
 }
 
 /** Counts one request before it is sent, with its own tokens where they are known. Throws a `ProviderFailure` where it may not be sent now. */
-export type Admit = (tokens?: number) => Promise<void>;
+type Admit = (tokens?: number) => Promise<void>;
 
 /**
  * Gets the tokens that the provider reports for the last admitted request. They replace the estimate of the guard. What it reports
  * beyond what the request can have taken is the excess: it counts to the space of the call alone.
  */
-export type Used = (tokens: number, excess?: number) => void;
+type Used = (tokens: number, excess?: number) => void;
 
 /** Keeps the calls of one provider within limits that all instances of the service share. */
 export interface ProviderGuard {

@@ -5,7 +5,7 @@ import { MODE_DEFAULT, modePolicyOf } from './rules/modes.ts';
 import type { RankedItem } from './rules/token-overlap.ts';
 import { type CapabilityParts, runCapability } from './run-capability.ts';
 
-export interface RerankQuestion {
+interface RerankQuestion {
   readonly query: string;
   /** Texts by ids that differ. */
   readonly candidates: readonly { readonly id: string; readonly text: string }[];
@@ -16,7 +16,7 @@ export interface RerankQuestion {
   readonly maxOutputBytes?: number | null | undefined;
 }
 
-export interface ProviderRerankCall {
+interface ProviderRerankCall {
   /** Whose texts they are: its share of the limits is used, and it has the trace. */
   readonly space: string;
   readonly correlationId: string;

@@ -17,13 +17,13 @@ const PAGE = 500;
 const OWNERS_PAGE = 100;
 
 /** What lies in the scope of the owner itself, and what its runs have stored. */
-export const kindsOfUse = ['data', 'runs'] as const;
+const kindsOfUse = ['data', 'runs'] as const;
 export type KindOfUse = (typeof kindsOfUse)[number];
 export type Use = Readonly<Record<KindOfUse, number>>;
 
 export const NO_USE: Use = { data: 0, runs: 0 };
 
-export function usageKey({ kind, name }: ByteOwner, shard: number): RecordKey {
+function usageKey({ kind, name }: ByteOwner, shard: number): RecordKey {
   return { collection: USAGE.name, id: recordId(kind, name, String(shard)) };
 }
 

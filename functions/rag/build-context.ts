@@ -26,7 +26,7 @@ export interface ContextQuestion extends ContextRequest {
   readonly includeTrace?: boolean | null;
 }
 
-export interface FoundMatch extends ContextMatch {
+interface FoundMatch extends ContextMatch {
   readonly found: RetrievedRecord;
 }
 

@@ -12,7 +12,7 @@ import type { PlannedChunk } from './rules/plan-chunks.ts';
 const TEXTS_A_CALL = 64;
 
 /** The vectors of texts in their order. */
-export type EmbedTexts = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
+type EmbedTexts = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
 
 export interface VectorsCall extends ReadCall {
   readonly embed: EmbedTexts;

@@ -43,7 +43,7 @@ export interface WriteLedger {
 }
 
 /** Which writes of a plan a transaction makes. */
-export interface LedgerMove {
+interface LedgerMove {
   readonly from: number;
   /** The place of the first write that is left. */
   readonly next: number;

@@ -8,7 +8,7 @@ import type { Runtime } from './runtime.ts';
 import { settleDue } from './settle.ts';
 
 /** How long the call may wait, and in whose name: of the caller, and of one of those whose runs it may get. */
-export interface NextWait {
+interface NextWait {
   readonly waitMs: number;
   readonly owners: PlaceOwners;
   readonly served: readonly PlaceOwner[];

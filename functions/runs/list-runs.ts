@@ -105,7 +105,7 @@ function agrees(lane: RunLane, equal: RunLane): boolean {
 }
 
 /** Merges sources that are sorted by id, newest first. A run of several sources occurs once. */
-export async function* newestFirst(
+async function* newestFirst(
   sources: readonly AsyncIterator<Run, undefined>[],
 ): AsyncGenerator<Run, undefined, undefined> {
   const parts = await Promise.all(sources.map(async (runs) => ({ runs, head: (await runs.next()).value })));

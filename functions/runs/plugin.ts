@@ -92,7 +92,7 @@ export interface RunContext {
   waitForTimer(name: string, fireAt: Date, payload?: Json): Promise<ExecutionWaitResult>;
 }
 
-export interface TraceOptions {
+interface TraceOptions {
   readonly message?: string;
   readonly severity?: string;
   readonly details?: JsonObject;

@@ -44,7 +44,7 @@ export interface RetryPolicy {
 /** A JSON value, inline or in a record of its own. */
 export type StoredValue = { readonly json: Json } | RecordedValue;
 
-export interface RecordedValue {
+interface RecordedValue {
   readonly record: string;
   /** Length of the JSON text. */
   readonly characters?: number;

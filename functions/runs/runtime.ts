@@ -14,7 +14,7 @@ import type { RunWatch } from './run-watch.ts';
 import type { ScopeIndexState } from './scope-index-state.ts';
 
 /** Draws ordered ids (specification, Versioning 9): fixed-width decimal text in the order of generation. */
-export interface IdSource {
+interface IdSource {
   next(): string;
 }
 

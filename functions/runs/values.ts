@@ -6,7 +6,7 @@ import type { InboxEvent, StoredValue } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Larger payloads and results get a record of their own: a run record is rewritten with every change. */
-export const RUN_INLINE_BYTES_MAX = 16_384;
+const RUN_INLINE_BYTES_MAX = 16_384;
 
 /** A run record contains all unconsumed events and its timer, so only small payloads of those stay inline. */
 export const EVENT_INLINE_BYTES_MAX = 1_024;

@@ -1,7 +1,7 @@
 import type { Collection } from './port.ts';
 
 /** Whose data the records of a collection are: a tenant's, a space's (data of one product for one purpose), or the service's own. */
-export type Owner = 'tenant' | 'space' | 'service';
+type Owner = 'tenant' | 'space' | 'service';
 
 /**
  * Which copies carry the records: those of a tenant, those of a space, or none. A record that none carries is made again

@@ -15,7 +15,7 @@ interface ValueCounts {
   readonly capabilityCounts: Tally;
 }
 
-export interface OperationSummary extends ValueCounts {
+interface OperationSummary extends ValueCounts {
   readonly operation: string;
   readonly count: number;
   readonly firstCreatedAt: string;

@@ -4,7 +4,7 @@ import { projectPackage, root } from './project.ts';
 
 /** The packages that a platform installs beside the functions: `package.json` and `package-lock.json` of the bundle. */
 
-export interface LockedPackage {
+interface LockedPackage {
   readonly version?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ function exact(name: string, version: string | undefined): string {
 }
 
 /** The named packages and all that they depend on, in the folders of the lock file. */
-export function neededBy(packages: Locked, names: readonly string[]): Locked {
+function neededBy(packages: Locked, names: readonly string[]): Locked {
   const needed = new Set<string>();
   const open = names.map((name) => `node_modules/${name}`);
   for (let path = open.pop(); path !== undefined; path = open.pop()) {

@@ -1,6 +1,6 @@
 import { type Line, linesOf, monthSeconds, type Workload } from './workload.ts';
 
-export interface RegionPrices {
+interface RegionPrices {
   readonly firestore: {
     readonly readsPerMillion: number;
     readonly writesPerMillion: number;

@@ -37,8 +37,8 @@ export interface Line {
 
 export const monthSeconds = 30 * 86_400;
 /** A call that waits 20 seconds looks at once and after 1, 3, 7 and 15. */
-export const waitedSeconds = 20;
-export const looksOfWait = 5;
+const waitedSeconds = 20;
+const looksOfWait = 5;
 const leasedAtOnce = 10;
 
 export function linesOf(load: Workload): Line[] {

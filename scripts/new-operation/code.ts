@@ -51,7 +51,7 @@ function handlersOf(text: string, group: string) {
   return { parameters, imports };
 }
 
-export function describeName({ id }: NewOperation): string {
+function describeName({ id }: NewOperation): string {
   return `describe${id.charAt(0).toUpperCase()}${id.slice(1)}`;
 }
 

@@ -1,7 +1,7 @@
 import { pathNames } from '../../contracts/generate/catalog.ts';
 import { kebab, subjectOf } from './names.ts';
 
-export const MUTATIONS = ['read', 'write', 'delete'] as const;
+const MUTATIONS = ['read', 'write', 'delete'] as const;
 
 /** The answers of the contributor, complete and checked. */
 export interface NewOperation {

@@ -72,7 +72,7 @@ export function strayRows(path: string): number {
   }
 }
 
-export const postgresql: Provider = {
+const postgresql: Provider = {
   name: 'postgresql',
   missing: postgresMissing,
   async create() {
@@ -112,7 +112,7 @@ async function withSession<R>(schema: string, work: (session: Client) => Promise
   }
 }
 
-export const mysql: Provider = {
+const mysql: Provider = {
   name: 'mysql',
   missing: mysqlMissing,
   async create() {
@@ -143,7 +143,7 @@ function strayIn(table: string, prefix = ''): string {
   return `SELECT count(*) AS n FROM ${prefix}${table} WHERE space NOT IN (SELECT space FROM ${prefix}scopes)`;
 }
 
-export const firestore: Provider = {
+const firestore: Provider = {
   name: 'firestore',
   missing: firestoreMissing,
   async create() {

@@ -19,7 +19,7 @@ export function judge(chronicle: Chronicle): string[] {
   ].slice(0, 20);
 }
 
-export function baseOf({ n, revision }: Pair): number {
+function baseOf({ n, revision }: Pair): number {
   return n - revision;
 }
 

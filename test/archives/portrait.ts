@@ -13,7 +13,7 @@ const PAGE = 15;
  * The answers of the operations about a tenant: question → a name for the answer. Bodies are large; a difference is one
  * line.
  */
-export type Portrait = Readonly<Record<string, string>>;
+type Portrait = Readonly<Record<string, string>>;
 
 export interface Likeness {
   readonly documents: readonly CanonicalDocument[];

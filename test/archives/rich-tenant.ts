@@ -8,7 +8,7 @@ import type { Commit, TenantClient } from '../support/canonical.ts';
 
 /** A tenant with something of everything that operations can leave behind, made by nothing but operations. */
 
-export interface Sent {
+interface Sent {
   readonly request: CanonicalTransactionRequest;
   readonly result: CanonicalTransactionResult;
 }
@@ -34,7 +34,7 @@ export const LATER = '2026-03-01T00:00:00.000Z';
 export const MANY_REVISIONS = 12;
 
 /** Where UTF-16 and UTF-8 disagree, where a collation folds, and what a database might take for its own. */
-export const NAMES = [
+const NAMES = [
   'a',
   'A',
   'ä',

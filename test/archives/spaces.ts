@@ -16,7 +16,7 @@ import { Objects } from './objects.ts';
 
 export const SPACE = 'research-ü';
 /** Several chunks, with lines both shorter and longer than one. */
-export const CHUNK_BYTES = 16 * 1024;
+const CHUNK_BYTES = 16 * 1024;
 
 const TIME = '2026-01-02T03:04:05.678Z';
 const TOGETHER = 20;
@@ -95,7 +95,7 @@ export async function scanned(store: RecordStore, space: string): Promise<object
   return found;
 }
 
-export function plain({ key, head, body = null, listing = null }: RecordData): object {
+function plain({ key, head, body = null, listing = null }: RecordData): object {
   return {
     key: { ...key },
     head: { ...head },

@@ -21,7 +21,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Rows of one table, as the driver gives and takes them. */
-export interface RowBatch {
+interface RowBatch {
   readonly table: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];

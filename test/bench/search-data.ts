@@ -30,7 +30,7 @@ export function searchPolicy(name: string, { dimensions }: VectorShape) {
 }
 
 /** Numbers from 0 to 1, below 1, the same for the same seed. */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = Math.imul(seed, 0x9e3779b1) >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -18,7 +18,7 @@ export interface OpenedBlobs {
   readonly close: () => Promise<void>;
 }
 
-export const randomPrefix = (): string => `blobs-${randomBytes(8).toString('hex')}/`;
+const randomPrefix = (): string => `blobs-${randomBytes(8).toString('hex')}/`;
 
 export function attributesOf(bytes: Uint8Array, more: Partial<BlobAttributes> = {}): BlobAttributes {
   return { contentType: 'application/json', sha256: sha256(bytes), metadata: { run: 'r-1' }, ...more };

@@ -10,7 +10,7 @@ import { HOUR_MS, largeBytes, type ObjectsConformance, ObjectsStage } from './ob
 
 const key = { partitionKey: 'p', id: '1' };
 
-export async function staged(stage: ObjectsStage, bytes: Buffer): Promise<ArtifactCommit> {
+async function staged(stage: ObjectsStage, bytes: Buffer): Promise<ArtifactCommit> {
   const { ticket, inline } = await stageArtifact(stage.parts, stage.space, bytes);
   stage.activeRuns.add(ticket);
   return {

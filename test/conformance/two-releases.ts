@@ -32,7 +32,7 @@ const HYBRID_CANDIDATES = 50;
 export type Verdict = 'equal' | 'refused' | 'wrong';
 
 /** What one release has planted in it. */
-export interface Planted {
+interface Planted {
   readonly store?: (store: RecordStore) => RecordStore;
   readonly parts?: (parts: RecordParts) => RecordParts;
 }

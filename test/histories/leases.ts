@@ -12,7 +12,7 @@ import type { ObjectModel, Observed } from '../simulation/linearizability.ts';
 import { type EventModel } from '../simulation/verdict.ts';
 
 /** What one call did to one event. The time of each call was handed in, so that time is a part of what is asked. */
-export type LeaseOp = { readonly now: number } & (
+type LeaseOp = { readonly now: number } & (
   | {
       /** Leased to a holder. Where the answer was lost, no client knows the token. */
       readonly kind: 'lease';
@@ -31,7 +31,7 @@ type EventLook = Pick<EventModel, 'count' | 'expiry' | 'notBefore'> & {
 };
 
 /** An event by the rules of the specification, from its commit on. */
-export function leaseModel(id: string, max: number | null): ObjectModel<EventModel, LeaseOp> {
+function leaseModel(id: string, max: number | null): ObjectModel<EventModel, LeaseOp> {
   const none = { topic: '', notBefore: null, count: 0, expiry: null, tokenHash: null } as const;
   return { initial: { ...none, id, max, state: 'open' }, key: (state) => JSON.stringify(state), step };
 }

@@ -19,8 +19,10 @@ export interface CaseWorld {
 export const scope = { productId: 'papers', tenantId: 'acme' };
 /** A handler that a worker outside executes. */
 export const HANDLER = 'invoice.render';
-/** A collection with words, one with vectors, and one with a graph. */
-export const [WORDS, VECTORS, GRAPH] = ['articles', 'manuals', 'people'];
+// A collection with words, one with vectors, and one with a graph.
+const WORDS = 'articles';
+export const VECTORS = 'manuals';
+export const GRAPH = 'people';
 
 const question = { query: 'hello', collections: [WORDS], searchMode: 'lexical', limit: 2 };
 const retrievalCase = { name: 'hello', request: question, expected: [{ id: 'a-0' }] };

@@ -25,7 +25,7 @@ export const taskOperations = [
 ];
 
 /** `reader` may read in the space `acme`, `writer` may do all there, `neighbour` all in its own, `runner` reads runs alone. */
-export const policies: Readonly<Record<string, string>> = settingsOf('Server:RecordAccess', [
+const policies: Readonly<Record<string, string>> = settingsOf('Server:RecordAccess', [
   { Principal: 'reader', Space: 'acme', AllowedOperations: ['read'] },
   { Principal: 'writer', Space: 'acme', ProductId: 'papers', AllowedOperations: ['read', 'write', 'delete'] },
   {

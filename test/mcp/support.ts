@@ -13,7 +13,7 @@ import { MemoryTasks } from './acceptance-tasks.ts';
 /** Endpoints in memory, and a client that sends what the revision asks for unless a test says otherwise. */
 
 /** The caller that a bearer token names; without one a stranger, `none` is refused. */
-export function callerOf(token: string | undefined): Promise<Caller> {
+function callerOf(token: string | undefined): Promise<Caller> {
   if (token === 'Bearer none')
     return Promise.reject(new ServiceError('unauthenticated', 'A token is needed.'));
   const principal = token?.replace('Bearer ', '') ?? null;

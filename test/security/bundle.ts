@@ -7,7 +7,7 @@ import { type Metafile, transform } from 'esbuild';
 /** What the tests of the supply chain ask of a build: its packages, its files, its code, and a second build elsewhere. */
 
 /** The folder of the package that a module of the bundle lies in, from the project's root; `null` for our own. */
-export function packageFolder(input: string): string | null {
+function packageFolder(input: string): string | null {
   return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0] ?? null;
 }
 

@@ -11,7 +11,7 @@ import { contractModels } from './schema-set.ts';
 
 const MiB = 1024 * 1024;
 export const BODY_BYTES_MAX = 8 * MiB;
-export const CHUNK_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /** Follows what requests hold, by the counter of the service itself. */
 export class HeldBytes {

@@ -27,7 +27,7 @@ import { contractModels } from './schema-set.ts';
  */
 
 /** What the tests grant: the tenant `own` is the one that is called, unless a caller is of another. */
-export interface CallerGrant {
+interface CallerGrant {
   readonly tenants: readonly string[];
   readonly operations: readonly string[];
 }
@@ -186,7 +186,7 @@ export interface MatrixSubject {
   readonly oneOf?: number;
 }
 
-export interface Deviation {
+interface Deviation {
   readonly operation: string;
   readonly caller: string;
   readonly expected: Expectation;

@@ -127,7 +127,7 @@ const ofBytes = {
   utf16: (bytes: Buffer) => Buffer.from(bytes.toString(), 'utf16le'),
 } as const;
 
-export const kinds = [...Object.keys(ofTree), ...Object.keys(ofText), ...Object.keys(ofBytes)] as Kind[];
+const kinds = [...Object.keys(ofTree), ...Object.keys(ofText), ...Object.keys(ofBytes)] as Kind[];
 
 // Most changes of text and bytes end in the parser, which is the same for every operation.
 const kind = fc.oneof(

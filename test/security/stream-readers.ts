@@ -34,7 +34,7 @@ export type StreamReader = {
   | { readonly read: (stream: Readable) => Promise<unknown> }
 );
 
-export interface Served {
+interface Served {
   readonly port: number;
   readonly head: readonly string[];
   close(): Promise<unknown>;

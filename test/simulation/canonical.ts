@@ -134,7 +134,7 @@ export async function runToEnd(scheduler: Scheduler, story: () => Promise<void>)
 }
 
 /** A hash over everything that the tenant has. */
-export function contentHash({ cluster }: SimulatedWorld, name: string): string {
+function contentHash({ cluster }: SimulatedWorld, name: string): string {
   const records = cluster.database.all({ kind: 'tenants', name }).map(({ record }) => canonicalJson(record));
   return sha256(records.sort().join('\n'));
 }

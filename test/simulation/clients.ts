@@ -14,7 +14,7 @@ import { Process, TICK_MS } from './scheduler.ts';
 import { must } from './violation.ts';
 
 export const DOCUMENT_TYPE = 'item';
-export const DOCUMENTS = ['d0', 'd1', 'd2'] as const;
+const DOCUMENTS = ['d0', 'd1', 'd2'] as const;
 const FENCES = ['f0', 'f1'] as const;
 const FENCE_NAME = 'slot';
 /** Ids that callers choose, few enough to collide. */

@@ -22,16 +22,7 @@ export const PRODUCTS = ['red', 'blue'] as const;
 export const EVENT_NAMES = ['go', 'stop'] as const;
 
 /** What a handler is to do, drawn with the run: it must not hang on who executes it. */
-export const DEEDS = [
-  'succeed',
-  'wait event',
-  'wait timer',
-  'wait both',
-  'fail',
-  'invalid',
-  'time out',
-  'poison',
-];
+const DEEDS = ['succeed', 'wait event', 'wait timer', 'wait both', 'fail', 'invalid', 'time out', 'poison'];
 
 const RETRIES_MAX = 6;
 

@@ -13,7 +13,7 @@ import { Random } from './random.ts';
 const STEPS_MAX = 120_000;
 
 /** A deployment whose queue is in the cloud. */
-export interface CloudShape extends Shape {
+interface CloudShape extends Shape {
   /** Nothing is lost and nobody reconciles: messages alone must bring every run to its end. */
   readonly byMessagesAlone: boolean;
   readonly forgetsNames: boolean;

@@ -35,7 +35,7 @@ export interface Host {
   crash(): void;
 }
 
-export type HandlersOf = (host: Host) => readonly PluginHandler[];
+type HandlersOf = (host: Host) => readonly PluginHandler[];
 
 interface Member {
   readonly process: Process;

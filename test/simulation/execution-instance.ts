@@ -17,7 +17,7 @@ export const KEY = 'one-at-a-time';
 /** Handlers of external workers; two share a concurrency key. */
 export const EXTERNAL = ['x-free', 'x-key', 'x-too'] as const;
 export const IN_PROCESS = ['p-free', 'p-key'] as const;
-export const PROCESS_LEASE_MS = 20_000;
+const PROCESS_LEASE_MS = 20_000;
 export const CONCURRENCY_MAX = 2;
 const RECHECK_MS = 2_000;
 

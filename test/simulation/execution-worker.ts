@@ -180,7 +180,7 @@ type Telling =
   | 'putExternalExecutionLeaseCheckpoint'
   | 'getExternalExecutionLeaseCheckpoint';
 
-export function resultOf(deed: string, n: number) {
+function resultOf(deed: string, n: number) {
   switch (deed) {
     case 'fail':
     case 'poison':

@@ -59,7 +59,7 @@ const KEY = { container: 'files', key: 'a' };
 const RECORD = { id: 'a', partitionKey: 'p' };
 
 /** Runs the case under the death, and answers the calls of the process that could die. Throws a `Violation`. */
-export async function runIngest(
+async function runIngest(
   store: RecordStore,
   given: IngestCase,
   death: Deaths,
@@ -70,7 +70,7 @@ export async function runIngest(
 }
 
 /** The call at which the process dies, and at which the next one does, which repeats the request. */
-export interface Deaths extends Death {
+interface Deaths extends Death {
   readonly next?: Death;
 }
 
@@ -267,7 +267,7 @@ class IngestRun {
 }
 
 /** The phase of a call: between which of them a process died. */
-export function phaseOf({ verb, collections }: MortalCall): string {
+function phaseOf({ verb, collections }: MortalCall): string {
   if (verb.startsWith('blob')) return verb;
   if (collections.includes(OBJECTS.name)) return 'commit';
   if (collections.includes(OBJECT_LEFTOVERS.name)) return 'intent';

@@ -91,7 +91,7 @@ export function keyName(key: RecordKey): string {
   return `${key.collection}/${key.id}`;
 }
 
-export function spaceName(scope: Scope): string {
+function spaceName(scope: Scope): string {
   return `${scope.kind}/${scope.name}`;
 }
 

@@ -15,7 +15,7 @@ import { must } from './violation.ts';
 /** An event as a copy shows it: nobody holds it. */
 type CopiedEvent = Omit<EventModel, 'expiry' | 'tokenHash'>;
 
-export interface CopiedDocument {
+interface CopiedDocument {
   readonly revision: number;
   readonly deleted: boolean;
   readonly dataText: string | null;
@@ -63,7 +63,7 @@ interface Lists {
   readonly transactions: CanonicalTenantSnapshot['transactions'];
 }
 
-export function portraitOfSnapshot(snapshot: CanonicalTenantSnapshot): Portrait {
+function portraitOfSnapshot(snapshot: CanonicalTenantSnapshot): Portrait {
   const portrait = portraitOf(snapshot);
   const listed = snapshot.revisions.map(({ documentType, id, revision }) => [documentType, id, revision]);
   const written = snapshot.transactions.flatMap(({ result }) => result.documents.map(revisionName));
@@ -72,7 +72,7 @@ export function portraitOfSnapshot(snapshot: CanonicalTenantSnapshot): Portrait 
   return portrait;
 }
 
-export function portraitOfArchive(archive: ArchiveObjects): Portrait {
+function portraitOfArchive(archive: ArchiveObjects): Portrait {
   const chunks = [...archive].filter(([name]) => name.endsWith('.bin')).sort(([a], [b]) => (a < b ? -1 : 1));
   const lines = chunks.map(([, content]) => gunzipSync(content).toString()).join('');
   const records = lines

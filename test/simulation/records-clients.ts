@@ -24,7 +24,7 @@ const NAMES = ['documents', 'notes'] as const;
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const KINDS = ['red', 'green'];
 
-export function policyOf(name: string) {
+function policyOf(name: string) {
   return readPolicy({ name, indexedMetadata: ['/metadata/kind'] });
 }
 

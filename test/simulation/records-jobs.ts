@@ -1,4 +1,4 @@
-import { type BatchRequest, batchUpsert } from '../../functions/collections/batch-upsert.ts';
+import { batchUpsert } from '../../functions/collections/batch-upsert.ts';
 import { type ImportJob, importCollection } from '../../functions/collections/import-collection.ts';
 import type { RecordParts } from '../../functions/collections/parts.ts';
 import type { BatchResult } from '../../functions/collections/rules/batch.ts';
@@ -21,8 +21,6 @@ export interface Load {
   status: 'active' | 'done' | 'refused' | 'given up';
   result: string | undefined;
 }
-
-export type Requested = Pick<BatchRequest, 'continueOnError'>;
 
 export class RecordsJobs {
   readonly loads: Load[] = [];

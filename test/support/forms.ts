@@ -1,6 +1,6 @@
 /** Forms (RFC 7578) as tests send them: right ones, and ones that no client library writes. */
 
-export const BOUNDARY = 'boundary-of-a-test';
+const BOUNDARY = 'boundary-of-a-test';
 
 export interface FormPart {
   readonly name: string;

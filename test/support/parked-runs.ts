@@ -13,7 +13,7 @@ const OTHER = 'test.parked';
 const BATCH = 100;
 const CEILING = { activeRunsMax: 1_000_000 };
 
-export const scopeOf = (tenantId: string) => ({ productId: 'p', tenantId });
+const scopeOf = (tenantId: string) => ({ productId: 'p', tenantId });
 
 /** A deployment whose store holds runs that wait for a timer; what is measured comes on top. */
 export class ParkedRuns {

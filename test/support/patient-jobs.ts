@@ -11,7 +11,7 @@ import { RetrievalJobsStage } from './retrieval-jobs-stage.ts';
 /** A case takes more turns of the event loop than a pass of the stage waits for: no lease ends meanwhile. */
 const LEASE_MS = 100 * 60_000;
 
-export interface JobState {
+interface JobState {
   readonly status: string;
   readonly failureClass: string | null;
   readonly isOver: boolean;

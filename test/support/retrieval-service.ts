@@ -3,7 +3,7 @@ import type { RunningService } from './service.ts';
 
 /** Collections of a running service whose records have texts and vectors, for tests of retrievals. */
 
-export const NOTES = [
+const NOTES = [
   { id: 'fox', text: 'the brown fox runs', title: 'Fox' },
   { id: 'river', text: 'a river and its bank', title: 'River' },
   { id: 'both', text: 'the fox at the river', title: 'Fox and river' },

@@ -37,7 +37,7 @@ export async function signingKey(kid: string, modulusLength = 2048): Promise<Sig
 }
 
 /** Claims that are accepted at `now`, in milliseconds; members of `changes` that are `undefined` are left out. */
-export function claimsAt(now: number, changes: Readonly<Record<string, unknown>> = {}): Claims {
+function claimsAt(now: number, changes: Readonly<Record<string, unknown>> = {}): Claims {
   const iat = Math.floor(now / 1000);
   const claims = {
     iss: issuer,

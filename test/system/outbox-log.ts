@@ -2,7 +2,7 @@
  * What consumers saw, each moment read from the one clock of the machine, and what it says of the promises of an outbox.
  */
 
-export interface LeaseSeen {
+interface LeaseSeen {
   readonly kind: 'lease';
   readonly eventId: string;
   readonly token: string;
@@ -12,7 +12,7 @@ export interface LeaseSeen {
   readonly expiresAt: number;
 }
 
-export interface EndSeen {
+interface EndSeen {
   readonly kind: 'ack' | 'release';
   readonly eventId: string;
   readonly token: string;

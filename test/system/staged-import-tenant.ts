@@ -19,7 +19,7 @@ import type { JsonObject } from '../../functions/kernel/canonical-json.ts';
 import type { RunningService } from '../support/service.ts';
 
 /** What a client is about to send, as a test may meddle with it. */
-export interface Sent {
+interface Sent {
   readonly path: string;
   readonly body: { readonly idempotencyKey?: string; readonly [member: string]: unknown };
 }

@@ -9,7 +9,7 @@ import { type TenantAt, TIMED, type Work } from './two-releases-client.ts';
 
 /** Steps that one server begins and another ends: of two releases, in either order, or of one. */
 
-export function commitOf(tenantId: string, id: string, more: object = {}) {
+function commitOf(tenantId: string, id: string, more: object = {}) {
   const document = { tenantId, documentType: 'claim', id, schemaVersion: '1', data: { id } };
   return {
     idempotencyKey: `commit ${id}`,

@@ -9,7 +9,7 @@ export interface Cloud {
   readonly gaps: Gap[];
 }
 
-export interface Gap {
+interface Gap {
   readonly what: string;
   readonly why: string;
 }

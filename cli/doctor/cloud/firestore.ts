@@ -45,13 +45,13 @@ export interface WantedIndexes {
   readonly fieldOverrides: readonly WantedField[];
 }
 
-export interface WantedComposite {
+interface WantedComposite {
   readonly collectionGroup: string;
   readonly queryScope: string;
   readonly fields: readonly IndexField[];
 }
 
-export interface WantedField {
+interface WantedField {
   readonly collectionGroup: string;
   readonly fieldPath: string;
   readonly ttl?: boolean;

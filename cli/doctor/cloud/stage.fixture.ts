@@ -12,7 +12,7 @@ import { GoogleApis } from './google.ts';
 
 export const projectId = 'my-project';
 export const deployment = exampleDeployment(projectId);
-export const wanted: WantedIndexes = {
+const wanted: WantedIndexes = {
   indexes: [
     {
       collectionGroup: 'runs',

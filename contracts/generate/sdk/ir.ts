@@ -87,7 +87,7 @@ export interface SdkPaging {
   readonly limit: string | null;
 }
 
-export interface SdkDeprecation {
+interface SdkDeprecation {
   readonly since: string;
   readonly replacement: string;
   readonly removal: string;
@@ -138,7 +138,7 @@ export type SdkRequest = (
   readonly overLimit: OverLimit | null;
 };
 
-export interface SdkPart {
+interface SdkPart {
   readonly name: string;
   readonly required: boolean;
   /** `bytes` are streamed with the caller's file name and media type; everything else is sent as JSON. */

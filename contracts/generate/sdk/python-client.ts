@@ -49,7 +49,7 @@ export const ASYNC: PythonFlavour = {
  */
 type View = 'data' | 'raw' | 'streamed';
 
-export const VIEWS = { raw: 'WithRawResponse', streamed: 'WithStreamingResponse' } as const;
+const VIEWS = { raw: 'WithRawResponse', streamed: 'WithStreamingResponse' } as const;
 
 /** `client.py` or `async_client.py`: one method per operation, under its catalog name. */
 export function pythonClient(contract: SdkContract, flavour: PythonFlavour): string {

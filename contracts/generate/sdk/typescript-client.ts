@@ -236,7 +236,7 @@ function entry(path: string): object {
 }
 
 /** The entries of the package: the whole client, then one per group. */
-export function typescriptEntries({ groups }: SdkContract): Readonly<Record<string, object | string>> {
+function typescriptEntries({ groups }: SdkContract): Readonly<Record<string, object | string>> {
   return {
     '.': entry('index'),
     ...Object.fromEntries(groups.map(({ name }) => [`./${name}`, entry(`generated/clients/${name}`)])),

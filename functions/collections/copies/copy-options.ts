@@ -1,4 +1,4 @@
-export interface SpaceProgress {
+interface SpaceProgress {
   readonly step: string;
   readonly records: number;
   /** `null` where an export does not know yet. */

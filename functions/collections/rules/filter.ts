@@ -19,7 +19,7 @@ export interface FilterNode {
 export type Filter = FilterGroup | FilterLeaf;
 
 /** Has at least two children. */
-export interface FilterGroup {
+interface FilterGroup {
   readonly combine: 'all' | 'any';
   readonly children: readonly Filter[];
 }

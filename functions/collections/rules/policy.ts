@@ -36,7 +36,7 @@ export interface PolicyRequest {
   readonly indexedMetadata?: readonly string[] | null;
 }
 
-export interface VectorPolicyRequest {
+interface VectorPolicyRequest {
   readonly name: string;
   readonly path: string;
   readonly dimensions: number;

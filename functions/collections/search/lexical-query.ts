@@ -53,7 +53,7 @@ export interface LexicalQuery extends QueryWords, FieldSelection {
 }
 
 /** What a score gains, in float32. */
-export interface Boosts {
+interface Boosts {
   readonly phrase: number;
   readonly exact: number;
   readonly metadata: number;

@@ -10,7 +10,7 @@ export interface NaiveRecord {
   readonly text: string;
 }
 
-export interface NaiveMatch {
+interface NaiveMatch {
   readonly id: string;
   readonly score: number;
   readonly base: number;

@@ -3,7 +3,7 @@ import { STEP_CHARACTERS } from './lexicon.ts';
 import { TextFinder } from './text-finder.ts';
 
 /** Receives the texts that a leaf contains. */
-export interface FoundTexts {
+interface FoundTexts {
   addText(text: string): void;
   /** A text is all of the leaf. */
   isExact: boolean;

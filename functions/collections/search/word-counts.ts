@@ -9,14 +9,14 @@ const STEP_ITEMS = 1_024;
 const selection = { fields: DEFAULT_FIELDS, fieldBoosts: new Map<string, number>() };
 
 /** How often a term stands in the fields that searches look into by default, as a code. */
-export interface WordCount {
+interface WordCount {
   readonly count: number;
   /** Whether it stands in metadata. */
   readonly isInMetadata: boolean;
 }
 
 /** Most words stand once in a record, and not in metadata: `USUAL_WORD_CODE`. */
-export function codeOf({ count, isInMetadata }: WordCount): number {
+function codeOf({ count, isInMetadata }: WordCount): number {
   return 2 * count + (isInMetadata ? 1 : 0);
 }
 

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 
 /** Members of graph models by model. Callers may also spell them with underscores: `source_id`. */
-export const graphMembers = {
+const graphMembers = {
   scope: ['graphId', 'tenantId', 'partitionKey'],
   span: ['sourceRef', 'charStart', 'charEnd', 'textHash'],
   node: ['sourceSpans', 'assertionIds', 'createdAt', 'updatedAt'],

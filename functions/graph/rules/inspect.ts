@@ -6,7 +6,7 @@ import { Grounding } from './grounding.ts';
 import { elementIn } from './rebuild.ts';
 import { countWords } from './word-counts.ts';
 
-export type AnomalyKind =
+type AnomalyKind =
   | `duplicate${'Node' | 'Edge' | 'Assertion' | 'Review' | 'Projection'}Id`
   | 'danglingEdge'
   | 'orphanAssertion'
@@ -14,7 +14,7 @@ export type AnomalyKind =
   | 'danglingAssertionReference'
   | 'danglingProjectionStartNode';
 
-export interface GraphAnomaly {
+interface GraphAnomaly {
   readonly kind: AnomalyKind;
   readonly id: string;
   readonly subjectId: string | null;

@@ -5,7 +5,7 @@ import { checkJsonBytes } from '../../kernel/json-bytes.ts';
 import { isJsonList } from '../../kernel/json-kinds.ts';
 import { withContractNames } from './aliases.ts';
 
-export type Direction = 'outgoing' | 'incoming' | 'both';
+type Direction = 'outgoing' | 'incoming' | 'both';
 
 /** How a traversal walks, with all defaults. Empty lists restrict nothing. */
 export interface TraversalProfile {

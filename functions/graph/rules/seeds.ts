@@ -8,7 +8,7 @@ const DIAGNOSTICS_MAX = 200;
 /** What a diagnostic repeats of a value. */
 const VALUE_LENGTH_MAX = 200;
 
-export interface SeedDiagnostic {
+interface SeedDiagnostic {
   readonly recordId: string | null;
   readonly partitionKey: string | null;
   readonly pointer: string;

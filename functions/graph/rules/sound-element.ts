@@ -26,7 +26,7 @@ const grounded = {
 } as const;
 
 /** Members that an element must have: texts that are not blank. */
-export const REQUIRED: Readonly<Record<SoundModel, readonly string[]>> = {
+const REQUIRED: Readonly<Record<SoundModel, readonly string[]>> = {
   node: ['id', 'type'],
   edge: ['id', 'sourceId', 'targetId', 'predicate'],
   assertion: ['id', 'subjectId', 'subjectKind', 'status', 'method', 'actor'],

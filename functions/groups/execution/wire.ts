@@ -26,7 +26,7 @@ export function traceWithinAnswer(entries: readonly TraceEntry[]): readonly Trac
 /** Identifies the run of a lease; opaque to workers. */
 const LEASE_KEY_PREFIX = 'external-worker-run-';
 
-export function leaseKeyOf(runId: string): string {
+function leaseKeyOf(runId: string): string {
   return `${LEASE_KEY_PREFIX}${runId}`;
 }
 

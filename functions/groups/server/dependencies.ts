@@ -49,21 +49,21 @@ export interface CanonicalReadiness {
   };
 }
 
-export interface ExecutionConfiguration {
+interface ExecutionConfiguration {
   readonly enabled: boolean;
   /** Why the operations on runs do not exist although the runtime is enabled; `null` if they exist. */
   readonly unserved: string | null;
   readonly adapter: string;
 }
 
-export interface RecordsConfiguration {
+interface RecordsConfiguration {
   /** Why collections and records do not exist; `null` if they exist. */
   readonly off: string | null;
   readonly provider: string;
   readonly store: () => Promise<RecordStore>;
 }
 
-export interface ObjectsConfiguration {
+interface ObjectsConfiguration {
   /** The kind of place in which the bytes of large objects lie. */
   readonly store: string;
   readonly place: () => Promise<PayloadPlace>;
@@ -73,7 +73,7 @@ export interface ObjectsConfiguration {
   readonly everyMs: number;
 }
 
-export interface ProvidersConfiguration {
+interface ProvidersConfiguration {
   /** What one provider may be asked to do for one space, and what is kept of its jobs. */
   readonly limits: JsonObject;
   /** The providers with what was proven of them. */
@@ -81,7 +81,7 @@ export interface ProvidersConfiguration {
 }
 
 /** The generated documents, each loaded by the first request that asks for it. */
-export interface ContractDocuments {
+interface ContractDocuments {
   readonly openApi: () => Promise<OpenApiDocument>;
   readonly schemas: () => Promise<PublicSchemaBundle>;
 }

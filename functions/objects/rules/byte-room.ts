@@ -40,9 +40,9 @@ export interface ByteBounds {
 }
 
 /** A call that holds no more is neither refused nor ended: the connections bound how many there are. */
-export const SMALL_HOLD_BYTES = 64 * 1024;
+const SMALL_HOLD_BYTES = 64 * 1024;
 /** Mobile networks send so fast. It is above the pace at which HTTP ends a body for good. */
-export const PROMPT_BYTES_PER_SECOND = 256 * 1024;
+const PROMPT_BYTES_PER_SECOND = 256 * 1024;
 /** The longest pause of an upload or answer that is otherwise prompt. */
 const PAUSE_MS = 5_000;
 /** Before the first bytes: a promise that nothing comes of holds up its space for no longer. */

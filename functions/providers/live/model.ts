@@ -22,13 +22,13 @@ export interface ModelBounds {
 }
 
 /** What a model gave and what it took. */
-export interface ModelAnswer<Value> {
+interface ModelAnswer<Value> {
   readonly value: Value;
   readonly usage: Usage;
 }
 
 /** A text without the key that was sent for it. */
-export interface ModelText extends ModelAnswer<ChatCompletion> {
+interface ModelText extends ModelAnswer<ChatCompletion> {
   /** The key, which may stand in the text with escapes; `null` where none was sent. */
   readonly secret: string | null;
 }
@@ -52,7 +52,7 @@ export interface LiveModel {
   ) => Promise<ModelAnswer<EmbeddedTexts>>;
 }
 
-export interface EmbeddedTexts {
+interface EmbeddedTexts {
   readonly dimensions: number;
   /** In the order of the texts. */
   readonly vectors: readonly (readonly number[])[];

@@ -43,7 +43,3 @@ export const RUN_OPERATION = 'run';
 
 /** Features of other services that none of the capabilities has here. */
 export const UNSUPPORTED_FEATURES: readonly string[] = ['content_blocks', 'streaming', 'tool_execution'];
-
-export function isCapabilityId(value: string): value is CapabilityId {
-  return (CAPABILITY_IDS as readonly string[]).includes(value);
-}

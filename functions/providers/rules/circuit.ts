@@ -13,7 +13,7 @@ export const FAILURES_MAX = 5;
 /** So long. Then one call of the space tries. */
 export const REST_MS = 30_000;
 /** All leave the provider alone where so many spaces have so many failures each without an answer to anybody. */
-export const FAILING_SPACES = 2;
+const FAILING_SPACES = 2;
 export const FAILURES_EACH = 3;
 /** Older failures say nothing about the provider of today. */
 export const FAILURE_AGE_MS = 300_000;
@@ -27,7 +27,7 @@ export interface Circuit {
   readonly spaces: ProviderSpaceCounts;
 }
 
-export function failuresOf({ spaces }: Circuit, space: string | null): ProviderSpaceCount {
+function failuresOf({ spaces }: Circuit, space: string | null): ProviderSpaceCount {
   return countOf(spaces, space ?? SERVICE);
 }
 

@@ -11,7 +11,7 @@ import { proposedFile } from './proposed-file.ts';
 import { rankByTokens } from './token-overlap.ts';
 
 /** Of results that are made by rule, so that no reader takes them for those of a model. */
-export const DETERMINISTIC = 'deterministic';
+const DETERMINISTIC = 'deterministic';
 
 /** `sha256:` and 12 digits: enough to tell two texts apart, in a result that people read. */
 const HASH_HEAD = 19;
@@ -25,7 +25,7 @@ export function deterministicOutput(payload: RunPayload): JsonObject | null {
 }
 
 /** The output with itself as a text, for callers who hand it on as one. */
-export function withText(output: JsonObject): JsonObject {
+function withText(output: JsonObject): JsonObject {
   return { ...output, text: JSON.stringify(output) };
 }
 

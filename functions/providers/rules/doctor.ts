@@ -31,7 +31,7 @@ export function examineTarget(
 }
 
 /** The checks that need no more than the settings. */
-export function targetChecks(target: ProviderTarget): readonly ProviderDoctorCheck[] {
+function targetChecks(target: ProviderTarget): readonly ProviderDoctorCheck[] {
   const { isLocal, isEnabled, modelId } = target;
   const availability: ProviderDoctorCheck = isLocal
     ? {

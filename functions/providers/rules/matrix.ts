@@ -11,7 +11,7 @@ import { modePolicies, TOOL_POLICY } from './modes.ts';
 import type { ProviderTarget } from './target.ts';
 
 /** The word for a provider that the settings do not let the service call. */
-export const DISABLED = 'provider_disabled_by_configuration';
+const DISABLED = 'provider_disabled_by_configuration';
 const NOT_ADVERTISED = 'capability_not_advertised';
 const HINT = 'Set Providers:EnableLiveTargets to call providers over the network.';
 

@@ -62,7 +62,7 @@ export interface ScaffoldPayload {
   readonly allowedPaths: readonly string[];
   readonly maxArtifacts: number;
 }
-export interface PlannableTool {
+interface PlannableTool {
   readonly name: string;
   readonly description: string | null;
   readonly inputSchema: JsonObject | null;

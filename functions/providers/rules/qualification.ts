@@ -4,7 +4,7 @@ import { type OfferedCapability, RUN_OPERATION, UNSUPPORTED_FEATURES } from './c
 import type { RunResultStatus } from './outcome.ts';
 import type { ProviderTarget } from './target.ts';
 
-export type QualificationStatus = 'unvalidated' | 'validated' | 'failed' | 'unsupported';
+type QualificationStatus = 'unvalidated' | 'validated' | 'failed' | 'unsupported';
 
 /** The last proof that a capability of a provider works, as it is stored: one record a provider holds those of all its capabilities. */
 export interface StoredQualification {
@@ -26,7 +26,7 @@ const LOCAL_TRIGGERS = [
 const NETWORK_TRIGGERS = ['network_policy_changed', 'auth_changed', 'provider_model_changed'];
 
 /** What makes a qualification worthless. */
-export function driftTriggers({ isLocal }: Pick<ProviderTarget, 'isLocal'>): string[] {
+function driftTriggers({ isLocal }: Pick<ProviderTarget, 'isLocal'>): string[] {
   return isLocal ? [...LOCAL_TRIGGERS] : [...LOCAL_TRIGGERS, ...NETWORK_TRIGGERS];
 }
 

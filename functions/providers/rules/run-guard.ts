@@ -10,7 +10,7 @@ export interface RunGuardLimits {
 }
 
 /** A run that is under way, until it ends or its time is over: a process that dies ends no lease. */
-export interface ProviderRunLease {
+interface ProviderRunLease {
   readonly id: string;
   readonly until: number;
   /** Names the execution of the run that has the place. */

@@ -1,7 +1,7 @@
 import { sha256 } from '../../kernel/canonical-json.ts';
 import type { OfferedCapability } from './capabilities.ts';
 
-export type TargetKind = 'deterministic' | 'openai-compatible' | 'vertex';
+type TargetKind = 'deterministic' | 'openai-compatible' | 'vertex';
 
 /** A provider of capabilities as the settings and the service name it. Nothing in it is secret. */
 export interface ProviderTarget {

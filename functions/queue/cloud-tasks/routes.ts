@@ -10,7 +10,7 @@ export interface RouteDefaults {
   readonly audience: string | null;
 }
 
-export interface RouteOverride extends Partial<RouteDefaults> {
+interface RouteOverride extends Partial<RouteDefaults> {
   readonly handlerId: string;
 }
 

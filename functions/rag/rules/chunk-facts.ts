@@ -19,7 +19,7 @@ export const FACT_NAMES = [
   'embeddingProvider',
   'embeddingModel',
 ] as const;
-export type FactName = (typeof FACT_NAMES)[number];
+type FactName = (typeof FACT_NAMES)[number];
 export type Fact = readonly [name: FactName, value: string | number | boolean];
 
 /** What the metadata of a chunk says of it. */

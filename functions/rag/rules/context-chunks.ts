@@ -20,7 +20,7 @@ export interface ContextChunk<Match extends ContextMatch = ContextMatch> {
   readonly groupKey: string | null;
 }
 
-export interface GroupStats {
+interface GroupStats {
   readonly key: string;
   readonly chunkCount: number;
   readonly charCount: number;

@@ -6,7 +6,7 @@ import type { ContextMatch } from './context-match.ts';
 import { CONTEXT_TEXT_FORMAT, type ContextText } from './context-text.ts';
 
 /** A match with what the answer shows of it. */
-export interface ShownMatch extends ContextMatch {
+interface ShownMatch extends ContextMatch {
   readonly found: {
     readonly snippet: string;
     readonly diagnostics: JsonObject | null;

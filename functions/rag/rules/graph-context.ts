@@ -37,7 +37,7 @@ export function graphText(
 }
 
 /** Where an element of the graph comes from. */
-export interface GraphProvenance {
+interface GraphProvenance {
   readonly entityKind: 'node' | 'edge';
   readonly entityId: string;
   readonly label: string | null;

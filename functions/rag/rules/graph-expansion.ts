@@ -14,7 +14,7 @@ import {
 } from './graph-context.ts';
 
 /** What a walk has found, and in which part of the graph. */
-export interface WalkedGraph {
+interface WalkedGraph {
   readonly traversed: Traversed;
   readonly source: GraphSource;
   readonly continuationToken: string | null;

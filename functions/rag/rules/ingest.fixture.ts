@@ -40,7 +40,7 @@ export function planOf(
 }
 
 /** The record of a chunk as the collection would hold it after a write. */
-export function storedAs(document: IngestDocument, count: number, chunk: DocumentChunk): StoredChunk {
+function storedAs(document: IngestDocument, count: number, chunk: DocumentChunk): StoredChunk {
   const { modelId, dimensions } = document.embedding.embedder;
   return {
     partitionKey: document.partitionKey,

@@ -6,8 +6,6 @@ export const CHUNK_LENGTH_MAX = limits.ragChunkCharsMax;
 export const RAG_CHUNKS_MAX = limits.ragChunksMax;
 export const BATCH_DOCUMENTS_MAX = limits.ragBatchDocumentsMax;
 export const BATCH_CHUNKS_MAX = limits.ragBatchChunksMax;
-export const CASES_MAX = limits.ragEvaluationCasesMax;
-export const EXPECTED_MAX = limits.ragExpectedItemsMax;
 
 export const CHUNK_TYPE = 'rag.chunk';
 export const MANIFEST_TYPE = 'rag.manifest';

@@ -21,7 +21,7 @@ export interface StoredChunk extends PartitionedKey {
   readonly revision: number | null;
 }
 
-export interface StoredVector {
+interface StoredVector {
   readonly dimensions: number;
   readonly model: string | null;
   readonly sourceField: string | null;

@@ -14,7 +14,7 @@ export interface Hit {
 }
 
 /** What a search by one vector found, the nearest first. */
-export interface VectorHits {
+interface VectorHits {
   readonly weight: number;
   readonly metric: Metric;
   readonly hits: readonly Hit[];

@@ -10,7 +10,7 @@ import { withProfile } from './profiles.ts';
 import { type RerankOptions, readRerank } from './rerank-options.ts';
 import { readVectorFields, type VectorField } from './vector-fields.ts';
 
-export type SearchMode = 'vector' | 'lexical' | 'hybrid';
+type SearchMode = 'vector' | 'lexical' | 'hybrid';
 
 /** A retrieval as it is answered: profiles are applied, defaults are filled in, limits hold. */
 export interface Retrieval {

@@ -27,7 +27,7 @@ import { readBytes } from './artifact-bytes.ts';
 /** What a copy of runs needs of the run engine. */
 export type CopyRuntime = Pick<Runtime, 'store' | 'scope' | 'blobs'>;
 
-export interface RunsProgress {
+interface RunsProgress {
   readonly step: string;
   readonly records: number;
   readonly recordsTotal: number | null;
@@ -78,7 +78,7 @@ export async function tallyRuns(
   return tally;
 }
 
-export async function* runLines(
+async function* runLines(
   runtime: CopyRuntime,
   of: RunsOf,
 ): AsyncGenerator<ArchiveLine<RunEntry>, void, undefined> {

@@ -7,7 +7,7 @@ export type Upkeep = (isOver: () => boolean) => Promise<Readonly<Record<string, 
 type UpkeepRuntime = Pick<Runtime, 'world' | 'log' | 'saw'>;
 
 /** Upkeep has a budget of its own, so that a long prune never keeps it from going on. */
-export const UPKEEP_BUDGET_MS = 15_000;
+const UPKEEP_BUDGET_MS = 15_000;
 
 /** As often as `reconcile` does it in the cloud. */
 const INTERVAL_MS = 60_000;

@@ -9,8 +9,6 @@ import { isIndexedByScope } from '../scope-index.ts';
 import { countRun, type PruneCounts, removeRun, resumeRemains } from './remove-run.ts';
 import { terminalRuns } from './terminal-runs.ts';
 
-export type { PruneCounts } from './remove-run.ts';
-
 /** Runs that are removed in parallel. */
 const WIDTH = 8;
 /** Removed runs whose remains one step clears. */

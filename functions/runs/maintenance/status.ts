@@ -26,7 +26,7 @@ interface Rows {
 }
 
 /** Records beside the runs. */
-export interface OwnedRows {
+interface OwnedRows {
   readonly checkpoints: number;
   readonly leases: number;
   readonly timers: number;

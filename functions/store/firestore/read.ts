@@ -147,7 +147,7 @@ export async function readContinuations(
  * call began, still names it: then the scope was not swapped before the query began, and a swap since then may be placed
  * after it (`transact.ts` has the argument).
  */
-export async function readState(session: Session, scope: Scope): Promise<ScopeState> {
+async function readState(session: Session, scope: Scope): Promise<ScopeState> {
   const ref = session.db.doc(headPath(scope));
   const [head] = await reading(session, session.db.getAll(ref, { fieldMask: stateFields }));
   if (head === undefined) throw new StoreError('corrupt', 'Firestore left out a document that was asked for');

@@ -3,37 +3,27 @@ import { FieldValue } from '@google-cloud/firestore';
 import { bytesOf } from '../nearest/float-bytes.ts';
 import type { SearchEntry, SearchVector } from '../search.ts';
 import { norm } from '../similarity.ts';
-import { encodeText, type FirestoreValue, type StoredFields, type Text } from './layout.ts';
+import { encodeText, type FirestoreValue, type StoredFields } from './layout.ts';
 import { entryBytes, storedBytes, utf8Bytes } from './size.ts';
 
 /**
- * The fields of a search entry. They stand in the record's own document, so that a write of the record stays one write; an
- * entry without room there stands in a document of its own beside it.
+ * The fields of a search entry that every entry has. They stand in the record's own document, so that a write of the record
+ * stays one write; an entry without room there stands in a document of its own beside it.
  */
-export interface SearchFields {
-  readonly searchGroup?: string;
-  readonly terms?: readonly string[];
-  /** Orders the entries of a term. */
-  readonly searchOrder?: string;
-  readonly lexicon?: Text;
-  /** Slot → the vector as little-endian float32, which scores are made from. */
-  readonly vectors?: Readonly<Record<string, Uint8Array>>;
-  /** Token of group and slot → the length of the vector: lists the vectors of a slot. */
-  readonly slots?: Readonly<Record<string, number>>;
-}
-
-/** The fields of an entry that every entry has. */
 export const searchFieldNames = [
   'searchGroup',
   'terms',
+  /** Orders the entries of a term. */
   'searchOrder',
   'lexicon',
+  /** Slot → the vector as little-endian float32, which scores are made from. */
   'vectors',
+  /** Token of group and slot → the length of the vector: lists the vectors of a slot. */
   'slots',
 ] as const;
 
 /** Vectors of these lengths have an index for the search of Firestore itself, in these slots. */
-export const indexedDimensions = [64, 384, 768, 1024, 1536] as const;
+const indexedDimensions = [64, 384, 768, 1024, 1536] as const;
 const indexedLetters = ['a', 'b', 'c', 'd'] as const;
 
 export interface VectorIndexField {

@@ -25,7 +25,7 @@ export interface ScopeState {
   readonly generation: string;
 }
 
-export const FIRST_STATE: ScopeState = { generation: FIRST_GENERATION };
+const FIRST_STATE: ScopeState = { generation: FIRST_GENERATION };
 
 /**
  * The last known head of each scope. It is only a guess: every call reads the head beside its records, and starts again

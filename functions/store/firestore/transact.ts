@@ -127,7 +127,7 @@ function planCommit(
   return plan;
 }
 
-export async function commit(
+async function commit(
   session: Session,
   plan: readonly PlannedWrite[],
 ): Promise<{ failure?: CommitFailure; error?: unknown }> {

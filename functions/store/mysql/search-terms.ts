@@ -29,10 +29,7 @@ export async function findCounts(
   };
 }
 
-export function countStatements(
-  scope: Scope,
-  request: CountsRequest,
-): readonly Statement<Record<string, number>>[] {
+function countStatements(scope: Scope, request: CountsRequest): readonly Statement<Record<string, number>>[] {
   const { terms, max } = request;
   return Array.from({ length: Math.ceil(terms.length / termsPerStatement) }, (_, index) => {
     const sql = new Sql().add('SELECT');
@@ -87,7 +84,7 @@ function countOf(sizes: readonly SizeRow[], limit: number): number {
   return count;
 }
 
-export function entriesStatement<Row>(
+function entriesStatement<Row>(
   scope: Scope,
   request: TermRequest,
   column: 'lexicon' | 'lexicon_bytes',

@@ -15,7 +15,7 @@ const pageBytesMax = 32 * 1024 * 1024;
 const SETS = statement('SET LOCAL enable_bitmapscan = on');
 const ROWS = statement('SET LOCAL enable_bitmapscan = off');
 
-export async function withTermIndex<Row>(reader: Reader, asked: Statement<Row>): Promise<Row[]> {
+async function withTermIndex<Row>(reader: Reader, asked: Statement<Row>): Promise<Row[]> {
   const [, rows] = await reader.send(SETS, asked, ROWS);
   return rows;
 }
@@ -28,14 +28,14 @@ const holders = (word: string) => `
 /** Of the scope \`$1\`, \`$2\`, the collection \`$3\` and the group \`$4\`. */
 const ofGroup = `e.space = ${liveSpace} AND e.collection = $3 AND e.search_group = $4`;
 
-export const selectCounts = `
+const selectCounts = `
   SELECT (
     SELECT count(*)::int FROM (
       SELECT 1 FROM (${holders('k.word')}) AS e WHERE ${ofGroup} LIMIT $6::bigint
     ) AS few
   ) AS count FROM unnest($5::text[]) WITH ORDINALITY AS k (word, n) ORDER BY k.n`;
 
-export const selectEntries = `
+const selectEntries = `
   WITH page AS MATERIALIZED (
     SELECT e.space, e.id, e.order_key FROM (${holders('$5')}) AS e
     WHERE ${ofGroup} AND e.order_key > $6 COLLATE "C" ORDER BY e.order_key LIMIT $7::bigint

@@ -122,6 +122,6 @@ function termsOf(space: string, { collection }: RecordKey, { group, terms }: Sea
   return terms.map((term) => quoted(mark + term)).join(' ');
 }
 
-export function quoted(word: string): string {
+function quoted(word: string): string {
   return `'${word.replace(/['\\]/g, '$&$&')}'`;
 }

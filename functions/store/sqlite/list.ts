@@ -26,7 +26,7 @@ import type { Connection } from './connection.ts';
 import { liveSpace } from './space.ts';
 
 /** A record on the walk of a list. */
-export interface WalkPlace extends ListPlace {
+interface WalkPlace extends ListPlace {
   readonly record: number;
 }
 

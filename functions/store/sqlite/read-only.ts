@@ -11,7 +11,7 @@ import { Connection } from './connection.ts';
  * its shared file is only read: where no process lives that keeps it, SQLite indexes the log in memory. A log without that
  * file is for the caller to avoid: SQLite makes the file, and it stays (cli/look.ts copies the pair).
  */
-export function readingAddress(path: string): URL {
+function readingAddress(path: string): URL {
   const real = existsSync(path) ? realpathSync(path) : path;
   const address = pathToFileURL(real);
   const beside = (suffix: string) => existsSync(`${real}${suffix}`);

@@ -7,27 +7,27 @@ import { idsAmong } from './search-among.ts';
 import { groupNumber } from './search-group.ts';
 import { liveSpace } from './space.ts';
 
-export const selectState = `SELECT number, version, trimmed, live FROM search_slots WHERE search_group = ? AND name = ?`;
+const selectState = `SELECT number, version, trimmed, live FROM search_slots WHERE search_group = ? AND name = ?`;
 
-export const selectChanges = `SELECT id, version, floats, vector FROM search_vectors
+const selectChanges = `SELECT id, version, floats, vector FROM search_vectors
   WHERE slot = ? AND version > ? ORDER BY version LIMIT ?`;
 
 /**
  * Vectors by their row numbers, as one row: the ids, and the floats of all of them one after the other in the order of the ids.
  * An array for each vector would take as long as the reads. Concatenation leaves bytes as they are.
  */
-export const selectPlaced = `SELECT json_group_array(v.id), CAST(group_concat(v.floats, '') AS BLOB) FROM json_each(?) AS k
+const selectPlaced = `SELECT json_group_array(v.id), CAST(group_concat(v.floats, '') AS BLOB) FROM json_each(?) AS k
   CROSS JOIN search_vectors AS v ON v.vector = k.value
   WHERE v.slot = ? AND v.floats IS NOT NULL`;
 
 /** The record's row names the rows of its vectors. */
-export const selectVectors = `SELECT r.id, v.floats FROM json_each(?) AS k
+const selectVectors = `SELECT r.id, v.floats FROM json_each(?) AS k
   CROSS JOIN records AS r ON r.space = ? AND r.collection = ? AND r.id = k.value
   CROSS JOIN search_entries AS e ON e.record = r.record
   CROSS JOIN search_vectors AS v ON v.vector = e.vectors ->> ?
   WHERE v.floats IS NOT NULL`;
 
-export const selectListingIds = `SELECT r.id, r.listing_id FROM json_each(?) AS k
+const selectListingIds = `SELECT r.id, r.listing_id FROM json_each(?) AS k
   CROSS JOIN records AS r ON r.space = ? AND r.collection = ? AND r.id = k.value
   WHERE r.listing_group IS NOT NULL`;
 

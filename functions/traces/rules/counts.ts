@@ -2,14 +2,7 @@ import { storableText } from '../../collections/search/words.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 
 /** What traces are counted by. */
-export const dimensions = [
-  'status',
-  'failureClass',
-  'providerStatus',
-  'provider',
-  'capability',
-  'adapter',
-] as const;
+const dimensions = ['status', 'failureClass', 'providerStatus', 'provider', 'capability', 'adapter'] as const;
 export type Dimension = (typeof dimensions)[number];
 
 /** Different values of a dimension that are counted apart. */

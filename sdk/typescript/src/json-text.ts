@@ -12,7 +12,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Whether a valid JSON text holds an escape in the name of a member. */
-export function hasEscapedName(text: string): boolean {
+function hasEscapedName(text: string): boolean {
   let escape = text.indexOf('\\');
   for (let at = 0; escape >= 0; ) {
     const start = text.indexOf('"', at);

@@ -43,7 +43,7 @@ export interface ParameterSpec {
   readonly prefix?: true;
 }
 
-export type BodySpec =
+type BodySpec =
   | { readonly kind: 'json' }
   | { readonly kind: 'bytes'; readonly mediaType: string }
   | { readonly kind: 'multipart'; readonly parts: readonly PartSpec[] };

@@ -9,7 +9,7 @@ import {
 
 /** What Google's APIs know of one project. Tests change it as an accident would. */
 
-export interface Binding {
+interface Binding {
   readonly role: string;
   readonly members: string[];
 }

@@ -5,7 +5,7 @@ import { type Head, type RecordData, StoreError } from '../../../store/port.ts';
 import { EVENTS, eventKey } from '../records.ts';
 
 /** The state as stored. `stateAt` gives the state at a moment: due times pass without a write. */
-export type StoredState = 'open' | 'leased' | 'delivered' | 'dead-letter';
+type StoredState = 'open' | 'leased' | 'delivered' | 'dead-letter';
 
 /** An outbox event without its payload and headers, which never change. */
 export interface EventState {

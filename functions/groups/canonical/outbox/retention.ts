@@ -36,7 +36,7 @@ const TENANTS_MAX = 10_000;
  * Every reader of event records must ask it: queries, calls on one event, commits, and an export, for which the moment of
  * the export is `now`.
  */
-export function isGone(event: EventState, keptMs: number | null, now: number): boolean {
+function isGone(event: EventState, keptMs: number | null, now: number): boolean {
   if (keptMs === null || event.state !== 'delivered' || event.deliveredAtUtc === null) return false;
   return event.deliveredAtUtc < formatUtc(now - keptMs);
 }

@@ -1,7 +1,7 @@
 import type { Moment, RecordData, RecordStore, ScanPage, Scope } from '../../../store/port.ts';
 
 /** One call on a store, opening it included. */
-export interface PortCall {
+interface PortCall {
   /** Counted from 0. */
   readonly number: number;
   readonly verb: 'open' | 'transact' | 'query' | 'scan' | 'swap';

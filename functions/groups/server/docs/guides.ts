@@ -12,7 +12,7 @@ export interface GuideFolder {
 }
 
 /** The pages are text: they run no script, and the search form may be sent to this server only. */
-export const guidePolicy =
+const guidePolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
 const MADE_PAGES: DocsQuery = {};

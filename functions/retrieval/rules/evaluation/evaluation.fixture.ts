@@ -3,7 +3,7 @@ import type { CaseAnswer, JudgedResult } from './case-result.ts';
 import { judgedRecord } from './matching.ts';
 import type { CaseRequest } from './request.ts';
 
-export const place = (id: string) => ({ collection: 'c', partitionKey: 'p', id });
+const place = (id: string) => ({ collection: 'c', partitionKey: 'p', id });
 
 /** A case that expects these ids, and must not find those. */
 export function asked(expected: readonly string[], hardNegatives: readonly string[] = []): CaseRequest {

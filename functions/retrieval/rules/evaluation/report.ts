@@ -27,9 +27,9 @@ export interface EvaluationReport extends EvaluationMetrics {
   readonly cases: readonly CaseResult[];
 }
 
-export type MetricDeltas = Readonly<Record<(typeof comparedMetrics)[number], number>>;
+type MetricDeltas = Readonly<Record<(typeof comparedMetrics)[number], number>>;
 
-export interface VariantResult {
+interface VariantResult {
   readonly id: string;
   readonly label: string | null;
   readonly status: 'succeeded' | 'failed';

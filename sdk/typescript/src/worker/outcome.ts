@@ -6,7 +6,7 @@ import { losslessJson } from './lossless-json.ts';
 
 /** The result that an attempt sends to the service. It is cut to the limits of the service, because the run has to end. */
 
-export const HANDLER_FAILED = 'External plugin handler failed.';
+const HANDLER_FAILED = 'External plugin handler failed.';
 
 export function succeeded(result: unknown): ExecutionRunResult {
   // No return value: the service keeps an earlier reported result.

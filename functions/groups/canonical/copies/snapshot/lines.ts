@@ -29,14 +29,14 @@ import { sameTenant } from './values.ts';
  * on every provider and nothing in the lines shows when or where they were written, so one content has one stream, and
  * `contentHash`, the SHA-256 of that stream, names the content.
  */
-export const snapshotHead: HeadFormat = {
+const snapshotHead: HeadFormat = {
   format: 'svc.canonical.snapshot',
   title: 'the name of the snapshot format',
   version: 1,
 };
 
 /** A line with its line feed. The largest commit makes a receipt that stays below. */
-export const LINE_BYTES_MAX = 16 * 1024 * 1024;
+const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A line wraps the content of a commit in a few levels and members more than its request did. */
 export const lineLimits = {
