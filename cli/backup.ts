@@ -77,7 +77,10 @@ async function bodiesOf(settings: Settings, folder: string): Promise<Bodies> {
   return verdict;
 }
 
-/** How the operator goes on after a backup whose bodies are not sound: without a word, `--keep` would fill the disk. */
+/**
+ * How the operator goes on after a backup whose bodies are not sound: without a word, `--keep` would fill the disk.
+ * @testonly
+ */
 export function keepingLines(
   bodies: 'damaged' | 'not read',
   { keep, backups }: { readonly keep: number | undefined; readonly backups: number },

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { ToolError } from './output.ts';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** @testonly */
 export type StopSignal = (typeof names)[number];
 
 /** A signal asked the command to stop, and the work has stopped. */

@@ -41,7 +41,10 @@ export function readStoreSettings(options: StoreOptions, input: ConnectionInput)
   return read.settings;
 }
 
-/** The options as settings arguments. */
+/**
+ * The options as settings arguments.
+ * @testonly
+ */
 export function argumentsOf(
   options: StoreOptions,
   { readFile }: Pick<ConnectionInput, 'readFile'>,
@@ -60,7 +63,10 @@ export function argumentsOf(
   return options.settings === undefined ? settings : [`--settings=${options.settings}`, ...settings];
 }
 
-/** `svc.sqlite` names the records file beside `svc.canonical.sqlite`; the latter stands for itself. */
+/**
+ * `svc.sqlite` names the records file beside `svc.canonical.sqlite`; the latter stands for itself.
+ * @testonly
+ */
 export function canonicalSibling(db: string | undefined): string | undefined {
   if (db === undefined || db.endsWith('.canonical.sqlite')) return db;
   const { dir, name } = parse(db);

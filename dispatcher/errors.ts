@@ -1,4 +1,7 @@
-/** A handler throws this to choose when its event is due again. */
+/**
+ * A handler throws this to choose when its event is due again.
+ * @testonly
+ */
 export class RetryAfter extends Error {
   readonly retryAfterSeconds: number;
 

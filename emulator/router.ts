@@ -123,7 +123,10 @@ export function firstSegment(target: string): string {
   return /^\/([^/?]*)/.exec(target)?.[1] ?? '';
 }
 
-/** The port of the function that answers the path. Encoded slashes separate nothing. */
+/**
+ * The port of the function that answers the path. Encoded slashes separate nothing.
+ * @testonly
+ */
 export function portOf({ bySegment, rules = [], otherwise }: Routes, target: string): number {
   const [path = ''] = target.split('?', 1);
   return (

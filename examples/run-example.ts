@@ -70,7 +70,10 @@ function fail(name: string, after: string, error: unknown): never {
   process.exit(1);
 }
 
-/** Whether the same story may go well: the service or a database did not answer in time, or had too much to do. */
+/**
+ * Whether the same story may go well: the service or a database did not answer in time, or had too much to do.
+ * @testonly
+ */
 export function passes(error: unknown): boolean {
   if (error instanceof APIStatusError) return error.retryable === true || error.status >= 500;
   if (error instanceof APIConnectionError) return true;
@@ -80,7 +83,10 @@ export function passes(error: unknown): boolean {
   );
 }
 
-/** An error in one line, with what is behind it. */
+/**
+ * An error in one line, with what is behind it.
+ * @testonly
+ */
 export function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [first = ''] = error.message.split('\n');

@@ -13,6 +13,12 @@ const checks: readonly Check[] = [
   { name: 'types', command: ['tsc', '--checkers', '1'], env },
   { name: 'generated', command: ['node', 'scripts/generate.ts', '--check'] },
   { name: 'format', command: ['biome', 'check'] },
+  { name: 'unused', command: ['knip', '--no-progress', '--treat-config-hints-as-errors'] },
+  // What tests alone import has the tag `@testonly`; the tag of something that the product imports as well is a failure.
+  {
+    name: 'unused-product',
+    command: ['knip', '--no-progress', '--production', '--tags=-testonly', '--treat-tag-hints-as-errors'],
+  },
   { name: 'types-sdk', command: ['tsc', '-p', 'sdk/typescript', '--noEmit'], env },
   {
     name: 'openapi',

@@ -45,7 +45,10 @@ export async function lookAtBodies(settings: Settings, verbose: boolean): Promis
   }
 }
 
-/** Holds one page at a time. */
+/**
+ * Holds one page at a time.
+ * @testonly
+ */
 export class BodyWalk {
   readonly found: Check[] = [];
   readonly #progress: ProgressLine;

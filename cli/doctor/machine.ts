@@ -29,6 +29,7 @@ export async function spaceCheck(folder: string): Promise<Check> {
   }
 }
 
+/** @testonly */
 export function judgeSpace(folder: string, freeBytes: number, totalBytes: number): Check {
   const percent = totalBytes > 0 ? Math.floor((100 * (totalBytes - freeBytes)) / totalBytes) : 0;
   const message = `${sizeText(freeBytes)} free at ${folder}, ${percent} % of the disk are used.`;

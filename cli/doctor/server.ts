@@ -39,6 +39,7 @@ export async function getJson<T>(remote: Remote, path: string): Promise<T | unde
   }
 }
 
+/** @testonly */
 export function versionCheck(version: string): Check {
   if (version === release.version)
     return ok('server-version', `The tool and the service are both ${version}.`);
@@ -50,6 +51,7 @@ export function versionCheck(version: string): Check {
   );
 }
 
+/** @testonly */
 export function clockCheck(checkedAt: string, now: number): Check {
   const apart = Math.abs(Date.parse(checkedAt) - now);
   if (apart <= clockToleranceMs) return ok('server-clock', 'The clocks of service and machine agree.');
@@ -61,6 +63,7 @@ export function clockCheck(checkedAt: string, now: number): Check {
   );
 }
 
+/** @testonly */
 export function readinessCheck(report: ServerReadinessReport | undefined): Check {
   if (report === undefined) {
     return failed('server-readiness', 'The service does not report its readiness.', 'Read its log.');

@@ -67,7 +67,10 @@ async function keyIn(folder: string): Promise<SigningKey> {
   return pem === null ? createSigningKey() : readSigningKey(pem, path);
 }
 
-/** The key set with this key, beside the keys that it holds already. */
+/**
+ * The key set with this key, beside the keys that it holds already.
+ * @testonly
+ */
 export function withKey(text: string | null, key: PublicKey): string {
   const { keys = [] } = text === null ? {} : (JSON.parse(text) as { keys?: readonly PublicKey[] });
   return jsonText({ keys: [...keys.filter(({ kid }) => kid !== key.kid), key] });

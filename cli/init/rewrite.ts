@@ -63,7 +63,10 @@ async function stage({ path, text }: Change): Promise<Staged> {
   return { given: path, place, part, before };
 }
 
-/** The service may read the file by its group, so a file of another owner or group would stop it. */
+/**
+ * The service may read the file by its group, so a file of another owner or group would stop it.
+ * @testonly
+ */
 export async function keepRights(
   file: Pick<FileHandle, 'stat' | 'chown' | 'chmod'>,
   { mode, uid, gid }: Pick<Stats, 'mode' | 'uid' | 'gid'>,

@@ -114,7 +114,10 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
-/** Resolves a name to its loopback addresses only; fails if it has none. */
+/**
+ * Resolves a name to its loopback addresses only; fails if it has none.
+ * @testonly
+ */
 export function loopbackLookup(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

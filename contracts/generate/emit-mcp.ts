@@ -22,6 +22,7 @@ interface McpDefinition {
   readonly definition: Json;
 }
 
+/** @testonly */
 export function mcpDefinitions(source: ContractSource): readonly McpDefinition[] {
   return source.catalog.operations.flatMap((operation): McpDefinition[] => {
     const { id: operationId, group, mcp } = operation;

@@ -117,7 +117,10 @@ function readModels(directory: string): ReadonlyMap<string, Model> {
   return collectModels(Object.fromEntries(Object.entries(files).map(([name, { $defs }]) => [name, $defs])));
 }
 
-/** Joins the `$defs` of several files. Names are unique across the files, and every reference has a target. */
+/**
+ * Joins the `$defs` of several files. Names are unique across the files, and every reference has a target.
+ * @testonly
+ */
 export function collectModels(
   files: Readonly<Record<string, Readonly<Record<string, Schema>>>>,
 ): ReadonlyMap<string, Model> {

@@ -7,6 +7,7 @@ import type { LookupFunction } from 'node:net';
  */
 export type TargetHttp = (call: TargetCall) => Promise<TargetAnswer>;
 
+/** @testonly */
 export interface TargetCall {
   readonly url: string;
   readonly method: string;

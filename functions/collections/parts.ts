@@ -17,6 +17,7 @@ export interface RecordParts {
   readonly entries: EntryVersions;
 }
 
+/** @testonly */
 export interface RecordLimits {
   /** Records that one call may read; a call that needs more is refused. */
   readonly readsPerCallMax: number;

@@ -1,7 +1,10 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { ReadLane } from './read-lanes.ts';
 
-/** Text that the conditions of one call may search by `contains`: some seconds of work at worst. */
+/**
+ * Text that the conditions of one call may search by `contains`: some seconds of work at worst.
+ * @testonly
+ */
 export const SEARCHED_CHARACTERS_MAX = 1024 * 1024 * 1024;
 
 type BudgetCode = 'query_budget_exceeded' | 'search_budget_exceeded';

@@ -101,7 +101,10 @@ async function lookAgain(store: RecordStore, key: RecordKey, now: number, isEmpt
   });
 }
 
-/** The record by which upkeep knows the space. */
+/**
+ * The record by which upkeep knows the space.
+ * @testonly
+ */
 export function intentKey({ name }: OwnedCollection, space: string): RecordKey {
   return { collection: name, id: recordId(name, space) };
 }

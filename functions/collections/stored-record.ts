@@ -40,7 +40,10 @@ export function* findableText(
   return yield* findableRecord(place, yield* readRecordInSteps(text, place.policy), format);
 }
 
-/** A record with what searches find it by, in steps. */
+/**
+ * A record with what searches find it by, in steps.
+ * @testonly
+ */
 export function* findableRecord(
   { incarnation, policy }: RecordPlace,
   input: RecordInput,

@@ -9,6 +9,7 @@ import type { LayerParts } from './layer.ts';
 /** Functions without a group of the contract: the hosted worker, scheduled maintenance and the MCP endpoint. */
 
 const runFunctions = ['worker', 'reconcile', 'prune'] as const;
+/** @testonly */
 export const functionNames = [...runFunctions, 'mcp'] as const;
 export type FunctionName = (typeof functionNames)[number];
 type RunFunction = (typeof runFunctions)[number];

@@ -74,7 +74,10 @@ export function hashedBodies(parts: LayerParts): readonly HashedBodies[] {
   ];
 }
 
-/** Objects and artifacts name their bytes in the blob store, and are verified with them; staged payloads lie there alone. */
+/**
+ * Objects and artifacts name their bytes in the blob store, and are verified with them; staged payloads lie there alone.
+ * @testonly
+ */
 export function stagedFiles(blobs: ReturnType<typeof processBlobsOf>): HashedBodies {
   return {
     kind: 'staged payload',

@@ -13,6 +13,7 @@ import { databasePath } from './database-path.ts';
 /**
  * A counted byte takes up to so many of the disk: from 1.0, in documents of 500 kB and objects, through 1.9 in documents of 200 bytes,
  * to 2.6 in small runs and in records with vectors, where indexes weigh most. A mix takes less.
+ * @testonly
  */
 export const DISK_BYTES_PER_COUNTED = 2.5;
 

@@ -23,6 +23,7 @@ import { recordCountOf } from './rules/read-envelope.ts';
 import { partitionOf } from './rules/read-scope.ts';
 import { graphRecords, inIdOrder } from './rules/record-map.ts';
 
+/** @testonly */
 export interface GraphImport extends ImportOptions {
   readonly envelope: GraphEnvelope;
   readonly continueOnError: boolean;

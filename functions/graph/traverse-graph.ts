@@ -61,7 +61,10 @@ export async function traverseGraph(
 
 type Traversal = GraphTraversal & { readonly maxRecords: number };
 
-/** Over the whole graph, or the part of it that an export gives. */
+/**
+ * Over the whole graph, or the part of it that an export gives.
+ * @testonly
+ */
 export async function traverseExport(
   parts: RecordParts,
   space: string,
@@ -86,7 +89,10 @@ export async function traverseExport(
   return { traversed, source, maxRecords, scan: 'export', continuationToken };
 }
 
-/** `null` where the collection lacks the indexes, an export of the graph would be cut, or the walk reads more than a call may. */
+/**
+ * `null` where the collection lacks the indexes, an export of the graph would be cut, or the walk reads more than a call may.
+ * @testonly
+ */
 export async function traverseIndexes(
   parts: RecordParts,
   space: string,

@@ -22,7 +22,7 @@ import { sentTrace } from './trace-context.ts';
 import { createValidators, type Validators } from './validators.ts';
 import { chargeDocument, readFreeOfCharge, weighedRequest } from './weighed.ts';
 
-export type { ChainOptions, GroupValidators, HandlerMap } from './options.ts';
+export type { ChainOptions, HandlerMap } from './options.ts';
 
 /** The path of every request: receive, call, answer. Each step can refuse the request, and then no later step runs. */
 export function createChain(options: ChainOptions, shared = createSharedCapacity(options)): Chain {

@@ -30,6 +30,7 @@ export const REFUSED_BODY_FACTOR = 32;
 /** The permits of a start that the service refuses and still stores. */
 export const REFUSED_START_PERMITS = 10;
 
+/** @testonly */
 export const rateLimitDefaults: RateLimitSettings = {
   permitLimit: limits.rateLimitPermitsDefault,
   windowSeconds: limits.rateLimitWindowSecondsDefault,

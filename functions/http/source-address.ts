@@ -18,7 +18,10 @@ export function sourceAddress(
   return normalizeAddress(socketAddress) ?? 'unknown';
 }
 
-/** One spelling for an address. IPv6 is cut to its /64, the smallest network that one subscriber is given. */
+/**
+ * One spelling for an address. IPv6 is cut to its /64, the smallest network that one subscriber is given.
+ * @testonly
+ */
 export function normalizeAddress(text: string): string | null {
   if (isIPv4(text)) return text;
   const address = text.split('%')[0] ?? '';

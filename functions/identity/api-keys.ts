@@ -97,6 +97,7 @@ export function createApiKeyText(random: RandomSource): string {
 /**
  * Whether `text` is a key of the form above with the right check, so that a scanner finds leaked keys and no
  * look-alikes. Authentication does not use it.
+ * @testonly
  */
 export function looksLikeApiKey(text: string): boolean {
   if (!/^svc_live_[A-Za-z0-9_-]{49}$/.test(text)) return false;

@@ -3,7 +3,10 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Caller } from './caller.ts';
 import { permissionDenied } from './grants.ts';
 
-/** The target of a call, as far as its path names it. */
+/**
+ * The target of a call, as far as its path names it.
+ * @testonly
+ */
 export interface AuthorizationTarget {
   /** The path parameters by name. */
   readonly params: Readonly<Record<string, string>>;

@@ -9,6 +9,7 @@ import { grantsByPrincipal, permissionDenied } from './grants.ts';
 
 export type CanonicalAccessOperation = 'read' | 'write' | 'dispatch' | 'export' | 'restore' | 'admin';
 
+/** @testonly */
 export interface CanonicalGrant {
   readonly principal: string;
   /** Tenants by name, or `*` for all of them. */

@@ -5,6 +5,7 @@ import type { RecordAccess } from './record-access.ts';
 /**
  * The rights of `Server:ProviderAccess`: `read` shows providers and jobs, `run` starts and cancels runs, `qualify` tries providers.
  * Each costs more than the one before. A principal has one space here too: its jobs and traces are there.
+ * @testonly
  */
 export type ProviderAccessOperation = 'read' | 'run' | 'qualify';
 

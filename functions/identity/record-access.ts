@@ -11,6 +11,7 @@ import { asciiLowerCase, permissionDenied } from './grants.ts';
 
 export type RecordAccessOperation = 'read' | 'write' | 'delete' | 'maintain';
 
+/** @testonly */
 export interface RecordGrant<Operation extends string = RecordAccessOperation> {
   readonly principal: string;
   readonly space: string;

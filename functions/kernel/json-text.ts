@@ -11,7 +11,10 @@ export function parseJson(text: string): unknown {
   return hasEscapedName(text) ? new JsonReader(text).value() : value;
 }
 
-/** Whether a valid JSON text holds an escape in the name of a member. */
+/**
+ * Whether a valid JSON text holds an escape in the name of a member.
+ * @testonly
+ */
 export function hasEscapedName(text: string): boolean {
   let escape = text.indexOf('\\');
   for (let at = 0; escape >= 0; ) {

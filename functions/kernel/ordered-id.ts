@@ -96,7 +96,10 @@ export class OrderedIds {
   }
 }
 
-/** The parts of an id, to the millisecond; `null` where the text is no ordered id. Leading zeros may be missing. */
+/**
+ * The parts of an id, to the millisecond; `null` where the text is no ordered id. Leading zeros may be missing.
+ * @testonly
+ */
 export function parseOrderedId(
   text: string,
 ): { readonly timestampMs: number; readonly node: number; readonly sequence: number } | null {
@@ -120,6 +123,7 @@ export function orderedIdBefore(ms: number): string {
 /**
  * No id of the microsecond with which this millisecond begins is greater. Ids made later in the same millisecond are:
  * what was made up to its end is smaller than `orderedIdBefore(ms + 1)`.
+ * @testonly
  */
 export function orderedIdAfter(ms: number): string {
   return reference(ms, LOW_BITS - 1);

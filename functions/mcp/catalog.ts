@@ -62,6 +62,7 @@ export interface McpResource {
   readonly read: (context: McpContext) => Promise<ResourceAnswer>;
 }
 
+/** @testonly */
 export interface McpResourceTemplate {
   /** `uriTemplate` is one of RFC 6570. */
   readonly definition: { readonly uriTemplate: string } & ResourceDescription;
@@ -180,6 +181,7 @@ export type ResourceAnswer =
     }
   | InputRequired;
 
+/** @testonly */
 export type PromptAnswer =
   | {
       readonly resultType: 'complete';

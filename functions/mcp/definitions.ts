@@ -29,7 +29,10 @@ function schemaFaults(inputSchema: JsonObject): readonly string[] {
   return parameterHeadersOf(inputSchema).faults.map((fault) => `has a fault: ${fault}`);
 }
 
-/** What is wrong with the texts of anything else that a model may read, such as a resource. */
+/**
+ * What is wrong with the texts of anything else that a model may read, such as a resource.
+ * @testonly
+ */
 export function faultsWithin(value: unknown): string[] {
   return textsOf(value).flatMap(textFaults);
 }

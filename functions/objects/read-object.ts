@@ -16,7 +16,10 @@ export interface ReadObject {
   readonly bytes: Uint8Array | null;
 }
 
-/** What is known of the object; `null` where there is none. */
+/**
+ * What is known of the object; `null` where there is none.
+ * @testonly
+ */
 export async function readObjectInfo(
   parts: ObjectParts,
   space: string,

@@ -53,6 +53,7 @@ export interface RunMessage {
   readonly renewed?: boolean;
 }
 
+/** @testonly */
 export type DispatchReason = 'run_ready' | 'timer_due' | 'external_event' | 'lease_expired';
 
 /**

@@ -10,6 +10,7 @@ export const USAGE: OwnedCollection = {
   owner: 'service',
   copies: 'none',
 };
+/** @testonly */
 export const USAGE_SCOPE: Scope = { kind: 'system', name: 'usage' };
 export const USAGE_SHARDS = 4;
 const USAGE_GROUP = 'usage';

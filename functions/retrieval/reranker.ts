@@ -67,7 +67,10 @@ export function localReranker(turns: TurnRoom): Reranker {
   };
 }
 
-/** The local reranker alone; a deployment with providers hands in its own. */
+/**
+ * The local reranker alone; a deployment with providers hands in its own.
+ * @testonly
+ */
 export function localRerankers(turns: TurnRoom): Rerankers {
   const local = localReranker(turns);
   return { find: (provider) => (provider === null || provider === LOCAL_RERANKER ? local : null) };

@@ -33,6 +33,7 @@ function isRejectedAtAdmission({ status, job, startedAt }: Run): boolean {
   return status === 'rejected' && (job === undefined || startedAt === null);
 }
 
+/** @testonly */
 export function admissionId(operationId: string, resourceId: string): string {
   return `adm_${hash('sha256', `${VERSION}\n${operationId}\n${resourceId}`, 'hex')}`;
 }

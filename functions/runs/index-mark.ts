@@ -32,7 +32,10 @@ export function markRecord(mark: IndexMark): RecordData {
   return { key: MARK, head: { ...mark } };
 }
 
-/** A server of 0.5.0 that has not started or ended a run for so long is taken to be gone. */
+/**
+ * A server of 0.5.0 that has not started or ended a run for so long is taken to be gone.
+ * @testonly
+ */
 export const QUIET_MS = 600_000;
 
 export interface IndexState {

@@ -32,7 +32,10 @@ function byName(left: Collection, right: Collection): number {
   return left.name < right.name ? -1 : 1;
 }
 
-/** What is wrong with declarations: copies would carry data of another owner, or one name has two declarations. */
+/**
+ * What is wrong with declarations: copies would carry data of another owner, or one name has two declarations.
+ * @testonly
+ */
 export function declarationFaults(collections: readonly OwnedCollection[]): readonly string[] {
   const seen = new Map<string, OwnedCollection>();
   return collections.flatMap((each) => {

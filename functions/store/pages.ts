@@ -49,6 +49,7 @@ export function listPages(
   return walkPages((after) => store.query(scope, { by: 'list', ...selection, ...after }), walk);
 }
 
+/** @testonly */
 export function partPages(
   store: RecordStore,
   scope: Scope,

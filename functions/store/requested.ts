@@ -1,6 +1,9 @@
 import type { KeyRequest, RecordKey, Write } from './port.ts';
 
-/** Names the keys that are only shown to the decision. A key that is also requested without `unguarded` is guarded. */
+/**
+ * Names the keys that are only shown to the decision. A key that is also requested without `unguarded` is guarded.
+ * @testonly
+ */
 export function unguardedNames(keys: readonly KeyRequest[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { key, unguarded } of keys) if (unguarded) names.add(nameOf(key));

@@ -71,7 +71,10 @@ async function warningsOf(traces: readonly Trace[], turns: Turns): Promise<reado
   return warnings;
 }
 
-/** The hash of `sha256(canonicalJson(content))`, item by item: an export may have many megabytes. */
+/**
+ * The hash of `sha256(canonicalJson(content))`, item by item: an export may have many megabytes.
+ * @testonly
+ */
 export async function hashOf(
   { warnings, traces, ...heads }: Omit<TraceExport, 'exportedAt' | 'contentHash'>,
   turns: Turns,

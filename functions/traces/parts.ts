@@ -13,6 +13,7 @@ export interface TraceParts {
   readonly announced: AnnouncedSpaces;
 }
 
+/** @testonly */
 export interface TraceLimits {
   /** Traces that one call may pass over before those that it prunes. */
   readonly readsPerCallMax: number;

@@ -11,7 +11,10 @@ interface LockedPackage {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Packages of a lock file by their folder. */
+/**
+ * Packages of a lock file by their folder.
+ * @testonly
+ */
 export type Locked = Readonly<Record<string, LockedPackage>>;
 
 export interface Installed {

@@ -50,6 +50,7 @@ function whole(value: number): string {
   return Math.round(value).toLocaleString('en');
 }
 
+/** @testonly */
 export function money(value: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 }

@@ -46,7 +46,10 @@ export function linesOf(load: Workload): Line[] {
   return all.filter(({ count }) => count > 0);
 }
 
-/** A commit reads the receipt and the place of the tenant, and writes the receipt. `measured.test.ts` proves the sum. */
+/**
+ * A commit reads the receipt and the place of the tenant, and writes the receipt. `measured.test.ts` proves the sum.
+ * @testonly
+ */
 export function commitUsage(parts: {
   updates: number;
   creates: number;

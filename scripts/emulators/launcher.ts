@@ -62,7 +62,10 @@ function releaseOf(java: string): number | undefined {
   return releaseIn(stderr);
 }
 
-/** Java 8 and earlier call themselves 1.8. */
+/**
+ * Java 8 and earlier call themselves 1.8.
+ * @testonly
+ */
 export function releaseIn(text: string): number | undefined {
   const [, first = '', second = ''] = /version "(\d+)(?:\.(\d+))?/.exec(text) ?? [];
   if (first === '') return undefined;

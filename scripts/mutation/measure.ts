@@ -86,7 +86,10 @@ function run(env: NodeJS.ProcessEnv, program: string, ...args: readonly string[]
   if (status !== 0) throw new Error(`${program} ended with the status ${status}.`);
 }
 
-/** The mutants that count, those that a test found, and a line for each that none found. */
+/**
+ * The mutants that count, those that a test found, and a line for each that none found.
+ * @testonly
+ */
 export function judged(report: Report): Pick<Figures, 'mutants' | 'found' | 'survivors'> {
   let mutants = 0;
   const survivors: string[] = [];

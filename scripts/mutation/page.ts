@@ -9,7 +9,10 @@ const heading = [
 export const score = ({ found, mutants }: Pick<Figures, 'found' | 'mutants'>) =>
   mutants === 0 ? 100 : (100 * found) / mutants;
 
-/** The rows of the page's table by room. A figure says the version, the commit and the day that it is of. */
+/**
+ * The rows of the page's table by room. A figure says the version, the commit and the day that it is of.
+ * @testonly
+ */
 export function rowsOf(page: string): ReadonlyMap<string, string> {
   const table = page.slice(page.indexOf(begin), page.indexOf(end));
   return new Map([...table.matchAll(/^\| `([^`]+)` \|.*$/gm)].map(([row, room = '']) => [room, row]));

@@ -84,7 +84,10 @@ function scenarioStep(operation: NewOperation): object {
   };
 }
 
-/** Below the heading of the unreleased version, after its other lines for users. */
+/**
+ * Below the heading of the unreleased version, after its other lines for users.
+ * @testonly
+ */
 export function inChangelog(text: string, operation: NewOperation): string {
   const heading = /^## \S+ \(unreleased\)\n\n/m.exec(text);
   if (heading === null) throw new Error('CHANGELOG.md has no unreleased version: begin one first');

@@ -19,7 +19,10 @@ const PLACES = [
   'CHANGELOG.md',
 ];
 
-/** Every stub that is left, as `path:line: task`. */
+/**
+ * Every stub that is left, as `path:line: task`.
+ * @testonly
+ */
 export function unfinishedStubs(root: string): readonly string[] {
   return PLACES.flatMap((place) => filesOf(root, place)).flatMap((path) =>
     readFileSync(join(root, path), 'utf8')

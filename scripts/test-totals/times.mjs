@@ -11,11 +11,15 @@ import { basename } from 'node:path';
 
 const SLOWEST = 20;
 
-/** `plain` for `dist/test-reports/plain.json`. */
+/**
+ * `plain` for `dist/test-reports/plain.json`.
+ * @testonly
+ */
 export function laneOf(/** @type {string} */ report) {
   return basename(report, '.json');
 }
 
+/** @testonly */
 export function timesPath(/** @type {string} */ report) {
   return report.replace(/(\.json)?$/, '-times.json');
 }

@@ -13,7 +13,10 @@ export interface PagingRule {
   readonly limit: string;
 }
 
-/** The first rule that fits an operation applies. A group with another convention adds a line. */
+/**
+ * The first rule that fits an operation applies. A group with another convention adds a line.
+ * @testonly
+ */
 export const PAGING_RULES: readonly PagingRule[] = [
   {
     requestToken: 'continuationToken',

@@ -38,10 +38,12 @@ export interface WireCase {
   };
 }
 
+/** @testonly */
 export type WireBody =
   /** Compared as canonical JSON (RFC 8785). */
   { readonly json: string } | { readonly base64: string } | { readonly parts: readonly WirePart[] };
 
+/** @testonly */
 export interface WirePart {
   readonly name: string;
   readonly filename: string | null;

@@ -17,6 +17,7 @@ export interface BatchItem {
 /**
  * How far a batch of upserts has come. It is not atomic: the items before a failed one stay written. The state is plain
  * JSON, so a checkpoint holds it and another attempt continues with `nextItem`.
+ * @testonly
  */
 export interface BatchProgress {
   readonly requested: number;
@@ -48,17 +49,24 @@ export function checkBatch(records: readonly unknown[], preconditions?: readonly
   }
 }
 
+/** @testonly */
 export function beginBatch(requested: number, continueOnError: boolean): BatchProgress {
   return { requested, continueOnError, items: [] };
 }
 
-/** The index of the item to write next; `null` where the batch is complete. */
+/**
+ * The index of the item to write next; `null` where the batch is complete.
+ * @testonly
+ */
 export function nextItem({ requested, continueOnError, items }: BatchProgress): number | null {
   if (items.length >= requested) return null;
   return !continueOnError && items.at(-1)?.status === 'failed' ? null : items.length;
 }
 
-/** The progress after the next item. `key` is what the item names, as far as it does. */
+/**
+ * The progress after the next item. `key` is what the item names, as far as it does.
+ * @testonly
+ */
 export function afterItem(
   progress: BatchProgress,
   key: Partial<PartitionedKey>,
@@ -74,7 +82,10 @@ export function afterItem(
   return { ...progress, items: [...progress.items, item] };
 }
 
-/** The answer of the batch: items behind a failure that stopped it are not listed. */
+/**
+ * The answer of the batch: items behind a failure that stopped it are not listed.
+ * @testonly
+ */
 export function batchResult(progress: BatchProgress, collection: string): BatchResult {
   const { requested, items } = progress;
   const succeeded = items.filter(({ status }) => status === 'succeeded').length;

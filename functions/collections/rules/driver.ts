@@ -152,7 +152,10 @@ function afterPrefix(prefix: string): string {
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 
-/** What of the stored record a driver looks at. */
+/**
+ * What of the stored record a driver looks at.
+ * @testonly
+ */
 export interface IndexedRecord {
   readonly partitionKey: string;
   readonly indexes: ProjectedValues;

@@ -6,6 +6,7 @@ export interface PageRequest {
   readonly limit: number | null;
 }
 
+/** @testonly */
 export interface OffsetPage<Item> {
   readonly items: readonly Item[];
   /** `null` where nothing is left. */
@@ -38,12 +39,18 @@ function readOffset(token: string | null | undefined): number {
   return offset;
 }
 
-/** How many items must be found to fill the page and to know whether more remain. */
+/**
+ * How many items must be found to fill the page and to know whether more remain.
+ * @testonly
+ */
 export function itemsNeeded({ offset, limit }: PageRequest): number {
   return limit === null ? Number.POSITIVE_INFINITY : offset + limit + 1;
 }
 
-/** The page of `ordered`, the answer from its beginning, at least as far as `itemsNeeded` says. */
+/**
+ * The page of `ordered`, the answer from its beginning, at least as far as `itemsNeeded` says.
+ * @testonly
+ */
 export function pageOf<Item>(ordered: readonly Item[], { offset, limit }: PageRequest): OffsetPage<Item> {
   const end = limit === null ? ordered.length : offset + limit;
   return {

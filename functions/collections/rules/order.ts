@@ -63,7 +63,10 @@ export function compareSortKeys(a: SortKey, b: SortKey, terms: readonly OrderTer
   return compareUtf8(a.orderKey, b.orderKey);
 }
 
-/** Missing values and null first, then booleans, numbers and strings, at last arrays and objects, which are all equal. */
+/**
+ * Missing values and null first, then booleans, numbers and strings, at last arrays and objects, which are all equal.
+ * @testonly
+ */
 export function compareValues(a: Json | undefined, b: Json | undefined): number {
   if (typeof a === 'number' && typeof b === 'number') return Math.sign(a - b);
   if (typeof a === 'string' && typeof b === 'string') return compareUtf8(a, b);

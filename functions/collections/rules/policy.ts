@@ -131,7 +131,10 @@ function checkUnique(values: readonly string[], pointerOf: (index: number) => st
   }
 }
 
-/** The one form of all equivalent policies: the contract's spelling, sorted by name and by path. */
+/**
+ * The one form of all equivalent policies: the contract's spelling, sorted by name and by path.
+ * @testonly
+ */
 export function normalPolicy(policy: CollectionPolicy): CollectionPolicy {
   const vectorPolicies = policy.vectorPolicies
     .map(normalVectorPolicy)

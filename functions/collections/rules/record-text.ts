@@ -40,6 +40,7 @@ export interface RecordInput {
 /**
  * Reads the JSON text of a record whose members have the types that its schema names. Throws `validation_failed` or
  * `limit_exceeded` naming the member below `pointer`.
+ * @testonly
  */
 export function readRecord(given: string, policy: CollectionPolicy, pointer = ''): RecordInput {
   return finished(readRecordInSteps(given, policy, pointer));

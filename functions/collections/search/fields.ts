@@ -2,7 +2,10 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import { invalidMember, pointerTo } from '../../kernel/errors.ts';
 import { storableText } from './words.ts';
 
-/** Pointers of one request, of each list. */
+/**
+ * Pointers of one request, of each list.
+ * @testonly
+ */
 export const FIELDS_MAX = limits.searchFieldsMax;
 /** Those of a search that names none. */
 export const DEFAULT_FIELDS: readonly string[] = ['/content', '/metadata', '/id', '/type', '/sources'];

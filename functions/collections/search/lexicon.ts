@@ -93,7 +93,10 @@ function normalLeaf({ path, text }: Leaf): Leaf | null {
   return normal === '' ? null : { path, text: normal };
 }
 
-/** The lexicon of a record of which scoring must read the record itself. */
+/**
+ * The lexicon of a record of which scoring must read the record itself.
+ * @testonly
+ */
 export function lexiconMark(orderKey: string): string {
   return `${MARK}${line(orderKey)}\n`;
 }

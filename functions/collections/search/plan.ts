@@ -27,6 +27,7 @@ export type CandidateWalk =
   /** The records of the collection in the order of its listing: no index holds prefixes so short, or the query has no words. */
   | { readonly source: 'scan' };
 
+/** @testonly */
 export interface WalkedTerm {
   readonly term: string;
   /** How many alternatives have this term or a later one: no record behind the terms before holds more of them. */

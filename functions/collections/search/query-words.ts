@@ -3,14 +3,20 @@ import { invalidMember } from '../../kernel/errors.ts';
 import { hasCharacters } from './characters.ts';
 import { normalText, wordsOf } from './words.ts';
 
-/** Words and phrases of one query, which are counted and scored one by one. */
+/**
+ * Words and phrases of one query, which are counted and scored one by one.
+ * @testonly
+ */
 export const QUERY_WORDS_MAX = limits.searchQueryWordsMax;
 
 export const stopWords: ReadonlySet<string> = new Set(
   'a an and are as at be by for from in is it of on or that the to with'.split(' '),
 );
 
-/** Words that stand beside each other in one leaf. */
+/**
+ * Words that stand beside each other in one leaf.
+ * @testonly
+ */
 export interface Phrase {
   /** The normal text. */
   readonly text: string;

@@ -2,6 +2,7 @@ import type { RecordValue } from '../../collections/rules/record-key.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { isJsonPointer, valueAtPointer } from '../../kernel/json-pointer.ts';
 
+/** @testonly */
 export const SEED_POINTERS = ['/metadata/graphNodeId', '/metadata/nodeId', '/metadata/graphNodeIds', '/id'];
 const POINTERS_MAX = 32;
 const DIAGNOSTICS_MAX = 200;

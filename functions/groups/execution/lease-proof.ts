@@ -54,7 +54,10 @@ export function judgeByLease(dependencies: ExecutionDependencies): BodyJudge {
 /** A member whose value is a text, and what stands between members. */
 const TEXT_MEMBER = /\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")/y;
 
-/** The proof, where it comes before all members that are no texts; the whole body is parsed and checked later. */
+/**
+ * The proof, where it comes before all members that are no texts; the whole body is parsed and checked later.
+ * @testonly
+ */
 export function proofIn(beginning: Uint8Array): Proof | null {
   const text = Buffer.from(
     beginning.buffer,

@@ -1,7 +1,10 @@
 import type { Timers } from '../../kernel/world.ts';
 import { type RecordStore, StoreError } from '../../store/port.ts';
 
-/** A place that takes longer is of no use to a caller either. */
+/**
+ * A place that takes longer is of no use to a caller either.
+ * @testonly
+ */
 export const TIMEOUT_MS = 5000;
 
 export interface Failure {

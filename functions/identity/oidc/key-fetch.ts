@@ -52,7 +52,10 @@ async function textOf(response: Response): Promise<string> {
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
 
-/** The `max-age` of a Cache-Control field (RFC 9111 section 5.2.2.1), within 60 s and 24 h; 1 h where it has none. */
+/**
+ * The `max-age` of a Cache-Control field (RFC 9111 section 5.2.2.1), within 60 s and 24 h; 1 h where it has none.
+ * @testonly
+ */
 export function freshMsOf(cacheControl: string | null): number {
   const directives = (cacheControl ?? '').split(',').map((directive) => directive.trim().toLowerCase());
   if (directives.includes('no-store') || directives.includes('no-cache')) return freshMsMin;

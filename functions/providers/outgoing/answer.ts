@@ -80,7 +80,10 @@ function refusalOf(status: number, retryAfter: string | null, now: number): Prov
 /** Callers get the wait too: a provider cannot send them away for longer. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 
-/** The wait that a Retry-After field asks for (RFC 9110 section 10.2.3), in milliseconds; at most an hour. */
+/**
+ * The wait that a Retry-After field asks for (RFC 9110 section 10.2.3), in milliseconds; at most an hour.
+ * @testonly
+ */
 export function retryAfterOf(field: string | null, now: number): number | null {
   if (field === null) return null;
   const wait = /^[0-9]+$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - now;

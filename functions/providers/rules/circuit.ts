@@ -8,14 +8,24 @@ import { countOf, type ProviderSpaceCount, type ProviderSpaceCounts, withCount }
  * several failures each, all of them since the last answer that anybody got. After the rest each space tries for itself.
  */
 
-/** Failures in a row after which a space leaves the provider alone. */
+/**
+ * Failures in a row after which a space leaves the provider alone.
+ * @testonly
+ */
 export const FAILURES_MAX = 5;
-/** So long. Then one call of the space tries. */
+/**
+ * So long. Then one call of the space tries.
+ * @testonly
+ */
 export const REST_MS = 30_000;
 /** All leave the provider alone where so many spaces have so many failures each without an answer to anybody. */
 const FAILING_SPACES = 2;
+/** @testonly */
 export const FAILURES_EACH = 3;
-/** Older failures say nothing about the provider of today. */
+/**
+ * Older failures say nothing about the provider of today.
+ * @testonly
+ */
 export const FAILURE_AGE_MS = 300_000;
 
 /** Names the calls of the service itself, which are of no space. No tag of a space is so short. */

@@ -17,7 +17,10 @@ export interface SeenClock {
 /** By their periods, ascending. Clocks that differ by less than a period are one. */
 export type Periods = readonly SeenClock[];
 
-/** Clocks that are told apart. */
+/**
+ * Clocks that are told apart.
+ * @testonly
+ */
 export const CLOCKS_MAX = 8;
 
 export interface Period {

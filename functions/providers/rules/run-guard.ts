@@ -47,7 +47,10 @@ export interface RunAsking {
   readonly wasAdmitted?: boolean;
 }
 
-/** No lease is longer than this; one that seems so was written by a clock that is ahead. */
+/**
+ * No lease is longer than this; one that seems so was written by a clock that is ahead.
+ * @testonly
+ */
 export const LEASE_MS_MAX = 600_000;
 
 /**

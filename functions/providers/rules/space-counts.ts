@@ -1,6 +1,9 @@
 /** What a guard counts of each space. Pure. */
 
-/** So many spaces have counts of their own; the others share one. */
+/**
+ * So many spaces have counts of their own; the others share one.
+ * @testonly
+ */
 export const SPACES_MAX = 32;
 
 /** The count that the others share. */

@@ -86,7 +86,10 @@ export function reportedTokens({ inputTokens, outputTokens, isReported }: Usage)
   return isReported ? inputTokens + outputTokens : null;
 }
 
-/** US dollars; `null` where a price is missing for tokens that were used. */
+/**
+ * US dollars; `null` where a price is missing for tokens that were used.
+ * @testonly
+ */
 export function costOf({ inputTokens, outputTokens }: Usage, { input, output }: Prices): number | null {
   if ((inputTokens > 0 && input === null) || (outputTokens > 0 && output === null)) return null;
   return (inputTokens * (input ?? 0) + outputTokens * (output ?? 0)) / MILLION;

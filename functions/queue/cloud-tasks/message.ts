@@ -36,6 +36,7 @@ const DAY_MS = 86_400_000;
  */
 const HOP_MS = 28 * DAY_MS;
 
+/** @testonly */
 export function scheduleOf(notBefore: number, now: number): number {
   const hops = Math.max(0, Math.floor((notBefore - now - DAY_MS) / HOP_MS));
   return notBefore - hops * HOP_MS;

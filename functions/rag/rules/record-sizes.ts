@@ -35,6 +35,7 @@ export function* checkRecordSizes(plan: IngestPlan, pointer = ''): Generator<voi
 /**
  * How many bytes the record of a chunk has at most as it is stored. The metadata may be large: the chunks of a plan differ in their
  * texts, references and digits, so all else is measured once.
+ * @testonly
  */
 export function chunkBytes(plan: IngestPlan): (chunk: PlannedChunk) => number {
   const [first] = plan.chunks;

@@ -42,7 +42,10 @@ export interface Fused {
   readonly lexicalRank: number | null;
 }
 
-/** A similarity as a number from 0 to 1. */
+/**
+ * A similarity as a number from 0 to 1.
+ * @testonly
+ */
 export function normalizedSimilarity(metric: Metric, score: number): number {
   if (metric === 'dotProduct') return score <= 0 ? 0 : score / (1 + score);
   return Math.min(1, Math.max(0, metric === 'cosine' ? (score + 1) / 2 : score));

@@ -29,6 +29,7 @@ export interface RunsOf {
   readonly productId: string | null;
 }
 
+/** @testonly */
 export const ALL_RUNS: RunsOf = { tenantId: null, productId: null };
 
 export function isAll({ tenantId, productId }: RunsOf): boolean {

@@ -3,7 +3,10 @@ import { COUNTERS, dueOf, isActive, RUN_INDEX, RUNS, readRun } from '../records.
 import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** The parts of a run's record by which workers and maintenance find it. */
+/**
+ * The parts of a run's record by which workers and maintenance find it.
+ * @testonly
+ */
 export interface FoundBy {
   readonly due: number | null;
   readonly indexes: Readonly<Record<string, string>>;
@@ -15,6 +18,7 @@ const LATE_MS = 120_000;
 /**
  * Why an active run would never continue, or too late; `null` if a worker finds it, its due time comes, or it waits for an
  * event. Terminal runs need nothing.
+ * @testonly
  */
 export function accountOf(run: Run, { due, indexes }: FoundBy, now: number): string | null {
   if (!isActive(run)) return null;

@@ -10,7 +10,10 @@ import { dueRuns, settleSome } from '../settle.ts';
 import { type AccountFault, accountForRuns } from './account.ts';
 import { repairRuns } from './repair.ts';
 
-/** A message that no worker has handled after this time counts as lost. */
+/**
+ * A message that no worker has handled after this time counts as lost.
+ * @testonly
+ */
 export const REDRIVE_MS = 60_000;
 
 const PAGE = 200;
@@ -31,6 +34,7 @@ const DOUBLED_MAX = 16;
  * Identifies the message that redrives a run which has been queued for long; `null` if that is too early. The key changes
  * after 1, 2, 4, 8 and 16 periods and then every 16, so that concurrent reconciles send one message and a backlog few. The
  * queueing time distinguishes two stays in the queue without a lease between them.
+ * @testonly
  */
 export function redriveKey({ queuedAt, updatedAt }: Run, now: number): string | null {
   const since = queuedAt ?? updatedAt;

@@ -10,6 +10,7 @@ export interface WriteName {
 /**
  * Answers kept for one lease at most. A worker repeats a write before it goes on, so this bounds only the writes that its
  * threads have under way at the same time.
+ * @testonly
  */
 export const ANSWERS_MAX = 16;
 

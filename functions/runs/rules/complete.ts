@@ -69,7 +69,10 @@ function retryLater(run: Run, { failureClass, error }: Ending, now: number): Cha
   return { run: next, events: [{ type: 'retry.scheduled', severity: 'warning', details }] };
 }
 
-/** Delay of a retry: the initial delay, multiplied for each further retry, up to the longest. */
+/**
+ * Delay of a retry: the initial delay, multiplied for each further retry, up to the longest.
+ * @testonly
+ */
 export function retryDelaySeconds({ retryPolicy, failures }: Pick<Run, 'retryPolicy' | 'failures'>): number {
   const { initialDelaySeconds, maxDelaySeconds, backoffMultiplier } = retryPolicy;
   const longest = Math.max(initialDelaySeconds, maxDelaySeconds);

@@ -70,7 +70,10 @@ export function rejectionOf(request: StartRequest, handler: HandlerFacts | undef
 
 const DEFAULT_RETRY = { initialDelaySeconds: 1, maxDelaySeconds: 60, backoffMultiplier: 2 } as const;
 
-/** The request's policy, completed by the handler's number of attempts and the defaults. */
+/**
+ * The request's policy, completed by the handler's number of attempts and the defaults.
+ * @testonly
+ */
 export function retryPolicyOf(request: StartRequest, handler: HandlerFacts | undefined): RetryPolicy {
   const given = request.retryPolicy ?? {};
   const initialDelaySeconds = given.initialDelaySeconds ?? DEFAULT_RETRY.initialDelaySeconds;

@@ -21,6 +21,7 @@ const indexedBytesMax = 1500;
 /**
  * A token may be short, because every record that it finds is compared with the selection. The letter keeps the path
  * an ordinary identifier.
+ * @testonly
  */
 export function token({ group, orderBy, equal, includeHidden = false }: Question): string {
   const words = [group ?? null, orderBy ?? null, equal ?? null, includeHidden];

@@ -113,7 +113,10 @@ export function decodeScope(kind: Scope['kind'], documentId: string): Scope {
   return scope;
 }
 
-/** The prefix makes `.`, `..` and `__x__` ordinary names; `/` would end the segment, `%` begins an escape. */
+/**
+ * The prefix makes `.`, `..` and `__x__` ordinary names; `/` would end the segment, `%` begins an escape.
+ * @testonly
+ */
 export function encodeScopeName(scope: Scope): string {
   return scopePrefixes[scope.kind] + scope.name.replaceAll('%', '%25').replaceAll('/', '%2F');
 }

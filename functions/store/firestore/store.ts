@@ -59,7 +59,10 @@ export function openFirestoreStore(options: FirestoreStoreOptions): RecordStore 
   return new FirestoreStore(options, createClient(options));
 }
 
-/** `client` is a parameter for tests, which count or break its calls. */
+/**
+ * `client` is a parameter for tests, which count or break its calls.
+ * @testonly
+ */
 export class FirestoreStore implements RecordStore {
   readonly provider = 'firestore';
   readonly weighsIndexEntries = true;

@@ -155,6 +155,7 @@ const answerGraceMs = 3_000;
 /**
  * Every statement here is meant to go through an index, row by row. The planner cannot know that: the names of indexes
  * are data, tables grow from nothing, and a plan made for an empty table is kept for the full one.
+ * @testonly
  */
 export const plans = `
   SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;

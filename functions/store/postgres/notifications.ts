@@ -154,7 +154,10 @@ export class Notifications implements Notices {
   }
 }
 
-/** All schemas of a database share its channels, whose names are short. */
+/**
+ * All schemas of a database share its channels, whose names are short.
+ * @testonly
+ */
 export function channelOf(schema: string): string {
   return `svc_${hash('sha256', schema, 'hex').slice(0, 32)}`;
 }

@@ -5,7 +5,10 @@ import type { JsonObject } from '../../kernel/canonical-json.ts';
 const dimensions = ['status', 'failureClass', 'providerStatus', 'provider', 'capability', 'adapter'] as const;
 export type Dimension = (typeof dimensions)[number];
 
-/** Different values of a dimension that are counted apart. */
+/**
+ * Different values of a dimension that are counted apart.
+ * @testonly
+ */
 export const VALUES_MAX = 64;
 const VALUE_LENGTH_MAX = 128;
 /** Under this name all further values are counted. */

@@ -48,6 +48,7 @@ export function boundedContent({ request, resultSummary }: TraceContent): TraceC
   return { request: rest.object(request, 1), resultSummary: kept };
 }
 
+/** @testonly */
 export function bytesOf(content: object): number {
   return Buffer.byteLength(canonicalJson(content));
 }

@@ -16,6 +16,7 @@ export interface Precondition {
   readonly mustNotExist: boolean;
 }
 
+/** @testonly */
 export interface Upsert {
   readonly operation: 'upsert';
   readonly documentType: string;
@@ -28,6 +29,7 @@ export interface Upsert {
   readonly precondition: Precondition;
 }
 
+/** @testonly */
 export interface Delete {
   readonly operation: 'delete';
   readonly documentType: string;

@@ -9,6 +9,7 @@ import { type EmbeddingLayers, embeddingJobView, tagsOf } from './job-view.ts';
 /**
  * Admits a job that embeds texts. A request that is too large for a run is staged. Throws `permission_denied` before it judges
  * the request, `validation_failed` or `limit_exceeded` for what a call without a job refuses too, and what `admitJob` throws.
+ * @testonly
  */
 export async function admitEmbeddingJob(
   { jobs, plugin, payloads, access, embeddings: { embedder } }: JobFamily<EmbeddingLayers>,

@@ -19,6 +19,7 @@ type Family = JobFamily<RetrievalLayers>;
 /**
  * Admits a job that evaluates. A request that is too large for a run is staged. Throws `permission_denied` before it judges
  * the request, `validation_failed` or `limit_exceeded` for what a call without a job refuses too, and what `admitJob` throws.
+ * @testonly
  */
 export function admitEvaluation(
   own: Family,
@@ -31,7 +32,10 @@ export function admitEvaluation(
   });
 }
 
-/** Admits a job that compares; as `admitEvaluation`. */
+/**
+ * Admits a job that compares; as `admitEvaluation`.
+ * @testonly
+ */
 export function admitComparison(
   own: Family,
   request: JobCall,

@@ -11,7 +11,10 @@ import type { CaseRequest, ExpectedRequest, HardNegativeRequest } from './reques
 
 const TYPE_LENGTH_MAX = 256;
 
-/** A result of a retrieval as an evaluation judges it. */
+/**
+ * A result of a retrieval as an evaluation judges it.
+ * @testonly
+ */
 export interface JudgedResult {
   readonly record: JudgedRecord;
   readonly score: number;

@@ -1,7 +1,10 @@
 import type { CaseResult } from './case-result.ts';
 import type { Comparison, Evaluation, VariantRequest } from './request.ts';
 
-/** Means over the cases that succeeded, 0 without any; those of hard negatives over the cases that have some. */
+/**
+ * Means over the cases that succeeded, 0 without any; those of hard negatives over the cases that have some.
+ * @testonly
+ */
 export interface EvaluationMetrics {
   readonly requested: number;
   readonly attempted: number;
@@ -68,7 +71,10 @@ export function stops(cases: readonly CaseResult[], continueOnError: boolean): b
   return !continueOnError && cases.at(-1)?.status === 'failed';
 }
 
-/** The metrics of the cases that were tried. The same cases give the same metrics, however they came together. */
+/**
+ * The metrics of the cases that were tried. The same cases give the same metrics, however they came together.
+ * @testonly
+ */
 export function evaluationMetrics(
   cases: readonly CaseResult[],
   { cases: asked, continueOnError }: Evaluation,

@@ -42,7 +42,10 @@ import {
 } from './record-values.ts';
 import { checkedEvent, type FenceValue, type ReceiptValue, sameTenant } from './values.ts';
 
-/** The most bytes of lines that one JSON snapshot holds; an archive holds any number. */
+/**
+ * The most bytes of lines that one JSON snapshot holds; an archive holds any number.
+ * @testonly
+ */
 export const SNAPSHOT_BYTES_MAX: number = limits.snapshotBytesMax;
 
 /** A tenant as one JSON value: the content of its lines as lists, under the same hash. */
