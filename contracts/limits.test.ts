@@ -63,6 +63,8 @@ const keptBySchema: Readonly<Record<string, string>> = {
   executionListLimitMax: 'ExecutionRunList maxItems',
   executionHistoryLimitMax: 'ExecutionTraceEventList maxItems',
   executionPruneRunsMax: 'ExecutionMaintenancePruneResult runIds maxItems',
+  ragEvaluationCasesMax: 'RagContextEvaluationRequest cases maxItems',
+  ragExpectedItemsMax: 'RagContextExpectedGraph nodeIds maxItems',
   executionReconcileRunsMax: 'ExecutionMaintenanceDispatchReconcileRequest limit maximum',
 };
 

@@ -41,7 +41,8 @@ export function constantName({ names }: SdkOperation): string {
 }
 
 function specOf(operation: SdkOperation, contract: SdkContract): readonly string[] {
-  const { id, names, method, pathTemplate, retry, responses, query, headers, request, idempotency } = operation;
+  const { id, names, method, pathTemplate, retry, responses, query, headers, request, idempotency } =
+    operation;
   const { place } = idempotency;
   const answers = responses.map(({ status, body }) => `${status}: ${pythonLiteral(body?.kind ?? 'none')}`);
   const key = place?.in === 'header' ? [place.name, place.member ?? []].flat() : [place?.member ?? ''];

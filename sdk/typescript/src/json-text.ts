@@ -11,8 +11,11 @@ export function parseJson(text: string): unknown {
   return hasEscapedName(text) ? new JsonReader(text).value() : value;
 }
 
-/** Whether a valid JSON text holds an escape in the name of a member. */
-function hasEscapedName(text: string): boolean {
+/**
+ * Whether a valid JSON text holds an escape in the name of a member.
+ * @testonly
+ */
+export function hasEscapedName(text: string): boolean {
   let escape = text.indexOf('\\');
   for (let at = 0; escape >= 0; ) {
     const start = text.indexOf('"', at);
