@@ -17,7 +17,7 @@ export interface Catalog {
   readonly excluded: readonly ExcludedRoute[];
 }
 
-export interface CatalogGroup {
+interface CatalogGroup {
   /** Place in the documentation, in ascending order. */
   readonly position: number;
   readonly title: string;

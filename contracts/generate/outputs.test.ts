@@ -19,10 +19,10 @@ import type { Validator } from '../validator.ts';
 import { drift, write } from './disk.ts';
 import { ContractFaults } from './faults.ts';
 import { fixtureSource } from './fixture.ts';
-import { sourceFiles } from './fixture-files.ts';
 import { generate } from './outputs.ts';
 import type { Json } from './schema.ts';
 import { lintSource, readSource } from './source.ts';
+import { sourceFiles } from './source-files.fixture.ts';
 
 const run = promisify(execFile);
 const root = process.cwd();

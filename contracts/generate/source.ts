@@ -79,12 +79,18 @@ export function lintSource(root: string): readonly string[] {
   return misshapen.length > 0 ? misshapen : lintEntries(groups, surroundings);
 }
 
-/** The files of a folder of group files, by the names of their groups. */
+/**
+ * The files of a folder of group files, by the names of their groups.
+ * @testonly
+ */
 export function readEntries(folder: string): Readonly<Record<string, GroupSource>> {
   return readFolder(folder, '.json') as Record<string, GroupSource>;
 }
 
-/** The parts of the contract under `root` that entries are written out with. */
+/**
+ * The parts of the contract under `root` that entries are written out with.
+ * @testonly
+ */
 export function readSurroundings(root: string): Surroundings {
   const read = (path: string) => readJson(join(root, path));
   return {

@@ -26,7 +26,10 @@ export type JobFamily<Layers = JobLayers> = Layers & {
   readonly pageTokens: PageTokens;
 };
 
-/** A product and a tenant as the query or an access policy names them. */
+/**
+ * A product and a tenant as the query or an access policy names them.
+ * @testonly
+ */
 export interface ProductTenant {
   readonly productId?: string | undefined;
   readonly tenantId?: string | undefined;
@@ -35,6 +38,7 @@ export interface ProductTenant {
 /**
  * The product and tenant of a job: those of the query, else those of the caller's access policy, else none. Where product
  * policies exist, the runtime refuses a job without a known product.
+ * @testonly
  */
 export function jobScope(
   query: ProductTenant,
@@ -63,7 +67,10 @@ export interface JobCall {
   readonly correlationId: string;
 }
 
-/** Whose a new job is: in a space that the caller may start it in, and of the product and tenant that the query or the policy names. */
+/**
+ * Whose a new job is: in a space that the caller may start it in, and of the product and tenant that the query or the policy names.
+ * @testonly
+ */
 export function ownerOf(
   access: Pick<RecordAccess, 'ownerOf'>,
   { caller, query }: Pick<JobCall, 'caller' | 'query'>,

@@ -17,7 +17,10 @@ import {
   type StagingFamily,
 } from './read-jobs.ts';
 
-/** How a group shows what its jobs have found. */
+/**
+ * How a group shows what its jobs have found.
+ * @testonly
+ */
 export interface JobResults<Result> {
   /**
    * The results of the jobs in their order, or of as many of the first jobs as one answer carries; `null` for a job that has none.
@@ -30,6 +33,7 @@ export interface JobResults<Result> {
   readonly sees?: (caller: Caller, run: Run) => boolean;
 }
 
+/** @testonly */
 export interface JobPageWithResults<Result> extends JobPage {
   /** Those of the jobs in their order; none where the request asks for none. */
   readonly results: readonly (Result | null)[];
@@ -149,7 +153,10 @@ function bytesOf({ hold = uncounted, grow = uncounted }: Pick<CallContext, 'hold
 
 const uncounted = (): void => undefined;
 
-/** A page of jobs, newest first. With results it ends before they are too large for one answer. */
+/**
+ * A page of jobs, newest first. With results it ends before they are too large for one answer.
+ * @testonly
+ */
 export async function jobPage<Result>(
   { jobs, plugin }: Pick<JobFamily<object>, 'jobs' | 'plugin'>,
   { results, sizeOf, sees }: JobResults<Result>,

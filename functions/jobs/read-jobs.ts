@@ -22,7 +22,10 @@ export async function getJob({ runtime }: Jobs, place: JobPlace, jobId: string):
   return run;
 }
 
-/** Cancels a queued job at once, and asks a running one to stop. A finished job stays as it is. */
+/**
+ * Cancels a queued job at once, and asks a running one to stop. A finished job stays as it is.
+ * @testonly
+ */
 export function cancelJob({ runtime }: Jobs, place: JobPlace, jobId: string, now: number): Promise<Run> {
   const guard = (run: Run) => {
     if (!isThere(run, place)) throw missingJob();

@@ -64,6 +64,7 @@ export interface Ceilings {
   readonly operations: Readonly<Record<string, number>>;
 }
 
+/** @testonly */
 export function ceilingFaults(counts: ReadonlyMap<string, number>, ceilings: Ceilings): string[] {
   const unknown = Object.keys(ceilings.operations).filter((operation) => !counts.has(operation));
   const exceeded = [...counts].flatMap(([operation, count]) => {

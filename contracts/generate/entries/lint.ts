@@ -202,7 +202,10 @@ function idleMembers(groups: Groups, surroundings: Surroundings): readonly strin
 /** Members without which an entry cannot be written out. */
 const REQUIRED = new Set(['id', 'route', 'responses']);
 
-/** Each value that lacks one optional member or item, with the place of what it lacks. */
+/**
+ * Each value that lacks one optional member or item, with the place of what it lacks.
+ * @testonly
+ */
 export function shorter(value: unknown, place = ''): readonly (readonly [string, unknown])[] {
   if (typeof value !== 'object' || value === null) return [];
   const isList = Array.isArray(value);

@@ -161,7 +161,10 @@ export interface IndexedRecord {
   readonly indexes: ProjectedValues;
 }
 
-/** Whether `driver` finds the record: what each provider answers with its own means. */
+/**
+ * Whether `driver` finds the record: what each provider answers with its own means.
+ * @testonly
+ */
 export function isCandidate({ partitionKey, indexes }: IndexedRecord, driver: QueryDriver): boolean {
   switch (driver.by) {
     case 'listing':

@@ -35,6 +35,7 @@ export interface Release {
   readonly version: string;
 }
 
+/** @testonly */
 export interface CanonicalReadiness {
   /** The provider's name in the settings. */
   readonly provider: string;

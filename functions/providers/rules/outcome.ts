@@ -84,6 +84,7 @@ function reachedBy({ failureClass, isOfGuard, providerStatus }: ProviderFailure)
   return failureClass === 'schema' && !providerStatus.startsWith('http_') ? 'answer' : 'provider';
 }
 
+/** @testonly */
 export const CANCELLED_OUTCOME: RunOutcome = {
   status: 'Cancelled',
   failureClass: 'cancelled',

@@ -11,7 +11,10 @@ export type Dimension = (typeof dimensions)[number];
  */
 export const VALUES_MAX = 64;
 const VALUE_LENGTH_MAX = 128;
-/** Under this name all further values are counted. */
+/**
+ * Under this name all further values are counted.
+ * @testonly
+ */
 export const OTHER_VALUES = '_other';
 
 /** The values under which one trace is counted. */

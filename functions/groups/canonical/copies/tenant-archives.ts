@@ -14,14 +14,14 @@ import { momentOf, scanTenant, type TenantExportOptions } from './tenant-copies.
 /** Copies of a tenant of any size, as archives. A request carries a snapshot instead: `tenant-copies.ts`. */
 
 /** How far a copy has come. */
-export interface CopyProgress {
+interface CopyProgress {
   readonly step: 'exporting' | 'verifying' | 'restoring';
   /** Records so far, of `recordsTotal` where that is known. */
   readonly records: number;
   readonly recordsTotal: number | null;
 }
 
-export interface ArchiveOptions {
+interface ArchiveOptions {
   /** Called after every record. */
   readonly onProgress?: (progress: CopyProgress) => void;
   /** Ends the copy between two records, with its reason. */
@@ -125,4 +125,3 @@ function progressReporter(
     onProgress?.({ step, records, recordsTotal });
   };
 }
-

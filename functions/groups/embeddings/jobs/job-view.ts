@@ -95,7 +95,10 @@ function resultBytesOf({ status, tags, job }: Run): number {
   return (job?.requested ?? 0) * factsOf(tags).dimensions * NUMBER_BYTES;
 }
 
-/** The results of the jobs in their order; `null` for a job that has none. */
+/**
+ * The results of the jobs in their order; `null` for a job that has none.
+ * @testonly
+ */
 export function embeddingResults(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes) {
   const wholeOf = (run: Run, result: JsonObject) => wholeResult(jobs, run, result);
   return wholeResults<EmbeddingAnswer>(jobs, runs, { sizeOf: resultBytesOf, wholeOf }, bytes);

@@ -37,7 +37,7 @@ export function kindOf({ tags }: Pick<Run, 'tags'>): GraphJobKind {
   return (tags[KIND_TAG] ?? 'import') as GraphJobKind;
 }
 
-export type GraphCounts = { readonly [Name in (typeof counts)[number]]: number };
+type GraphCounts = { readonly [Name in (typeof counts)[number]]: number };
 
 /** What a job view shows of the graph: of the request, and of the result once there is one. */
 export interface GraphJobFacts extends GraphCounts {
@@ -69,7 +69,7 @@ export function detailsOf({ graphId, partitionKey, ...rest }: GraphJobFacts): Js
   return { graphId, partitionKey, ...Object.fromEntries(counts.map((name) => [name, rest[name]])) };
 }
 
-export function factsOf({ tags, statusDetails }: Pick<Run, 'tags' | 'statusDetails'>): GraphJobFacts {
+function factsOf({ tags, statusDetails }: Pick<Run, 'tags' | 'statusDetails'>): GraphJobFacts {
   const asked = (tags[TAGS.counts] ?? '').split(' ').map(Number);
   const details = objectOrEmpty(statusDetails ?? undefined);
   const text = (name: 'graphId' | 'partitionKey') => {

@@ -5,12 +5,13 @@ import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
 import { checkText } from '../../../kernel/identifiers.ts';
 import { inputHashOf, namesOf, type RunRequest } from '../../../providers/rules/run-request.ts';
-import { type ProviderLayers, providerJobView, tagsOf } from './job-view.ts';
+import { type ProviderLayers, providerJobFacts, providerJobView } from './job-view.ts';
 import { PROVIDER_HANDLER } from './provider-jobs.ts';
 
 type Handlers = GroupHandlers<'providers'>;
 type Family = JobFamily<ProviderLayers>;
 
+/** @testonly */
 export interface ProviderJobRequest extends JobCall {
   readonly operationId: 'runProviderCapability' | 'startProviderRunJob';
   /** Of the path. */
@@ -22,6 +23,7 @@ export interface ProviderJobRequest extends JobCall {
  * Admits a job that runs a capability, also one that will be refused: the refusal is its result. Throws `permission_denied` before
  * it judges the request, `not_found` for a provider that is not registered, `validation_failed` for a name with control characters,
  * and what `admitJob` throws.
+ * @testonly
  */
 export async function admitProviderJob(
   { jobs, plugin, access, provider: registered }: Family,
@@ -45,7 +47,7 @@ export async function admitProviderJob(
     subject: provider,
     payload: { provider, request: request as unknown as Json },
     correlationId: correlationOf(request, call.correlationId),
-    tags: tagsOf(facts),
+    tags: providerJobFacts.tagsOf(facts),
   });
 }
 

@@ -34,7 +34,7 @@ export interface ProviderJobFacts {
   readonly requestHash: string;
 }
 
-export const { tagsOf, factsOf } = jobFacts<ProviderJobFacts>({
+export const providerJobFacts = jobFacts<ProviderJobFacts>({
   provider: ['svc.provider', ''],
   capability: ['svc.provider.capability', ''],
   operation: ['svc.provider.operation', ''],
@@ -55,7 +55,7 @@ export function providerJobView(run: Run, result: ProviderResult | null = null, 
     admission,
     id: run.id,
     status: jobStatusOf(run.status, textOrNull(details?.['status']) as RunResultStatus | null),
-    ...factsOf(run.tags),
+    ...providerJobFacts.factsOf(run.tags),
     correlationId: run.correlationId,
     createdAt,
     startedAt,

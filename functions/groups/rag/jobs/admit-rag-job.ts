@@ -18,7 +18,10 @@ type Family = JobFamily<RagLayers>;
 type TextId = 'ingestRagText' | 'startRagIngestionTextJob';
 type BatchId = 'ingestRagTextBatch' | 'startRagIngestionBatchJob';
 
-/** A request as its schema has accepted it. */
+/**
+ * A request as its schema has accepted it.
+ * @testonly
+ */
 export type RagJobBody =
   | { readonly kind: 'text'; readonly document: IngestRequest }
   | { readonly kind: 'batch'; readonly items: readonly IngestRequest[] };
@@ -26,6 +29,7 @@ export type RagJobBody =
 /**
  * Admits a job that ingests documents. A request that is too large for a run is staged. Throws `permission_denied` before it judges
  * the request, `validation_failed` or `limit_exceeded` for what no collection could take, and what `admitJob` throws.
+ * @testonly
  */
 export async function admitRagJob(
   { records, jobs, plugin, payloads, access }: JobFamily,

@@ -58,7 +58,10 @@ export function ragJobViews({ jobs }: Pick<JobFamily, 'jobs'>): JobViews<RagInge
   };
 }
 
-/** The results of the jobs in their order, or of as many of the first jobs as one answer carries. */
+/**
+ * The results of the jobs in their order, or of as many of the first jobs as one answer carries.
+ * @testonly
+ */
 export function ragResults(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes): Promise<readonly Json[]> {
   return keptResults(jobs, runs, { inParts: resultInParts }, bytes);
 }

@@ -136,7 +136,10 @@ function reportBytesOf({ status, statusDetails }: Run): number {
   return typeof bytes === 'number' ? bytes : 0;
 }
 
-/** The reports of the jobs in their order; `null` for a job that has none. */
+/**
+ * The reports of the jobs in their order; `null` for a job that has none.
+ * @testonly
+ */
 export function retrievalReports(jobs: Jobs, runs: readonly Run[], bytes?: ResultBytes) {
   const wholeOf = (run: Run, result: JsonObject) => wholeReport(jobs, run, result);
   return wholeResults<RetrievalReport>(jobs, runs, { sizeOf: reportBytesOf, wholeOf }, bytes);

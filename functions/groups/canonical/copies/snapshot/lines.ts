@@ -63,6 +63,7 @@ export function snapshotHeadLine(tenantId: string): string {
   return headLine(snapshotHead, { tenantId });
 }
 
+/** @testonly */
 export function recordLine(entry: SnapshotValue): string {
   return finished(recordLineInSteps(entry));
 }
