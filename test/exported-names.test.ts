@@ -14,7 +14,6 @@ const texts = new Map(
 /** Names that several files may declare, with the reason. The list only shrinks. */
 const allowed: Readonly<Record<string, string>> = {
   BATCH_HANDLER: 'each family of jobs names its handlers',
-  RESULT_ARTIFACTS: 'each family of jobs names its kept results',
 };
 
 /** Names of functions that several files declare. The number only shrinks. */

@@ -17,7 +17,7 @@ import { checkText } from '../../../kernel/identifiers.ts';
 import { inTurns, type Turns } from '../../../kernel/turns.ts';
 import { checkedEnvelope } from '../import-options.ts';
 import { GRAPH_HANDLERS } from './graph-jobs.ts';
-import { type GraphJobFacts, type GraphJobKind, graphJobView, KIND_TAG, tagsOf } from './job-view.ts';
+import { GRAPH_KIND_TAG, type GraphJobFacts, type GraphJobKind, graphJobView, tagsOf } from './job-view.ts';
 
 type Handlers = GroupHandlers<'graph'>;
 type ImportId = 'importGraphEnvelope' | 'startGraphImportJob';
@@ -125,7 +125,7 @@ async function admitted(
     bind: () => boundTo(records, space, target === undefined ? [collection] : [collection, target]),
     ...(await textPayload(payloads, space, { collection }, text)),
     requested,
-    tags: { [KIND_TAG]: kind, 'svc.collection': collection, ...tagsOf(facts) },
+    tags: { [GRAPH_KIND_TAG]: kind, 'svc.collection': collection, ...tagsOf(facts) },
   });
   return accepted(job, graphJobView, mayRead(access, caller));
 }

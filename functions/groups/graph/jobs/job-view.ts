@@ -31,10 +31,10 @@ const counts = [
 export type GraphJobKind = 'import' | 'inspect' | 'doctor';
 
 /** The tag that says which of them a job does. */
-export const KIND_TAG = 'svc.graph.kind';
+export const GRAPH_KIND_TAG = 'svc.graph.kind';
 
 export function kindOf({ tags }: Pick<Run, 'tags'>): GraphJobKind {
-  return (tags[KIND_TAG] ?? 'import') as GraphJobKind;
+  return (tags[GRAPH_KIND_TAG] ?? 'import') as GraphJobKind;
 }
 
 type GraphCounts = { readonly [Name in (typeof counts)[number]]: number };

@@ -10,7 +10,7 @@ import {
   type IngestRequest,
   removesRecords,
 } from '../../../rag/rules/ingest-request.ts';
-import { KIND_TAG, type RagLayers, ragJobView } from './job-view.ts';
+import { RAG_KIND_TAG, type RagLayers, ragJobView } from './job-view.ts';
 import { BATCH_HANDLER, TEXT_HANDLER } from './rag-jobs.ts';
 
 type Handlers = GroupHandlers<'rag'>;
@@ -52,7 +52,7 @@ export async function admitRagJob(
     bind: () => boundTo(records, space, [collection]),
     ...(await textPayload(payloads, space, { collection }, text)),
     requested: documents.length,
-    tags: { [KIND_TAG]: body.kind, 'svc.collection': collection },
+    tags: { [RAG_KIND_TAG]: body.kind, 'svc.collection': collection },
   });
 }
 

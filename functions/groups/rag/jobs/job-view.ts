@@ -24,10 +24,10 @@ export interface RagLayers extends JobLayers, Pick<RetrievalParts, 'embeddings' 
 }
 
 /** The tag that says whether a job ingests a text or a batch of them. */
-export const KIND_TAG = 'svc.rag.kind';
+export const RAG_KIND_TAG = 'svc.rag.kind';
 
 export function isBatch({ tags }: Pick<Run, 'tags'>): boolean {
-  return tags[KIND_TAG] === 'batch';
+  return tags[RAG_KIND_TAG] === 'batch';
 }
 
 export function ragJobView(run: Run, result: Json = null, replayed = false): RagIngestionJob {
