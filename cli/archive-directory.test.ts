@@ -57,7 +57,7 @@ describe('an archive is written', () => {
       expect(await readdir(folder)).toEqual(['.hidden']);
     }));
 
-  test('into nothing that is no folder, nor below one that is missing', () =>
+  test('into no place that is not a folder, nor below a missing folder', () =>
     inFolder(async (folder) => {
       const file = join(folder, 'file');
       await writeFile(file, 'x');
@@ -148,7 +148,7 @@ describe('an archive is read', () => {
       );
     }));
 
-  test('M03: never beyond the bound, whatever its size is said to be', () =>
+  test('M03: never beyond the bound, even where the file system reports a smaller size', () =>
     withArchive(async (directory) => {
       const source = await archiveDirectory(directory);
       expect((await refusalOf(source.read(first, 2))).message).toBe(`${first}: is larger than 2 bytes`);
@@ -176,7 +176,7 @@ describe('an archive is read', () => {
     ['a link to a device', (directory) => replaced(directory, (to) => symlink('/dev/zero', to))],
     ['a folder', (directory) => replaced(directory, (to) => mkdir(to))],
     [
-      'a pipe that nobody writes to',
+      'a pipe without a writer',
       (directory) => replaced(directory, async (to) => execFileSync('mkfifo', [to])),
     ],
   ];

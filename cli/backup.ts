@@ -44,7 +44,7 @@ export function backupCommand(): Command {
           exitCodes.notFound,
         );
       const folder = await makeBackup(places, directory, new Date(machine.clock.now()));
-      // Older backups go only when the new one was read back whole, and holds sound bodies: they may hold sound ones.
+      // Delete older backups only after the new one was read back and all its bodies are sound: an older one may hold the sound copy.
       const { files } = await verifyBackup(folder);
       const bodies = await bodiesOf(settings, folder);
       const isGood = bodies === 'sound' || bodies === 'not checked';
@@ -78,7 +78,7 @@ async function bodiesOf(settings: Settings, folder: string): Promise<Bodies> {
 }
 
 /**
- * How the operator goes on after a backup whose bodies are not sound: without a word, `--keep` would fill the disk.
+ * The next steps after a backup with damaged bodies: `--keep` then deletes nothing, and the disk fills up.
  * @testonly
  */
 export function keepingLines(
@@ -168,7 +168,7 @@ function artifactsOf({ execution, service }: Settings): string {
 
 function count(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is no whole number from 1 to 99999.');
+  throw new InvalidArgumentError('It must be a whole number from 1 to 99999.');
 }
 
 const examples = `

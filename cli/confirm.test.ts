@@ -35,7 +35,7 @@ test('a signal ends the question with its reason', async () => {
   await expect(answer).rejects.toBe(reason);
 });
 
-test('somebody is asked on a terminal only, and nobody after --yes', () => {
+test('the command asks for confirmation on a terminal only, and never with --yes', () => {
   expect(mustAsk({ yes: false, input: { isTTY: true } })).toBe(true);
   expect(mustAsk({ yes: true, input: {} })).toBe(false);
   expect(() => mustAsk({ yes: false, input: {} })).toThrow(/give --yes/);

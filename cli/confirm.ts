@@ -3,9 +3,9 @@ import { exitCodes, ToolError } from './output.ts';
 
 export interface ConfirmOptions {
   readonly tenantId: string;
-  /** Default: that all the tenant has is replaced. */
+  /** Default: says that all data of the tenant will be replaced. */
   readonly question?: string;
-  /** What did not happen where the name was not typed. Default: that nothing was replaced. */
+  /** The sentence printed after a mistyped name. Default: says that nothing was replaced. */
   readonly kept?: string;
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;

@@ -34,7 +34,7 @@ function tenantId(text: string): string {
   } catch {
     // The error below covers this case too.
   }
-  throw new InvalidArgumentError('It is no id of a tenant.');
+  throw new InvalidArgumentError('It is not a valid tenant id.');
 }
 
 export function expectedHashOption(of: string): Option {
@@ -55,7 +55,7 @@ export function chunkBytesOption(): Option {
     .argParser((text) => {
       const bytes = Number(text);
       if (/^[0-9]{1,12}$/.test(text) && bytes >= 1 && bytes <= most) return bytes;
-      throw new InvalidArgumentError(`It is no whole number from 1 to ${most}.`);
+      throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
     })
     .default(limits.archiveChunkBytesDefault);
 }

@@ -93,7 +93,7 @@ function refuseUnknown({ canonicalAccess, executionAccess }: Settings, principal
 function lifetime(text: string): number {
   const seconds = Number(text);
   if (/^\d{1,5}$/.test(text) && seconds >= 1 && seconds <= lifetimeMost) return seconds;
-  throw new InvalidArgumentError(`It is no whole number from 1 to ${lifetimeMost}.`);
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${lifetimeMost}.`);
 }
 
 const examples = `

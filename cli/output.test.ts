@@ -70,7 +70,7 @@ describe('how a command ends', () => {
     ['a folder that is not ours', fileError('EACCES', '/x'), 1, '/x: permission is denied'],
     ['a device that is full', fileError('ENOSPC'), 1, 'no space is left on the device'],
     ['a failure of another kind', fileError('EWEIRD', '/x'), 1, '/x: the file system answers EWEIRD'],
-    ['what nobody foresaw', new TypeError('a\n  b'), 1, 'a b'],
+    ['an error of an unexpected class', new TypeError('a\n  b'), 1, 'a b'],
     ['nothing at all', new Error(''), 1, 'failed for an unknown reason'],
   ];
   test.each(endings)('%s', (_, error, exitCode, message) => {
@@ -88,7 +88,7 @@ describe('how a command ends', () => {
   });
 });
 
-describe('what a failed restore leaves', () => {
+describe('the message of a failed restore', () => {
   const outcomes: [string, unknown, boolean, RegExp][] = [
     [
       'a refusal that is a sentence',
@@ -117,7 +117,7 @@ describe('what a failed restore leaves', () => {
     expect((told as ToolError).message).toMatch(message);
   });
 
-  test('what is neither is passed on', () => {
+  test('an error of another kind is passed on', () => {
     const error = new ToolError('x');
     expect(restoreFailure(error, true)).toBe(error);
   });

@@ -13,7 +13,7 @@ function spaceName(text: string): string {
   } catch {
     // The error below covers this case too.
   }
-  throw new InvalidArgumentError('It is no name of a space.');
+  throw new InvalidArgumentError('It is not a valid space name.');
 }
 
 export function archiveResult({ counts, chunks, snapshotContentHash, contentHash }: SpaceManifest) {

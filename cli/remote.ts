@@ -75,7 +75,7 @@ export function timeoutOption(seconds: number): Option {
     .argParser((text) => {
       const value = Number(text);
       if (!/^\d{1,5}(\.\d{1,3})?$/.test(text) || value === 0)
-        throw new InvalidArgumentError('Not such a number.');
+        throw new InvalidArgumentError('It must be a number of seconds.');
       return value;
     })
     .default(seconds);

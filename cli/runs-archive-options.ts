@@ -41,7 +41,7 @@ export function scopeName(text: string): string {
   } catch {
     // The error below covers this case too.
   }
-  throw new InvalidArgumentError('No run can have it.');
+  throw new InvalidArgumentError('It is not a valid product or tenant name.');
 }
 
 export function runsOf({

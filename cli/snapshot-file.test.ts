@@ -93,7 +93,7 @@ describe('a file is written', () => {
   );
 });
 
-test('what is written of a snapshot is that snapshot, a record a line', async () => {
+test('the written text is the snapshot, one record on each line', async () => {
   const snapshot = await sampleSnapshot();
   const text = [...snapshotText(snapshot)].join('');
   expect(JSON.parse(text)).toEqual(snapshot);
@@ -149,7 +149,7 @@ describe('a snapshot is read', () => {
     }),
   );
 
-  test('from none that is too large, which is told before it is read to its end', async () => {
+  test('from none that is too large: the command refuses it before it has read the whole file', async () => {
     let given = 0;
     const endless = new Readable({
       read() {

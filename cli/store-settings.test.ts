@@ -65,7 +65,7 @@ describe('which database is meant', () => {
       'sqlite /y.sqlite',
     ],
     [
-      'a file that is named, whatever the environment says',
+      'a file named by an option, which wins over the environment',
       { canonicalDb: '/x.db' },
       {
         env: {
@@ -143,7 +143,7 @@ describe('which database is meant', () => {
   });
 });
 
-describe('what cannot be meant is refused', () => {
+describe('options that contradict each other or the settings are refused', () => {
   const refusals: [string, StoreOptions, World, RegExp][] = [
     [
       'a provider that is none',

@@ -69,7 +69,7 @@ test('parameters take their places', () => {
   });
 });
 
-test('what a path or a query may hold arrives as it was given', () => {
+test('every text that a path or a query may hold arrives unchanged', () => {
   const segment = fc
     .string({ unit: codePoint, minLength: 1, maxLength: 40 })
     .filter((text) => text.isWellFormed() && !['.', '..'].includes(text));
@@ -89,7 +89,7 @@ test('what a path or a query may hold arrives as it was given', () => {
   );
 });
 
-test('what the service accepts in a path it accepts from here', () => {
+test('the command sends every path segment that the service accepts', () => {
   for (const id of [
     '1042',
     'a.b',
@@ -117,15 +117,15 @@ test('what the service accepts in a path it accepts from here', () => {
   expect(readParameters(route, entry, sent)).toEqual({ includeDeleted: true });
 });
 
-describe('before anything is sent, all at once, is told', () => {
-  test('what is missing', () => {
+describe('one message names every fault before anything is sent:', () => {
+  test('missing parameters', () => {
     const message = fault(operation('renewCanonicalOutboxLease'), []);
     expect(message).toContain('the parameter tenantId is missing: --param tenantId=…');
     expect(message).toContain('the parameter eventId is missing');
     expect(message).toContain('svc api renewCanonicalOutboxLease --help');
   });
 
-  test('what is not known, and what there is', () => {
+  test('unknown parameters, with the known ones', () => {
     const message = fault(operation('renewCanonicalOutboxLease'), ['tenant=a', 'eventId=1', 'TenantId=a']);
     expect(message).toContain('there is no parameter tenant: it takes tenantId, eventId');
     expect(message).toContain('there is no parameter TenantId');
@@ -153,7 +153,7 @@ describe('before anything is sent, all at once, is told', () => {
     );
   });
 
-  test('an idempotency key where there is none to be, or that is none', () => {
+  test('an idempotency key that the operation does not take, or an invalid one', () => {
     expect(fault(operation('getHealth'), [], 'k')).toContain('takes no idempotency key');
     for (const key of ['', ' k', 'k\n', 'é', 'x'.repeat(256)])
       expect(fault(operation('commitCanonicalTransaction'), ['tenantId=a'], key)).toContain('visible ASCII');

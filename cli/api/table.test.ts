@@ -16,7 +16,7 @@ test('a list is a line an item, with every member that any has', () => {
   );
 });
 
-test('what stands beside a list is shown below it', () => {
+test('members beside a list are shown below it', () => {
   expect(answerTable({ items: [{ id: 'a' }], continuationToken: 'next' })).toBe(
     'ID\na\n\ncontinuation token  next',
   );
@@ -42,7 +42,7 @@ test('a match of a search is its score and the place of its record', () => {
   ]);
 });
 
-test('what is no list is a line a member', () => {
+test('an answer without a list is one line for each member', () => {
   expect(answerTable({ status: 'ok', storage: { canonicalStore: 'sqlite' } })).toBe(
     'status                   ok\nstorage canonical store  sqlite',
   );
@@ -66,7 +66,7 @@ test('the first failed item of a batch stands below the long list that it is in'
   expect(answerTable({ ...job, importResult: null })).not.toContain('first failed');
 });
 
-test('what a tenant stored moves no cursor, makes no line and fills no screen', () => {
+test('stored texts of a tenant move no cursor, begin no line and fill no screen', () => {
   const hostile = { id: 'a\u001b[2J\nFAKE', ['na\u202eme']: 'x'.repeat(500) };
   const table = answerTable([hostile]);
   expect(table.split('\n')).toHaveLength(2);

@@ -85,8 +85,8 @@ function naming(error: unknown, part: string, folder: string): unknown {
 }
 
 /**
- * Removes the oldest backups of the folder, but for as many as are kept, and what interrupted ones left. The newest stays also
- * where a wrong clock gave older ones later names.
+ * Removes the oldest backups beyond the number to keep, and the leftovers of interrupted ones. The newest backup stays even where
+ * a wrong clock gave older ones later names.
  */
 export async function removeOld(parent: string, keep: number, newest: string): Promise<string[]> {
   const entries = (await readdir(parent)).sort();
@@ -135,7 +135,7 @@ async function readManifest(folder: string): Promise<BackupManifest> {
     throw new ToolError(message, missing ? exitCodes.notFound : exitCodes.failed, { cause: error });
   }
   if (manifest.format !== format || !Array.isArray(manifest.files))
-    throw new ToolError(`${path} is no manifest of a backup`);
+    throw new ToolError(`${path} is not the manifest of a backup`);
   return manifest;
 }
 

@@ -30,19 +30,19 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   requireSound(to, from);
 }
 
-/** No log stays beside the copy. A file that is no database is left for the check behind. */
+/** Leaves no log beside the copy. The later check reports a file that is no database. */
 function toOneFile(path: string): void {
   const database = new DatabaseSync(path);
   try {
     database.exec('PRAGMA journal_mode = DELETE');
   } catch {
-    // The check says so in words.
+    // The later check reports this fault in a sentence.
   } finally {
     database.close();
   }
 }
 
-/** Throws where the file is no sound database, and names it as `shown`. No byte of it changes. */
+/** Throws where the file is not a sound database, and names it as `shown`. No byte of it changes. */
 export function requireSound(path: string, shown: string = path): void {
   let answer: unknown;
   try {
@@ -53,7 +53,7 @@ export function requireSound(path: string, shown: string = path): void {
       database.close();
     }
   } catch (error) {
-    throw new ToolError(`${shown} is no sound database`, exitCodes.failed, { cause: error });
+    throw new ToolError(`${shown} is not a sound database`, exitCodes.failed, { cause: error });
   }
   if (answer !== 'ok') {
     const message = `${shown} is a damaged database; svc doctor --deep names its damaged pages`;
@@ -61,7 +61,7 @@ export function requireSound(path: string, shown: string = path): void {
   }
 }
 
-/** Written and removed by the check of readiness, and no data. */
+/** Written and removed by the readiness check; it is no data. */
 const readinessProbe = /^objects\/re\/readiness-[0-9a-f]+\.bin$/;
 
 /**

@@ -7,14 +7,14 @@ import { ProgressLine } from '../progress.ts';
 import { type Check, failed, messageOf, ok } from './check.ts';
 import { unlessDatabaseWritten } from './written.ts';
 
-/** So many damaged bodies are named; the rest are counted. */
+/** The number of damaged bodies that are named; the rest are counted. */
 const NAMED_MAX = 1_000;
-/** So many in a row that cannot be read: the place of their bytes is away, and the rest is not tried. */
+/** After so many unreadable bodies in a row their store is unavailable, so the rest is not tried. */
 const UNREADABLE_MAX = 20;
 const ID = 'stored-bodies';
 const READABLE = 'Check that the database and the files beside it can be read, and look again.';
 
-/** Reads every stored body that has a hash. One check for each that is not what was written. */
+/** Reads every stored body that has a hash. Each body that differs from its hash gives one check. */
 export function bodyChecks(settings: Settings, verbose: boolean): Promise<Check[]> {
   return unlessDatabaseWritten(settings, async () => (await lookAtBodies(settings, verbose)).checks);
 }

@@ -9,7 +9,7 @@ import { ceilingChecks } from './ceilings.ts';
 import type { Check } from './check.ts';
 import { storageChecks } from './storage.ts';
 
-/** What `svc doctor` says of ceilings that are nearly used up. */
+/** The warnings of `svc doctor` about ceilings that are nearly used up. */
 
 let service: RunningService;
 afterEach(() => service.close());
@@ -84,7 +84,7 @@ test('the ceiling of the deployment is warned of, also where many tenants share 
   ]);
 });
 
-test('what an owner has stored is warned of, with its use and its setting', async () => {
+test('an owner near its bound of stored bytes is a warning with its use and its setting', async () => {
   await start({ 'Quotas:TenantBytesMax': '1000', 'Quotas:SpaceBytesMax': '1000' });
   const composed = compose(service.settings, { writeLog: () => undefined });
   const store = await composed.store();

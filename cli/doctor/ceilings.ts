@@ -10,9 +10,9 @@ import { printable } from '../remote/printable.ts';
 import { type Check, warning } from './check.ts';
 import { faultWithin, silence } from './in-time.ts';
 
-/** From here on an owner should know that its writes and starts will be refused. */
+/** From this share on the operator is warned, before writes and starts of the owner are refused. */
 const WARNED_PERCENT = 80;
-/** Each check of a ceiling may read for so long. */
+/** The time limit for the reads of each check. */
 const READ_MAX_MS = 15_000;
 /** Owners that a check names. */
 const NAMED_MAX = 10;
@@ -24,8 +24,8 @@ export interface CeilingLook {
 }
 
 /**
- * A warning where owners have nearly stored what they may, and one where nearly as many runs or jobs are active as may be.
- * Also where that cannot be read in time: it fails no database that answers.
+ * Warns where owners have nearly used up their storage, and where the number of active runs or jobs nears its ceiling.
+ * Figures that cannot be read in time are a warning too: the database itself answers.
  */
 export async function ceilingChecks(
   settings: Settings,

@@ -44,7 +44,7 @@ test('a disk of which four fifths are used is warned of, however large it is', (
   expect(judgeSpace('/data', 0.2 * tebibyte, tebibyte)).toMatchObject({ status: 'warning' });
 });
 
-test('two releases that differ are told apart', () => {
+test('the check notices that two releases differ', () => {
   expect(statusOf(versionCheck(release.version))).toBe('ok');
   expect(versionCheck('0.0.1')).toMatchObject({
     status: 'warning',

@@ -21,7 +21,7 @@ const usedPercentWanted = 80;
 export async function spaceCheck(folder: string): Promise<Check> {
   try {
     const { bavail, bfree, blocks, bsize } = await statfs(folder);
-    // As df counts: what is kept for the superuser is not there for the service.
+    // Counts as df does: the service cannot use the blocks that are reserved for the superuser.
     const used = blocks - bfree;
     return judgeSpace(folder, bavail * bsize, (used + bavail) * bsize);
   } catch (error) {

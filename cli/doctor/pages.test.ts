@@ -156,7 +156,7 @@ test('damage is named while a server has the database open and writes', () =>
     server.close();
   }));
 
-/** What an operator may look at: none of the commands may change a byte of it. */
+/** Database files of many kinds that an operator may examine: no command may change a byte of them. */
 const places: Readonly<Record<string, (folder: string) => Promise<string>>> = {
   'a stopped server': async (folder) => {
     await sampleIn(join(folder, 'data'));

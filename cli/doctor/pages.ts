@@ -6,7 +6,7 @@ import { type Check, failed, messageOf, ok } from './check.ts';
 import { unlessWritten } from './written.ts';
 
 const ID = 'database-pages';
-/** So many faults are named; SQLite ends a check at as many. */
+/** The number of faults that are named; SQLite ends a check at the same number. */
 const NAMED_MAX = 100;
 const REMEDY =
   'Stop the service, keep a copy of the file, and restore a backup: svc backup-restore. Look at the disk and the memory of the machine too.';

@@ -33,7 +33,7 @@ test('a free port is free, and is so again after the look', async () => {
   expect((await portCheck('127.0.0.1', 0)).message).toBe('The server takes a free port.');
 });
 
-test('who has it is told: this service, another release of it, somebody else', async () => {
+test('the check names the program that holds the port: this service, another release of it, or another program', async () => {
   expect(await at(health(release.service, release.version))).toMatchObject({
     status: 'ok',
     message: expect.stringContaining(`${release.service} ${release.version} is running`),
@@ -46,7 +46,7 @@ test('who has it is told: this service, another release of it, somebody else', a
   });
 });
 
-test('an address that is not of this machine is told', async () => {
+test('the check reports an address that this machine does not have', async () => {
   expect(await portCheck('192.0.2.1', 5220)).toMatchObject({
     status: 'failed',
     message: expect.stringContaining('EADDRNOTAVAIL'),

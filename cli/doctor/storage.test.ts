@@ -81,7 +81,7 @@ test('a good one answers, and is left as it was', async () => {
   expect(readFileSync(fileIn(folder)).equals(before)).toBe(true);
 });
 
-test('one that somebody works on answers, too', async () => {
+test('a database in use by a server passes, too', async () => {
   const folder = freshFolder();
   const service = compose(settingsOf(`--data-dir=${folder}`), { writeLog: () => undefined });
   await (await service.store()).ping();
@@ -118,7 +118,7 @@ test.each([
   expect(readFileSync(fileIn(folder)).equals(before)).toBe(true);
 });
 
-test('one of something else, one that is none, and an empty file are told apart and stay as they are', async () => {
+test('the check distinguishes a foreign database, a file that is no database and an empty file, and changes none', async () => {
   const folder = await served();
   const file = fileIn(folder);
   rmSync(file);
@@ -193,7 +193,7 @@ test('faults of a database that was written during the look are one warning', as
   ]);
 });
 
-test('a folder that cannot be used is told, and nothing is looked for in it', async () => {
+test('the check reports an unusable folder and looks for nothing in it', async () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
   for (const folder of [file, join(file, 'below')]) {

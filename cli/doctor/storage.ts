@@ -18,7 +18,7 @@ import { unlessDatabaseWritten, unlessWritten } from './written.ts';
 const answerMaxMs = 15_000;
 const closeMaxMs = 2_000;
 
-/** What `--deep` reads beside. */
+/** The additional checks of `--deep`. */
 export interface DeepChecks {
   /** Of a local file, also of one that cannot be opened. */
   readonly pages: (path: string) => Promise<Check[]>;
@@ -163,7 +163,7 @@ function look(path: string): Found {
 async function openedChecks(settings: Settings): Promise<Check[]> {
   const { provider } = settings.canonicalStore;
   const service = compose(settings, { readOnly: true, writeLog: () => undefined });
-  // The ceilings have a time of their own: that they cannot be read says nothing of the database.
+  // The ceilings have a time limit of their own: slow reads of them are no fault of the database.
   const fault = await faultWithin(machine.timers, answerMaxMs, async () => (await service.store()).ping());
   const ceilings = fault === undefined ? await ceilingsOf(settings, service) : [];
   // A store that hangs on a read may hang on close too.

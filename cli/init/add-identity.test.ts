@@ -185,7 +185,7 @@ test('a principal that has policies, or a token that is there, is refused and no
 });
 
 test.each<[string, (text: string) => string, string]>([
-  ['no JSON', () => '{ // mine', 'it is no plain JSON'],
+  ['no JSON', () => '{ // mine', 'it is not plain JSON'],
   ['a list', () => '[]', 'it has no section Server'],
   ['no policies', () => '{ "Server": {} }', 'Server:CanonicalAccess:IdentityPolicies is no list'],
   ['no application', (text) => text.replace('"start_run",', ''), 'grants start_run to an application'],

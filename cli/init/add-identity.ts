@@ -58,7 +58,7 @@ async function settingsAt(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    throw notOfInit(path, 'it is no plain JSON');
+    throw notOfInit(path, 'it is not plain JSON');
   }
 }
 
@@ -114,7 +114,7 @@ async function tokenFile(
 /** The list of hashes with one more, and the key itself, which is kept nowhere. */
 async function keyFile(path: string, principal: string, { random }: Pick<World, 'random'>) {
   const list = keysIn(await textAt(path));
-  if (list === null) throw notOfInit(path, 'it is no list of keys');
+  if (list === null) throw notOfInit(path, 'it is not a list of keys');
   const id = fileNameOf(principal);
   if (list.some((each) => each.id === id))
     throw new ToolError(

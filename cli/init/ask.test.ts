@@ -60,7 +60,7 @@ describe('the answers', () => {
   });
 });
 
-/** What the check of the settings finds; a warning counts too. */
+/** The findings of the settings check; a warning counts too. */
 async function findingsOf(options: Partial<InitOptions>) {
   const answers = await answer({ tenant: ['acme'], product: 'shop', handler: ['refund.pay'], ...options });
   const text = JSON.stringify(settingsOf(answers));

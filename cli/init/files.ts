@@ -9,7 +9,7 @@ export interface NewFile {
   readonly text: string;
   /** Whether only its owner may read it. */
   readonly secret: boolean;
-  /** What it is for, for the list that the command prints. */
+  /** The purpose of the file, for the list that the command prints. */
   readonly purpose: string;
 }
 

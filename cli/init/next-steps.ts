@@ -3,7 +3,7 @@ import { startCommand } from '../../functions/release.ts';
 import { fileNames, type InitAnswers } from './answers.ts';
 import type { NewFile } from './files.ts';
 
-/** What the command prints at its end: the files, and the commands that come next. */
+/** The closing text of the command: the files, and the next commands to run. */
 export function nextSteps(answers: InitAnswers, files: readonly NewFile[]): string {
   const at = (name: string) => join(answers.out, name);
   const width = Math.max(...files.map(({ name }) => at(name).length));

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** What `svc init` was given on its command line. */
+/** The command line options of `svc init`. */
 export interface InitOptions {
   readonly out: string;
   readonly database?: 'sqlite' | 'postgresql' | 'mysql' | 'firestore';
@@ -86,6 +86,6 @@ function initOptions(): Option[] {
 function numberUpTo(most: number): (text: string) => number {
   return (text) => {
     if (/^\d{1,5}$/.test(text) && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`It is no whole number from 0 to ${most}.`);
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${most}.`);
   };
 }

@@ -17,7 +17,7 @@ export function finding(name: string, ok: boolean, detail: string): Finding {
   return { check: name, ok, detail };
 }
 
-/** What an endpoint offers, as it says so: of any shape. */
+/** The offer of an endpoint in its own words: of any shape. */
 export interface Listing {
   readonly instructions: unknown;
   readonly tools: readonly unknown[];

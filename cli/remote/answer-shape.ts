@@ -1,6 +1,6 @@
 import { ToolError } from '../output.ts';
 
-/** What a command reads of the body of an answer. The service may add members, so nothing else is checked. */
+/** The members that a command reads from the body of an answer. The service may add members, so nothing else is checked. */
 export interface AnswerShape {
   /** Members of the body; absent where the body is a list. */
   readonly members?: readonly string[];
@@ -42,7 +42,7 @@ export function checkAnswer(operationId: string, body: unknown, { members = [], 
 
 const NO_OBJECT = 'is no object';
 
-/** What the value lacks, in words; `null` where it has all members. */
+/** Describes the missing members of the value; `null` where it has all. */
 function missingOf(value: unknown, members: readonly string[]): string | null {
   if (members.length === 0) return null;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return NO_OBJECT;

@@ -111,7 +111,7 @@ describe('a request', () => {
   });
 });
 
-describe('what goes wrong on the way is told in words, and is exit code 6:', () => {
+describe('a failure of the connection is described in one sentence and ends with exit code 6:', () => {
   const failing = (server: URL, more = {}) => exchange(get, { server, ...options, ...more });
   const told = (pattern: RegExp, sent: boolean) => ({
     message: expect.stringMatching(pattern),
@@ -119,13 +119,13 @@ describe('what goes wrong on the way is told in words, and is exit code 6:', () 
     sent,
   });
 
-  test('nobody listens', async () => {
+  test('no process listens on the port', async () => {
     const server = await http(() => undefined);
     for (const stop of stops.splice(0)) stop();
     await expect(failing(server)).rejects.toMatchObject(told(/^http:\/\/127\S+ refuses connections/, false));
   });
 
-  test('a name that nobody has', async () => {
+  test('an unknown host name', async () => {
     const server = new URL('http://nobody.invalid:1');
     await expect(failing(server)).rejects.toMatchObject(told(/host name/, false));
   });

@@ -5,12 +5,12 @@ import { answerHead, redactorOf, requestHead } from './heads.ts';
 const server = new URL('https://svc.example.com');
 const redact = redactorOf(['k', 'key-1', 'token-1']);
 
-test('of a request everything is shown but what lets somebody in', () => {
+test('the head of a request is shown without its credentials', () => {
   const headers = [
     ['User-Agent', 'svc/1'],
     ['X-Svc-Api-Key', 'another-secret'],
     ['X-Serverless-Authorization', 'Bearer token-1'],
-    ['X-Anything', 'that nobody listed'],
+    ['X-Anything', 'that no list names'],
     ['Content-Type', 'application/json'],
   ] as const;
   const request = { method: 'POST', path: '/a', headers, body: Buffer.from('{}') };
@@ -26,7 +26,7 @@ test('of a request everything is shown but what lets somebody in', () => {
   ]);
 });
 
-test('of an answer what repeats a credential, sets one or moves the cursor is not', () => {
+test('the head of an answer is shown without credentials, cookies and characters that move the cursor', () => {
   const answer = {
     httpVersion: '1.1',
     statusCode: 200,

@@ -17,7 +17,7 @@ export interface OperationCall {
   /** Replaces the query, for a later page of the same list. */
   readonly query?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** What the command reads of the body; absent for an answer without a body. */
+  /** The members of the body that the command reads; absent for an answer without a body. */
   readonly shape?: AnswerShape;
 }
 
@@ -75,7 +75,7 @@ function parsed<T>(text: string): T {
   try {
     return (text === '' ? null : parseJson(text)) as T;
   } catch {
-    throw new ToolError('The answer is no JSON: is the address that of a service of this kind?');
+    throw new ToolError('The answer is not JSON: does the address belong to this service?');
   }
 }
 

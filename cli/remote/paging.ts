@@ -18,11 +18,11 @@ export function limitOption(what: string): Option {
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** What names the next page; `null` on the last one. */
+  /** The token of the next page; `null` on the last one. */
   readonly next: string | null;
 }
 
-/** At most `limit` items, and whether more follow. `read` gets what names the page, and how many items are still wanted. */
+/** At most `limit` items, and whether more follow. `read` gets the token of the page and the number of items still wanted. */
 export async function itemsUpTo<T>(
   limit: number,
   read: (next: string | undefined, wanted: number) => Promise<Page<T>>,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { printable, shortened } from './printable.ts';
 
-test('what would move a cursor, hide or turn text is written as an escape', () => {
+test('characters that move the cursor, hide text or turn it are written as escapes', () => {
   expect(printable('\u001b[2Jred\u009b1m')).toBe('\\u001b[2Jred\\u009b1m');
   expect(printable('a\u202eb\u200bc\ufeff')).toBe('a\\u202eb\\u200bc\\ufeff');
   expect(printable('one\ntwo\r\u2028three\u0000\u007f')).toBe(

@@ -55,7 +55,7 @@ describe('a problem document', () => {
     fence: { name: 'policy-number' },
   };
 
-  test('is told whole', () => {
+  test('is printed with all its members', () => {
     expect(refusalLines(refusal(problem), plain)).toEqual([
       '409 Fence conflict [fence_conflict]',
       '  Another document holds it.',
@@ -85,7 +85,7 @@ describe('a problem document', () => {
   });
 });
 
-test('what is no problem document is shown as far as it helps', () => {
+test('an answer without a problem document is shown with its status and the beginning of its text', () => {
   const html = { status: 502, reason: 'Bad Gateway', mediaType: 'text/html' };
   expect(refusalLines(refusal(`<h1>\n\tBad   gateway</h1>${'x'.repeat(900)}`, html), plain)).toEqual([
     '502 Bad Gateway',

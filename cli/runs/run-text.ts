@@ -31,7 +31,7 @@ export function runText(output: OutputForm, run: ExecutionRun): string {
   return resultText('table', printableValues(Object.fromEntries(members)));
 }
 
-/** What a run does, as the part of a line. */
+/** The state of a run, as one part of a line. */
 export function stateOf(run: ExecutionRun): string {
   const done = run.requested === null ? '' : ` ${run.succeeded ?? 0} of ${run.requested}`;
   const step = run.currentStep === null ? '' : ` ${run.currentStep}`;

@@ -28,7 +28,7 @@ export function watchCommand(inputs: Inputs): Command {
       new Option('--wait-timeout <seconds>', 'how long to wait for the end; exits with 6 after it').argParser(
         (text) => {
           if (/^\d{1,7}(\.\d{1,3})?$/.test(text)) return Number(text);
-          throw new InvalidArgumentError('Not such a number.');
+          throw new InvalidArgumentError('It must be a number of seconds.');
         },
       ),
     )

@@ -139,7 +139,7 @@ describe('svc doctor --cloud', () => {
           ['--deployment', 'other.json'],
           /other\.json: location is missing\. Write it with: terraform output/,
         ],
-        [['--project', 'MY PROJECT'], /is no id of a project/],
+        [['--project', 'MY PROJECT'], /is not a project id/],
         [[...deployed, '--project', 'another-project'], /a deployment in the project my-project/],
         [[...deployed, '--Server:Port=1'], /takes no settings/],
         [[...deployed, '--google-apis', 'http://apis.example.com'], /no https address/],

@@ -53,7 +53,7 @@ describe('a fault is found, alone and with its remedy', () => {
   });
 });
 
-describe('what the operator may not see', () => {
+describe('resources that the operator may not read', () => {
   test('without any right: the gaps of one kind are one line, and commands give the rights', async () => {
     const { faults: checks } = await found(({ permissions }) => permissions.clear());
     expect(checks.map(({ id, status }) => `${id} ${status}`)).toEqual([
@@ -193,7 +193,7 @@ describe('where no check can be made, one line says why', () => {
     ]);
   });
 
-  test('a project of somebody else', async () => {
+  test('a project that the operator may not read', async () => {
     const { faults: checks } = await found(whole, { projectId: 'another-project' });
     expect(checks.map(({ id }) => id)).toContain('cloud-unseen');
   });

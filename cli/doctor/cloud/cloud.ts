@@ -1,11 +1,11 @@
 import { type Check, failed, ok } from '../check.ts';
 import { type Failure, type GoogleApis, GoogleError } from './google.ts';
 
-/** What every check of the cloud is given. */
+/** The inputs that all checks of the cloud share. */
 export interface Cloud {
   readonly apis: GoogleApis;
   readonly projectId: string;
-  /** What could not be looked at: one check names it all, so that a missing right is one line. */
+  /** Things that the account may not read: one check lists them all, so that a missing right is one line. */
   readonly gaps: Gap[];
 }
 
@@ -58,7 +58,7 @@ export function gapChecks({ gaps }: Pick<Cloud, 'gaps'>): Check[] {
   ];
 }
 
-/** The findings of one area; one line says that all is well where all was seen and nothing is wrong. */
+/** The findings of one area; a single line where everything could be read and nothing is wrong. */
 export async function area(
   cloud: Cloud,
   well: { readonly id: string; readonly message: string },

@@ -1,6 +1,6 @@
 import { exitCodes, ToolError } from '../../output.ts';
 
-/** What a deployment consists of: the output `deployment` of the Terraform module in `infra/`. */
+/** The parts of a deployment: the output `deployment` of the Terraform module in `infra/`. */
 export interface Deployment {
   readonly projectId: string;
   readonly location: string;

@@ -3,7 +3,7 @@ import { area, type Cloud, count, each, looking, word } from './cloud.ts';
 import type { DeployedAccount, DeployedFunction, Deployment } from './deployment.ts';
 import { memberOf, membersOf, type Policy, policyVersion, rolesOf } from './iam.ts';
 
-/** The functions: that they serve, as whom they act, and who may call them. */
+/** Checks the functions: their state, their service accounts, and their callers. */
 
 interface CloudFunction {
   readonly state?: string;
@@ -78,7 +78,7 @@ function invokerFaults(cloud: Cloud, { location }: Deployment, wanted: DeployedF
   });
 }
 
-/** Everybody at a private function is an open door; one more account may be the operator's own. */
+/** A private function that everybody may call is a failure; one further account may be the operator's own. */
 function foreignCaller(service: string, member: string, remedy: string): Check {
   const everybody = ['allUsers', 'allAuthenticatedUsers'].includes(member);
   const message = `${member} may call ${service}, and the deployment does not name it.`;
@@ -87,7 +87,7 @@ function foreignCaller(service: string, member: string, remedy: string): Check {
 
 const broadRoles = new Set(['roles/owner', 'roles/editor', 'roles/viewer']);
 
-/** The service accounts: that they are there, with the roles that they need and none that is broad. */
+/** Checks the service accounts: they exist, with the roles that they need and no broad one. */
 export function accountChecks(cloud: Cloud, { accounts }: Deployment): Promise<Check[]> {
   const message = `${count(accounts.length, 'service account')} have the roles that they need, and no broad one.`;
   return area(cloud, { id: 'cloud-accounts', message }, async (own) => {

@@ -10,7 +10,7 @@ import {
   services,
 } from './permissions.ts';
 
-/** The project: that it is there, that it can pay, what the operator may do in it, and which APIs are on. */
+/** Checks the project: it exists, has billing, gives the operator the needed rights, and has the APIs enabled. */
 
 const permissionsInACall = 100;
 
@@ -25,7 +25,7 @@ export async function projectChecks(cloud: Cloud): Promise<Check[]> {
     if (found.state === 'ACTIVE') return [ok('cloud-project', `The project ${projectId} is active.`)];
     return [failed('cloud-project', `The project ${projectId} is in the state ${found.state}.`, remedy)];
   };
-  // The first call: where it reaches nothing, neither does another.
+  // This call comes first: if it reaches nothing, the others cannot either.
   return looking(cloud, `project ${projectId} (or there is none)`, look, ['unauthenticated', 'unreachable']);
 }
 

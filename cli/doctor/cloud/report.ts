@@ -11,7 +11,7 @@ import type { CloudOptions } from './options.ts';
 
 const fileBytesMax = 4 * 1024 ** 2;
 
-/** What `svc doctor --cloud` finds. */
+/** Runs all checks of `svc doctor --cloud`. */
 export async function cloudReport(options: CloudOptions): Promise<Check[]> {
   const { http } = machine;
   const { env } = inputOf('functions', []);
@@ -46,5 +46,5 @@ async function deploymentIn({ deployment: file }: CloudOptions): Promise<Deploym
 /** A project id is a part of addresses. */
 function projectOf(text: string): string {
   if (/^([a-z][a-z0-9.-]{0,61}:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/.test(text)) return text;
-  throw new ToolError(`--project ${text} is no id of a project, such as my-project`, exitCodes.usage);
+  throw new ToolError(`--project ${text} is not a project id, such as my-project`, exitCodes.usage);
 }

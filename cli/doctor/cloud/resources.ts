@@ -3,7 +3,7 @@ import { area, type Cloud, count, each, looking, word } from './cloud.ts';
 import type { Deployment, ReadResource } from './deployment.ts';
 import { memberOf, membersOf, type Policy, policyVersion } from './iam.ts';
 
-/** Secrets and buckets: that they are there, hold what they should, and that the functions may use them. */
+/** Checks secrets and buckets: they exist, have the right content, and the functions may use them. */
 
 export function secretChecks(cloud: Cloud, { secrets }: Deployment): Promise<Check[]> {
   const message = `${count(secrets.length, 'secret')} can be read by the functions that need it.`;

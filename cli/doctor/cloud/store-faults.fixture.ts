@@ -9,7 +9,7 @@ export type Fault = readonly [
   check: Partial<Check>,
 ];
 
-/** What is wrong, and the one check that says so. */
+/** Each fault of the deployment with the one check that reports it. */
 export const storeFaults: readonly Fault[] = [
   [
     'an API that is off',
