@@ -80,7 +80,7 @@ test('the functions of records start where the settings serve them', () => {
   expect(named({ executionruntime__enabled: 'false' })).toEqual([]);
 });
 
-test('what has a schedule is sent to the functions themselves, by the scheduler', () => {
+test('the scheduler sends its jobs to the functions directly', () => {
   const oidc = { serviceAccountEmail: 'scheduler@local.example', audience: 'svc-local' };
   const targetOf = (name: string) => `http://127.0.0.1:${ports.get(name)}/`;
   expect(jobsFor(ports)).toEqual([

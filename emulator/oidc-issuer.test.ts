@@ -154,9 +154,9 @@ describe('a request for a token', () => {
   );
 });
 
-describe('who may ask', () => {
+describe('the issuer answers', () => {
   test.each(['localhost', 'LOCALHOST:1', '127.0.0.1', '127.9.9.9:80', '[::1]', '[::1]:80'])(
-    'whoever calls it %s',
+    'a caller that addresses it as %s',
     async (host) => {
       expect(await statusFor(host)).toBe(200);
     },
@@ -171,7 +171,7 @@ describe('who may ask', () => {
     'localhost:',
     ' ',
     '::1',
-  ])('nobody who calls it %s, which is how a web page would', async (host) => {
+  ])('no caller that addresses it as %s, as a web page would', async (host) => {
     expect(await statusFor(host)).toBe(403);
   });
 
@@ -183,14 +183,14 @@ describe('who may ask', () => {
   });
 
   test.each(['0.0.0.0', '::', '192.0.2.1', 'example.test', '127.evil.test'])(
-    'nobody over the network: it does not listen on %s',
+    'no caller over the network: it does not listen on %s',
     async (host) => {
       await expect(startOidcIssuer({ host })).rejects.toThrow('loopback only');
     },
   );
 });
 
-test('what is not there is a 404, and a wrong method a 405 that names the right one', async () => {
+test('an unknown path is a 404, and a wrong method a 405 that names the right one', async () => {
   expect((await fetch(`${issuer.issuer}/`)).status).toBe(404);
   expect((await fetch(`${issuer.issuer}/keys/`)).status).toBe(404);
   const got = await fetch(`${issuer.issuer}/token?audience=x`);

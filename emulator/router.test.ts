@@ -84,7 +84,7 @@ test.each([
   expect(firstSegment(target)).toBe(segment);
 });
 
-describe('what a function gets', () => {
+describe('the request that a function receives', () => {
   test('is the target as it was sent', async () => {
     const seen = echo();
     await raw('GET /canonical/a%2Fb/..//%E0%A4%A?q=%00 HTTP/1.1\r\nHost: h\r\n\r\n');
@@ -141,7 +141,7 @@ describe('what a function gets', () => {
   });
 });
 
-describe('what a caller gets', () => {
+describe('the answer that a caller receives', () => {
   test('is the answer as it is, repeated fields too', async () => {
     answer = (_, response) => {
       response.writeHead(418, 'Short and stout', ['X-A', '1', 'X-A', '2', 'Connection', 'close']);
@@ -170,7 +170,7 @@ describe('what a caller gets', () => {
     expect(await got.json()).toMatchObject({ code: 'unavailable', retryable: true });
   });
 
-  test('is told to come back until there are functions', async () => {
+  test('answers 503 with Retry-After until the functions have started', async () => {
     const closed = await startRouter({ host: '127.0.0.1', port: 0 });
     try {
       const early = await fetch(`${closed.url}/canonical`, { method: 'POST', body: 'x'.repeat(100_000) });
@@ -200,7 +200,7 @@ describe('requests that a client sends without waiting for answers', () => {
       const name = (request.url ?? '').split('/')[2] ?? '';
       const done = () => response.end(`answer of ${name};`);
       started.push(name);
-      // The answer to `a` waits until a later connection was served: whatever runs beside `a` has begun by then.
+      // The answer to `a` waits until the server has answered a later connection: any request that could run beside `a` has begun by then.
       if (name === 'a') void raw(get('z', 'Connection: close\r\n')).then(done);
       else done();
     };

@@ -141,7 +141,7 @@ describe('one run at a time', () => {
     expect(scheduler.jobs()[0]).toMatchObject({ running: false, last: { dueAt: start + 4 * minute } });
   });
 
-  test('who asks for one meanwhile gets the next, together with all others who ask', async () => {
+  test('requests for a run during another run share the next run', async () => {
     const { world, scheduler } = staged(jobOf({ schedule: '0 0 1 1 *', attemptDeadlineMs: 1000 }));
     world.answer = () => null;
     const first = scheduler.run('tidy');
@@ -158,7 +158,7 @@ describe('one run at a time', () => {
     expect(world.times).toEqual([0, 1000, 1000]);
   });
 
-  test('also where somebody else asks the moment that it ends', async () => {
+  test('also where another caller asks at the moment that it ends', async () => {
     const { world, scheduler } = staged(jobOf({ schedule: '0 0 1 1 *', attemptDeadlineMs: 1000 }));
     world.answer = () => null;
     const second = scheduler.run('tidy')?.then(() => scheduler.run('tidy'));
@@ -170,13 +170,13 @@ describe('one run at a time', () => {
     expect([(await second)?.startedAt, (await third)?.startedAt]).toEqual([start + 1000, start + 2000]);
   });
 
-  test('there is none of a job that is not there', () => {
+  test('there is no run of an unknown job', () => {
     expect(staged().scheduler.run('tidy')).toBeUndefined();
   });
 });
 
 describe('a run that fails', () => {
-  test('waits for the next time of the schedule, and is told of', async () => {
+  test('waits for the next time of the schedule, and is logged', async () => {
     const { world, scheduler, logged } = staged(jobOf());
     world.answer = () => 503;
     await world.pass(2 * minute);
@@ -207,7 +207,7 @@ describe('a run that fails', () => {
     expect(scheduler.jobs()[0]?.last).toMatchObject({ attempts: 3, succeeded: true });
   });
 
-  test('says when there was no answer in time, and when there was nobody', async () => {
+  test('distinguishes an answer that came too late from a target that does not listen', async () => {
     const { world, scheduler } = staged(jobOf({ attemptDeadlineMs: 15_000 }));
     world.answer = () => null;
     const run = scheduler.run('tidy');

@@ -74,7 +74,7 @@ test('the page shows them as text, and runs nothing', async () => {
 });
 
 describe('the jobs of the scheduler beside it', () => {
-  test('are shown, and one is run when somebody asks for it', async () => {
+  test('are shown, and one runs on request', async () => {
     const { world, at } = await shown();
     const jobs = { name: 'tidy', running: false, nextAt: '2026-01-01T03:00:00.000Z', last: null };
     expect(await (await at('/scheduler/jobs')).json()).toMatchObject({ jobs: [jobs] });
@@ -167,7 +167,7 @@ describe('the fault switches', () => {
   });
 });
 
-test('what is not there is a 404, and a wrong method a 405 that names the right ones', async () => {
+test('an unknown path is a 404, and a wrong method a 405 that names the right ones', async () => {
   const { at } = await shown();
   expect((await at('/none')).status).toBe(404);
   const posted = await at('/state', { method: 'POST', body: '{}' });

@@ -37,7 +37,7 @@ test('each overload halves rate and burst down to a sixteenth, and each success 
   expect(drain(rate, 1_000_000).taken).toBe(10);
 });
 
-test('no span of time has more than a burst and what the rate gives, and waiting as told is enough', () => {
+test('no span of time dispatches more than a burst plus the rate, and the announced wait is long enough', () => {
   const world = fc.record({
     maxDispatchesPerSecond: fc.double({ min: 0.01, max: 500, noNaN: true }),
     maxBurstSize: fc.integer({ min: 1, max: 500 }),

@@ -241,7 +241,7 @@ test.each(['0.0.0.0', '::', '192.0.2.1', 'example.test'])('it does not listen on
   await expect(stage({ host })).rejects.toThrow('loopback only');
 });
 
-test('what was started is stopped again where its port is in use', async () => {
+test('a start on a port in use stops the parts that it has started', async () => {
   const { emulator } = await stage();
   await expect(stage({ port: emulator.port })).rejects.toThrow(/address already in use|EADDRINUSE/i);
 });

@@ -97,7 +97,7 @@ describe('after the process was killed', () => {
     expect(await codeOf(after.client.createQueue({ parent, queue: { name: gone } }))).toBe(9);
   });
 
-  test('every task whose caller was told of it is there, under load', async () => {
+  test('every task whose creation was acknowledged survives a kill under load', async () => {
     const dataDir = await folder();
     const before = await run(dataDir, `--queue=${queue}`);
     await before.client.pauseQueue({ name: queue });
@@ -118,7 +118,7 @@ describe('after the process was killed', () => {
     expect(told.filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test('what was under way is sent again as another attempt, and what has ended is not', async () => {
+  test('a restart sends interrupted attempts again as further attempts, and ended tasks not at all', async () => {
     const dataDir = await folder();
     const to = await target();
     const before = await run(dataDir, `--queue=${queue}`);
@@ -152,7 +152,7 @@ describe('after the process was killed', () => {
   });
 });
 
-test('one process has a folder, and a second one is told so', async () => {
+test('one process owns a folder, and a second process refuses to start on it', async () => {
   const dataDir = await folder();
   const first = await run(dataDir, `--queue=${queue}`);
   await expect(run(dataDir)).rejects.toThrow(/tasks\.sqlite cannot be used: database is locked/);
@@ -179,7 +179,7 @@ test.each([
   await expect(run(await folder(), flag)).rejects.toThrow(expected);
 });
 
-test('what is settled is in the file, and what is not yet is not said to be', async () => {
+test('settled changes are in the file, and unsaved changes are not reported as settled', async () => {
   const [dataDir, copied] = [await folder(), await folder()];
   const store = openSqliteTasksStore(dataDir, 0);
   onTestFinished(() => store.close());

@@ -114,7 +114,7 @@ describe('chance', () => {
     expect(struckOf(1, 1)).not.toContain(false);
   });
 
-  test('decides about each fault by itself', () => {
+  test('decides about each fault independently', () => {
     const both = { probability: 0.5, seed: 1 };
     const faults = new Faults({ lose: both, duplicate: both });
     const subjects = Array.from({ length: 100 }, (_, count) => `task ${count}`);

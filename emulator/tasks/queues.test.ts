@@ -217,7 +217,7 @@ test('the name of a deleted queue can be taken again after a time, and its tasks
   expect(world.sent).toHaveLength(1);
 });
 
-test('what a deleted queue had is not sent, and its names are free in another queue of its name', async () => {
+test('tasks of a deleted queue are not sent, and their names are free in a new queue of the same name', async () => {
   const world = new TimedWorld();
   const { client, location, queue } = await stage({ world, queueNameHeldMs: 0 });
   const task = { name: `${queue}/tasks/t`, httpRequest: { url: 'http://localhost/' } };
@@ -267,7 +267,7 @@ test('a purge deletes all tasks, and says when it was', async () => {
   expect(world.sent).toHaveLength(1);
 });
 
-test('calls about a queue that is not there say so, and those about none that it is no name', async () => {
+test('calls about a missing queue answer NOT_FOUND, and those with a malformed name INVALID_ARGUMENT', async () => {
   const { client, location } = await stage();
   for (const [name, code] of [
     [`${location}/queues/none`, 5],
@@ -286,7 +286,7 @@ test('calls about a queue that is not there say so, and those about none that it
   }
 });
 
-test('what the emulator does not have is said to be not implemented', async () => {
+test('calls that the emulator does not have answer that they are not implemented', async () => {
   const { client, queue } = await stage();
   expect(await codeOf(client.getIamPolicy({ resource: queue }))).toBe(12);
   expect(await codeOf(client.testIamPermissions({ resource: queue, permissions: ['x'] }))).toBe(12);

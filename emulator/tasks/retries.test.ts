@@ -149,7 +149,7 @@ describe('retries', () => {
 });
 
 describe('a scheduled task', () => {
-  test('is sent at its time, whatever was created before', async () => {
+  test('is sent at its time, also where another task was created before it', async () => {
     const { world, create } = await timed();
     await create('c', 30_000);
     await create('a', 10_000);
@@ -266,7 +266,7 @@ describe('the rate of a queue', () => {
 });
 
 describe('a task that is run by hand', () => {
-  test('is sent whatever its queue and its time say', async () => {
+  test('is sent although its queue is paused and its time has not come', async () => {
     const { client, queue, world, create } = await timed({ rateLimits: { maxConcurrentDispatches: 1 } });
     await client.pauseQueue({ name: queue });
     await create('a', minuteMs);

@@ -113,7 +113,7 @@ describe('a task that is created', () => {
     ['a deadline above 30 minutes', 3, { dispatchDeadline: { seconds: 1800, nanos: 1_000_000 } }],
     ['a time that is none', 3, { scheduleTime: { seconds: 1, nanos: -1 } }],
     ['an OAuth token', 12, { httpRequest: { oauthToken: { serviceAccountEmail: 'a@b.test' } } }],
-    ['a token of nobody', 3, { httpRequest: { oidcToken: { audience: 'x' } } }],
+    ['an ID token without a service account', 3, { httpRequest: { oidcToken: { audience: 'x' } } }],
     ['App Engine', 12, { appEngineHttpRequest: { relativeUri: '/' } }],
   ])('may not have %s', async (_, code, { name, ...more }) => {
     const { client, queue, create } = await paused();
@@ -183,7 +183,7 @@ describe('the name of a task', () => {
 });
 
 describe('a list of tasks', () => {
-  test('comes in pages, through whatever comes and goes meanwhile', async () => {
+  test('comes in pages while tasks are created and deleted', async () => {
     const { client, queue, create } = await paused();
     for (const id of ['c', 'a', 'd', 'b', 'e']) await create(taskOf(queue, id, url));
     const page = (pageToken = '') =>
@@ -246,7 +246,7 @@ test('a task that was not sent within 31 days is gone', async () => {
   expect(world.sent).toEqual([]);
 });
 
-test('calls about a task that is not there say so, and those about none that it is no name', async () => {
+test('calls about a missing task answer NOT_FOUND, and those with a malformed name INVALID_ARGUMENT', async () => {
   const { client, queue, location } = await paused();
   for (const [name, code] of [
     [`${queue}/tasks/none`, 5],
