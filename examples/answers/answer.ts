@@ -7,7 +7,7 @@ export interface Answer {
   readonly text: string;
   /** The citations that the text uses, by id, with what they name. */
   readonly cited: ReadonlyMap<string, string>;
-  /** What the answer may rest on: the beginning of each chunk of the context. */
+  /** The evidence for the answer: the beginning of each chunk of the context. */
   readonly context: readonly string[];
   /** `null` where no model was asked. */
   readonly model: ModelAnswer | null;
@@ -42,7 +42,7 @@ export async function answer(client: SvcClient, question: string, provider: stri
   return { ...grounded(prompt.context, model.text), model };
 }
 
-/** What a text cites: only ids of the context count, whatever else stands in brackets. */
+/** Reads the citations from a text: only ids of the context count, and all other bracketed text is ignored. */
 function grounded({ query, citations, chunks }: RagContextEnvelope, text: string): Answer {
   const known = new Map(
     citations.map(({ id, sourceUri, sourceLabel }) => [id, `${sourceUri} (${sourceLabel})`]),

@@ -33,7 +33,7 @@ function documentOf({ path, title, text }: Page): RagIngestTextRequest {
   };
 }
 
-/** What became of the pages, summed over the batches. */
+/** The counts of the ingested pages, summed over the batches. */
 export interface Ingested {
   documents: number;
   chunks: number;
@@ -63,7 +63,7 @@ export async function ingestPages(
   return sum;
 }
 
-/** What an edited page touches: first as a plan, then as it was done. Throws where the two differ. */
+/** Ingests an edited page: first as a plan, then for real. Throws where the two touch different chunks. */
 export async function ingestEdited(client: SvcClient, page: Page) {
   const document = documentOf(page);
   const dry = { ...document, options: { ...options, dryRun: true } };

@@ -1,6 +1,6 @@
 import type { RagPromptEnvelope, SvcClient } from '../../sdk/typescript/src/index.ts';
 
-/** What the model of a provider has said. */
+/** The answer of a provider's model. */
 export interface ModelAnswer {
   readonly provider: string;
   readonly text: string;

@@ -56,21 +56,21 @@ test('a commit is one POST to the tenant, with fresh headers each time', async (
   ]);
 });
 
-describe('what is sent again', () => {
+describe('the client repeats a call', () => {
   test.each<[string, () => Response | Error]>([
     ['429', () => problem(429, 'rate_limited', true)],
     ['503 of the service', () => problem(503, 'unavailable', true)],
     ['503 of something before it', () => new Response('<html>', { status: 503 })],
     ['502 with a JSON text', () => new Response('"bad gateway"', { status: 502 })],
     ['no answer', () => new TypeError('fetch failed')],
-  ])('%s', async (_, answer) => {
+  ])('after %s', async (_, answer) => {
     const machine = new Answers(answer(), answer(), done());
     await clientOf(machine).commit(commit);
     expect(new Set(machine.sent.map(({ init }) => init.body))).toEqual(new Set([JSON.stringify(commit)]));
     expect(machine.pauses).toEqual([125, 250]);
   });
 
-  test('not for ever', async () => {
+  test('a limited number of times', async () => {
     const machine = new Answers(...Array.from({ length: 3 }, () => problem(503, 'unavailable', true)));
     const failure = clientOf(machine, 3).commit(commit);
     await expect(failure).rejects.toMatchObject({ status: 503, code: 'unavailable' });
@@ -127,7 +127,7 @@ describe('how long it waits', () => {
   });
 });
 
-test('a document that never was is told from a route that is not there', async () => {
+test('the client distinguishes a missing document from a missing route', async () => {
   const missing = clientOf(new Answers(problem(404, 'not_found', false)));
   expect(await missing.read('part', '1')).toBeNull();
   const disabled = clientOf(new Answers(problem(404, 'route_not_found', false)));

@@ -127,7 +127,7 @@ describe('chunks', () => {
   });
 });
 
-describe('what is to be done to publish', () => {
+describe('the decision about publishing', () => {
   const record = (state: ImportState, removed = false) =>
     stored(IMPORT_TYPE, 'run-7', 1, { ...facts, state, removed });
   const manifest = (sourceVersion: number, importId = 'run-6') =>

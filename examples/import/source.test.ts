@@ -29,7 +29,7 @@ test('a file is counted and hashed before, and read line by line over the border
   expect(await collect(source.items())).toEqual(items);
 });
 
-test('empty lines are none, a last line needs no end, and characters of many bytes are whole', async () => {
+test('empty lines are skipped, a last line needs no line end, and characters of many bytes stay whole', async () => {
   const path = join(folder, 'odd.txt');
   await writeFile(path, `\n${'é€😀'.repeat(20_000)}\n\r\n  \nlast`);
   const lines: string[] = [];

@@ -54,7 +54,7 @@ describe('a reader is found that sees', () => {
       'a document that was written twice',
       [some(documentsOf(first).map((each) => ({ ...each, revision: 2 })))],
     ],
-    ['an edition that nobody published', [whole({ ...first, importId: 'v3' })]],
+    ['an edition that was never published', [whole({ ...first, importId: 'v3' })]],
     ['nothing after something', [whole(first), null]],
     ['an earlier edition again', [whole(second), whole(first)]],
   ])('%s', async (_, sights) => {
@@ -62,7 +62,7 @@ describe('a reader is found that sees', () => {
   });
 });
 
-test('who waits for a look is told when looking has failed', async () => {
+test('a failed read rejects every wait for the next observation', async () => {
   const watch = new Watch(() => Promise.reject(new Error('the service is gone')));
   await expect(watch.seen()).rejects.toThrow('the service is gone');
   await expect(watch.seen()).rejects.toThrow('the service is gone');

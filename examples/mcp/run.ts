@@ -13,7 +13,7 @@ import { McpClient } from './client.ts';
 import { nextTurn, type Seen } from './model.ts';
 
 const notes = [
-  { id: 'n-1', text: 'Workers hold a run under a lease. A lease ends when nobody renews it.' },
+  { id: 'n-1', text: 'Workers hold a run under a lease. A lease ends when its worker stops renewing it.' },
   { id: 'n-2', text: 'A commit is one transaction. It holds up to a hundred mutations.' },
   { id: 'n-3', text: 'A search ranks records by words or by a vector. It never lags behind a write.' },
 ];
@@ -39,7 +39,7 @@ await runExample({
   },
 });
 
-/** What an application does: the data plane is REST. */
+/** The part of the application: it writes the notes over REST. */
 async function writeNotes(address: string): Promise<void> {
   const post = async (path: string, body: object): Promise<Response> => {
     const headers = { 'Content-Type': 'application/json' };
@@ -63,7 +63,7 @@ async function writeNotes(address: string): Promise<void> {
     });
 }
 
-/** What an agent does: it shows the model the tools, makes the calls that the model wants, and shows it their results. */
+/** The part of the agent: it shows the model the tools, makes the calls that the model wants, and shows it their results. */
 async function converse(client: McpClient): Promise<void> {
   const tools = await client.tools();
   console.log(`The model sees ${tools.length} tools.`);

@@ -87,7 +87,7 @@ async function readBack(
   if (info?.etag !== hash || info.contentType !== contentType)
     throw new Error(`the object ${name} has another hash or type`);
   const whole = await bytesOf(client, name);
-  // The first bytes of a file say what it is; nobody needs the rest for that.
+  // The first bytes identify the format of a file, so a client reads only those.
   const first = await bytesOf(client, name, 'bytes=0-7');
   if (!whole.equals(bytes) || !first.equals(bytes.subarray(0, 8)))
     throw new Error(`the object ${name} has other bytes`);

@@ -1,7 +1,7 @@
 import type { SvcClient, SvcRecord } from '../../sdk/typescript/src/index.ts';
 import type { Edition, Passage } from './library.ts';
 
-/** What readers saw: how often each edition, and every answer that was neither edition whole. */
+/** The observations of the readers: how often each edition, and every answer that mixed two editions. */
 export interface Seen {
   readonly reads: Record<Edition, number>;
   readonly faults: string[];
