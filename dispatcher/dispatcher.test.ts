@@ -211,7 +211,7 @@ describe('handling', () => {
     expect(stage.outbox.of('acknowledge')).toEqual(['acknowledge a']);
   });
 
-  test('a handler that throws at once is one that failed, and a hook that throws hurts nobody', async () => {
+  test('a handler that throws synchronously counts as failed, and a hook that throws changes no delivery', async () => {
     const stage = await Stage.started({
       handlers: {
         claim: () => {
@@ -255,7 +255,7 @@ describe('handling', () => {
     await stage.dispatcher.stop();
   });
 
-  test('a handler that hangs is aborted after its time, and its event given back, whatever it returns then', async () => {
+  test('a handler that exceeds its timeout is aborted, and its event is released even if the handler returns a result later', async () => {
     const stage = await Stage.started({ handlerTimeoutSeconds: 10, abortGraceSeconds: 2 });
     await stage.outbox.give(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }));
     stage.handler.obeys = false;
@@ -386,7 +386,7 @@ describe('a lease', () => {
   test.each([
     [lost, 'lost'],
     [refusal, 'unacknowledged'],
-  ])('whose acknowledgement is refused is let go of (%o)', async (fault, type) => {
+  ])('whose acknowledgement is refused is dropped (%o)', async (fault, type) => {
     const stage = await Stage.started();
     await stage.outbox.give(anEvent('a'));
     stage.outbox.faults.acknowledge.push(fault());

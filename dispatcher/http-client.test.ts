@@ -127,7 +127,7 @@ describe('the outbox over HTTP', () => {
     [429, 'rate_limited', 'transient'],
     [500, 'internal_error', 'transient'],
     [503, null, 'transient'],
-  ])('tells of %d %s that it is %s', async (status, code, failure) => {
+  ])('classifies %d %s as %s', async (status, code, failure) => {
     const body = code === null ? 'Service Unavailable' : JSON.stringify({ code });
     const { client } = staged(() => new Response(body, { status }));
     const error = await failing(client.acknowledge(hold, { signal }));

@@ -1,4 +1,4 @@
-# What the functions may do, and who may call them. No role reaches further than one resource where the resource can be
+# The permissions of the functions and of their callers. No role reaches further than one resource where the resource can be
 # named; the roles for a whole project carry a condition that names it.
 
 resource "google_project_iam_member" "database" {

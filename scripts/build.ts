@@ -21,7 +21,7 @@ const framework = '@google-cloud/functions-framework';
 export interface BuildReport {
   readonly outdir: string;
   readonly sizes: readonly PartSize[];
-  /** What each function reads until its first answer. */
+  /** The modules that each function reads until its first answer. */
   readonly starts: readonly PartSize[];
   readonly faults: readonly string[];
 }

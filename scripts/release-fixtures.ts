@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { wireVectors } from './wire-vectors.ts';
 
 /**
- * What a release keeps of itself, by its place below `contracts/releases/<version>/`, and the file that it is kept of; beside
- * these the tables of `sdk/`, which every SDK is held against.
+ * The files that a release keeps, by their place below `contracts/releases/<version>/`, and the source of each; the tables
+ * of `sdk/`, against which every SDK is tested, come in addition.
  */
 const kept: Readonly<Record<string, string>> = {
   'openapi.json': 'contracts/generated/openapi/svc.json',
@@ -21,7 +21,7 @@ const kept: Readonly<Record<string, string>> = {
 export interface ReleaseFixture {
   /** Below the folder of the release. */
   readonly name: string;
-  /** What it is made of. */
+  /** The path of the file that it copies. */
   readonly source: string;
   readonly text: string;
 }

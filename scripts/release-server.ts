@@ -72,7 +72,8 @@ export function readFrozenServer(root: string): FrozenServer {
   const bytes = readFileSync(join(root, SERVERS, `${version}${SUFFIX}`));
   const text = brotliDecompressSync(bytes).toString();
   const hashes = JSON.parse(readFileSync(join(root, SERVERS, HASHES), 'utf8')) as Record<string, string>;
-  if (sha256(text) !== hashes[version]) throw new Error(`the server of ${version} is not what was released`);
+  if (sha256(text) !== hashes[version])
+    throw new Error(`the server of ${version} differs from the released one`);
   return JSON.parse(text) as FrozenServer;
 }
 

@@ -13,7 +13,7 @@ const vitest = resolve(import.meta.dirname, '../node_modules/vitest/vitest.mjs')
 /** The end of Vitest's output that a round keeps when the run failed although no test did. */
 const FAULT_CHARACTERS = 4_000;
 
-/** A round that says nothing: it does not count, and the series ends. */
+/** A round without a result: it does not count, and the series ends. */
 class RoundFault extends Error {
   override readonly name = 'RoundFault';
 }

@@ -43,7 +43,7 @@ const places: readonly Place[] = [
   { path: 'CHANGELOG.md', read: match(/^## (\d+\.\d+\.\d+)/m) },
 ];
 
-/** What does not say the version of `package.json`; empty when all agree. */
+/** Lists the files whose version differs from that of `package.json`; empty when all agree. */
 export function versionFaults(root: string): string[] {
   const text = (path: string) => readFileSync(join(root, path), 'utf8');
   const version = member('version')(text('package.json')) ?? '';

@@ -57,7 +57,7 @@ const REQUEST = {
 };
 
 /**
- * What a release fixes for good: canonical texts and their hashes, derived ids, and every record that a commit writes.
+ * The parts that a release fixes permanently: canonical texts and their hashes, derived ids, and every record that a commit writes.
  * Data of an earlier release is read by every later one, so none of it may change.
  */
 export function wireVectors() {

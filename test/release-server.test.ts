@@ -16,11 +16,11 @@ test('the server of the last release is kept, small and whole', () => {
   expect(statSync(file).size).toBeLessThan(BYTES_MAX);
 });
 
-test('a server that is not what was released is refused', () => {
+test('a server that differs from the released one is refused', () => {
   const copy = mkdtempSync(join(tmpdir(), 'svc-server-'));
   cpSync(SERVERS, join(copy, SERVERS), { recursive: true });
   const text = brotliDecompressSync(readFileSync(file)).toString();
   writeFileSync(join(copy, file), brotliCompressSync(text.replace('"server.mjs"', '"other.mjs"')));
-  expect(() => readFrozenServer(copy)).toThrow(`the server of ${version} is not what was released`);
+  expect(() => readFrozenServer(copy)).toThrow(`the server of ${version} differs from the released one`);
   rmSync(copy, { recursive: true });
 });

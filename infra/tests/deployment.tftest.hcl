@@ -217,6 +217,6 @@ run "deployment" {
 
   assert {
     condition     = !can(google_cloudfunctions2_function.this["server"].service_config[0].environment_variables["Server__ApiKeyFile"])
-    error_message = "A function reads API keys that nobody added"
+    error_message = "A function reads an API key file although the deployment has none"
   }
 }

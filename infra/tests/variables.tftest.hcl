@@ -1,4 +1,4 @@
-# What single variables change.
+# The effect of single variables.
 
 mock_provider "google" {
   mock_data "google_project" {

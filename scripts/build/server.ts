@@ -21,7 +21,7 @@ export interface ServerReport {
 
 const programs = { 'svc-server': 'functions/embedded.ts', svc: 'cli/main.ts' };
 const as = 'dist/server';
-/** What `svc api --help` reads on demand, by the path that its code names. */
+/** The schema that `svc api --help` reads on demand, by the path that its code names. */
 const schema = 'contracts/generated/schemas/svc-public.schema.json';
 
 export async function buildServer(parent: string): Promise<ServerReport> {

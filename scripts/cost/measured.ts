@@ -1,5 +1,5 @@
 /**
- * What each operation uses in the cloud: calls of Firestore, documents read, written and deleted, operations of Cloud Tasks,
+ * The cloud resources that each operation uses: calls of Firestore, documents read, written and deleted, operations of Cloud Tasks,
  * and requests to the functions. Tests count all of them (`test/firestore/*bill*`, `*cost*`) and fail where this table differs.
  */
 export interface Usage {

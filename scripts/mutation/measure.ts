@@ -38,7 +38,7 @@ export function currentCommit(): string {
   return git('rev-parse', '--short=12', 'HEAD') + (changed === '' ? '' : '+');
 }
 
-/** What was last measured of a room; `undefined` where nothing was. */
+/** The last measured figures of a room; `undefined` before the first measurement. */
 export function lastFigures(room: string): Figures | undefined {
   try {
     return readJson<Figures>(inReports(`${room}.json`));

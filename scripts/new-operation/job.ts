@@ -3,7 +3,7 @@ import { pascal } from './names.ts';
 import type { NewOperation } from './request.ts';
 import { unfinished } from './unfinished.ts';
 
-/** What an operation that admits a job has beside a write: the owner of the job, a key, and the place of the job. */
+/** The parts of an operation that admits a job, in addition to those of a write: the owner of the job, a key, and the place of the job. */
 export function jobEntryParts({ path }: NewOperation) {
   const inPath = pathNames(path);
   return {

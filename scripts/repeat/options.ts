@@ -74,7 +74,7 @@ function wholeNumber(name: string, text: string, min: number): number {
   return value;
 }
 
-/** What runs in each round: the arguments of Vitest, and the variables that choose effort and seeds. */
+/** The command of each round: the arguments of Vitest, and the variables that choose effort and seeds. */
 export function roundOf({ lane, paths }: RepeatOptions, env: NodeJS.ProcessEnv) {
   const isNightly = lane === 'nightly';
   const seed = env['TEST_SEED'] ?? '0';

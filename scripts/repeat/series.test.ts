@@ -109,7 +109,7 @@ describe('a round', () => {
     expect(failuresOf(report({ a: 'passed' }, { fault: 'a rejection' }), root)).toEqual([
       { title: 'outside of the tests', message: 'a rejection' },
     ]);
-    // What Vitest said is in the failures of the tests already.
+    // The failures of the tests already hold the output of Vitest.
     expect(failuresOf(report({ a: 'failed: x' }, { fault: 'x' }), root)).toHaveLength(1);
   });
 

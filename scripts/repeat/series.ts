@@ -46,7 +46,7 @@ export function readRounds(folder: string): Round[] {
     .sort((left, right) => left.number - right.number);
 }
 
-/** A round without a test says nothing: Vitest ended before the tests, or the paths match none. */
+/** A round without a test has no result: Vitest ended before the tests, or the paths match none. */
 export function hasTests(report: Report): boolean {
   return report.testResults.some(({ assertionResults }) => assertionResults.length > 0);
 }

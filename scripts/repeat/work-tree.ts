@@ -7,7 +7,7 @@ export interface WorkTree {
   readonly changes: string | undefined;
 }
 
-/** What the tests of this moment run on. */
+/** The state of the source that the tests run on at this moment. */
 export function readWorkTree(folder: string): WorkTree {
   const git = (...args: readonly string[]) =>
     execFileSync('git', args, { cwd: folder, encoding: 'utf8', maxBuffer: 2 ** 28 });

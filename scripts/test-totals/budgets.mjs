@@ -46,7 +46,7 @@ export function aboveBudget(/** @type {LaneTimes} */ times, /** @type {Budgets} 
   });
 }
 
-/** What a run says about its budgets. */
+/** Lists the budgets that a run exceeds. */
 export function warnings(/** @type {LaneTimes} */ times, /** @type {Budgets} */ budgets) {
   const budget = budgets[times.lane];
   if (budget === undefined) return [`warning: ${times.lane}: no budget in test/budgets.json`];
