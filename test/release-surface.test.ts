@@ -64,7 +64,7 @@ describe('the list of what callers can name', () => {
       'src/options.ts',
       'export interface CallOptions {',
       'export interface CallOptions {\n  readonly trace: string;',
-      'CallOptions.trace is asked of callers',
+      'CallOptions.trace is newly required',
     ],
     [
       'a code fewer',

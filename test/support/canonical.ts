@@ -26,7 +26,7 @@ export function testWorld(clock: { now: number }): World {
   return { ...machine, clock: own, turns: new TurnRoom(own) };
 }
 
-/** What only preflight looks at: its own tests say more. */
+/** Dependencies that only preflight reads: its own tests cover them. */
 export const unconfigured: Pick<CanonicalDependencies, 'log' | 'configuration'> = {
   log: () => undefined,
   configuration: {

@@ -96,7 +96,7 @@ export async function cloudStage(): Promise<CloudStage> {
   };
 }
 
-/** What is on its way, by the names of the tasks. */
+/** The messages in transit, by the names of the tasks. */
 class Messages {
   readonly #seen = new Set<string>();
   readonly #under = new Map<string, () => boolean>();

@@ -14,7 +14,7 @@ export interface CloudObject {
   content: Buffer;
 }
 
-/** What happens to one call instead of its answer, or to its answer. */
+/** A fault that replaces one call's answer, or changes it. */
 export interface CloudFault {
   /** Only calls of this method; others wait for theirs. */
   readonly method?: string;
@@ -41,7 +41,7 @@ export class CloudStorageServer implements AsyncDisposable {
   /** Method and path of each call. */
   readonly calls: string[] = [];
   faults: CloudFault[] = [];
-  /** What each answer's call was allowed with; `null` asks for nothing. */
+  /** The bearer token that each answer requires; `null` requires none. */
   bearer: string | null = null;
   /** The server may give less than was asked for. */
   pageSizeMax = 1000;

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 
 type Callable = (this: unknown, ...given: unknown[]) => unknown;
 
-/** What one call costs beside its bytes: a reader that calls for each byte does hundreds of times the work of its bytes. */
+/** The cost of one call, in bytes: a reader that calls for each byte does hundreds of times the work of its bytes. */
 const BYTES_A_CALL = 512;
 
 /**

@@ -1,7 +1,7 @@
 import type { RecordStore } from '../../functions/store/port.ts';
 import { patched } from '../conformance/canonical-outbox-tenant.ts';
 
-/** What calls of a store took: calls, and records that were asked for, answered or written. */
+/** The work that calls of a store took: calls, and records that were requested, returned or written. */
 export interface Work {
   readonly calls: number;
   readonly records: number;

@@ -38,7 +38,7 @@ export interface EmbeddingsOptions extends InstanceOptions {
 
 /** A deployment with embedding jobs: each instance admits and shows them, and may execute them. */
 export class EmbeddingsStage extends Stage {
-  /** A space of this test, whatever else the database holds. */
+  /** A space of this test alone: other tests use the same database. */
   readonly space = randomUUID();
   /** A test may change them while jobs wait. */
   grants: readonly RecordGrant[] = [

@@ -126,7 +126,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
   };
   return {
     runtime,
-    /** What the operations of a route group admit and read jobs with. */
+    /** The dependencies with which the operations of a route group admit and read jobs. */
     jobs: { runtime, ...reserve },
     queue,
     engine,

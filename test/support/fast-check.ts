@@ -10,7 +10,7 @@ export * from 'fast-check';
 export { default } from 'fast-check';
 
 const DRAWS_MAX = 500;
-/** What a property draws that says no number. */
+/** The number of draws of a property that gives none. */
 const DRAWS = 100;
 /** In a mutation run, the most draws. Nothing is shrunk there: a mutant that survives costs all draws, and any failure settles one. */
 const ofMutation = process.env['MUTATION_DRAWS'];

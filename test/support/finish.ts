@@ -1,4 +1,4 @@
-/** The result of work that comes in steps. */
+/** Runs work that is divided into steps to its end, and returns its result. */
 export function finish<Result>(steps: Generator<unknown, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();

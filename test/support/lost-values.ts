@@ -1,4 +1,4 @@
-/** Values that `JSON.stringify` writes as another value without a word, each by its name. */
+/** Values that `JSON.stringify` silently writes as another value, each by its name. */
 export const lostValues: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['NaN', Number.NaN],
   ['Infinity', Number.POSITIVE_INFINITY],
@@ -21,7 +21,7 @@ class Receipt {
   readonly note = undefined;
 }
 
-/** Values that JSON says, and what it says. */
+/** Values that JSON can hold, with their texts. */
 export const keptValues: ReadonlyMap<string, readonly [unknown, unknown]> = new Map([
   ['null', [null, null]],
   ['an object with an absent member', [{ a: 1, b: undefined }, { a: 1 }]],

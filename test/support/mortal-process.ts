@@ -11,7 +11,7 @@ export interface MortalCall {
 }
 
 /**
- * What a process sees of its record store and of its blob store. It dies at one of its calls, before the call or after it: that call and
+ * The record store and the blob store of one process. It dies at one of its calls, before the call or after it: that call and
  * all later ones never settle.
  */
 export class MortalProcess {

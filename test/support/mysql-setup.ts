@@ -158,7 +158,7 @@ function unprivileged(): { uid: number; gid: number } | undefined {
       // No such user.
     }
   }
-  throw new ServerNotFound('MariaDB does not run as root, and there is no user mysql or nobody');
+  throw new ServerNotFound('MariaDB does not run as root, and neither the user "mysql" nor "nobody" exists');
 }
 
 function readLog(path: string): string {

@@ -24,7 +24,7 @@ export function mysqlServer(): MysqlServer {
 export interface MysqlDatabase {
   readonly name: string;
   readonly connectionString: string;
-  /** What a store is opened with. */
+  /** The options that open a store. */
   options(): ReturnType<typeof optionsOf>;
   /** A session beside the store's own, to look behind its back. The caller ends it. */
   connect(): Promise<Connection>;

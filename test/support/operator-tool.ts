@@ -20,7 +20,7 @@ export interface ToolRun {
   readonly cwd?: string;
   /** Beside the path, and nothing else of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What stands on standard input, which is no terminal. */
+  /** The bytes on standard input, which is no terminal. */
   readonly input?: string | Uint8Array;
   /** Options of Node itself. */
   readonly node?: readonly string[];
@@ -68,7 +68,7 @@ export function follow(child: ChildProcess): RunningTool {
       for (const look of looks) look();
     });
   }
-  // A tool that ends before it has read everything has closed the pipe.
+  // A tool that ends early closes the pipe of its input.
   child.stdin?.on('error', () => undefined);
   const ended = new Promise<Ended>((done) => {
     child.once('close', (code) => done({ code, ...said }));
@@ -129,7 +129,7 @@ export function hashIn(path: string, tenantId = SAMPLE_TENANT): Promise<string> 
   });
 }
 
-/** The tenant goes on after its copy was made. Gives the hash of what it is now. */
+/** Changes the tenant after its copy was made. Returns the hash of its new content. */
 export async function changeTenant(path: string, tenantId = SAMPLE_TENANT): Promise<string> {
   await withDatabase(path, async (store) => {
     const client = new TenantClient(store, tenantId);
@@ -161,7 +161,7 @@ export async function onSample(use: (bench: ToolBench) => Promise<void>): Promis
   });
 }
 
-/** What a command printed for programs. */
+/** Parses the output that a command printed for programs. */
 export function jsonOf<T>({ stdout }: Ended): T {
   return JSON.parse(stdout) as T;
 }

@@ -166,5 +166,7 @@ async function unprivilegedUser(): Promise<User | undefined> {
       // The next one.
     }
   }
-  throw new PostgresNotFound('PostgreSQL does not run as root, and there is no user postgres or nobody');
+  throw new PostgresNotFound(
+    'PostgreSQL does not run as root, and neither the user "postgres" nor "nobody" exists',
+  );
 }

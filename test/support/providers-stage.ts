@@ -79,7 +79,7 @@ export interface ProvidersOptions extends InstanceOptions {
 
 /** A deployment with provider jobs: each instance admits and shows them, and may execute them. */
 export class ProvidersStage extends Stage {
-  /** A space of this test, whatever else the database holds. */
+  /** A space of this test alone: other tests use the same database. */
   readonly space = randomUUID();
   /** The traces that were written, by their ids: a second one with the same id is without effect. */
   readonly traces = new Map<string, ProviderTrace>();

@@ -14,7 +14,7 @@ const found = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info
 export const pythonMissing =
   found.status === 0 || process.env.CI !== undefined ? undefined : '(skipped: no python3 from 3.10 on)';
 
-/** What builds a wheel: the front end and the back end that `sdk/python/pyproject.toml` names. */
+/** The tools that build a wheel: the front end and the back end that `sdk/python/pyproject.toml` names. */
 const BUILD_TOOLS = ['build>=1.2,<2', 'hatchling>=1.27,<2'];
 const CACHE = 'node_modules/.cache/python-build';
 
@@ -29,7 +29,7 @@ export async function buildPython(): Promise<{ readonly python: string } | { rea
     await run('python3', ['-m', 'venv', made]);
     const install = ['-m', 'pip', 'install', '--quiet', '--retries', '0', ...BUILD_TOOLS];
     await run(join(made, 'bin/python'), install);
-    // Who comes second finds the place taken, by one that is as good.
+    // Another process may have made the same environment first, which serves as well.
     rmSync(resolve(CACHE), { recursive: true, force: true });
     renameSync(made, resolve(CACHE));
     return { python };

@@ -42,7 +42,7 @@ export interface RagOptions extends InstanceOptions {
 
 /** A deployment with ingestion jobs: each instance admits and shows them, and may execute them. */
 export class RagStage extends Stage {
-  /** A space of this test, whatever else the database holds. */
+  /** A space of this test alone: other tests use the same database. */
   readonly space = randomUUID();
   /** A test may change them while jobs wait. */
   grants: readonly RecordGrant[] = [

@@ -50,7 +50,7 @@ export interface RecordsOptions extends InstanceOptions {
 
 /** A deployment with collections and records: each instance serves their operations and may execute their jobs. */
 export class RecordsStage extends Stage {
-  /** A space of this test, whatever else the database holds. */
+  /** A space of this test alone: other tests use the same database. */
   readonly space = randomUUID();
   /** A test may change them while jobs wait. */
   grants: readonly RecordGrant[] = [

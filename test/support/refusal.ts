@@ -7,7 +7,7 @@ export interface Refusal {
   readonly [member: string]: unknown;
 }
 
-/** What `call` is refused with, all that the answer would show; fails where nothing is refused. */
+/** The refusal of `call`, with all that the answer would show; fails where nothing is refused. */
 export function refusalOf(call: () => unknown): Refusal {
   try {
     call();

@@ -18,7 +18,7 @@ import { schemaFaults } from './release-schemas.ts';
 
 /** Whether a contract still keeps what an earlier one promised: things may be added, and nothing else. */
 
-/** What a client or a server relies on in an operation, beside its routes. Members may be added to them. */
+/** The members of an operation that a client or a server relies on, beside its routes. Members may be added to them. */
 const kept = [
   'authorizationClass',
   'accessOperation',
@@ -30,8 +30,8 @@ const kept = [
 ] as const;
 
 /**
- * What a promise may become: a firmer one, or one with an announced end. Who was told that an operation is public may not
- * find it in preview, and nothing that was published may be hidden.
+ * The allowed changes of a stability: to a firmer one, or to one with an announced end. A public operation must not become a
+ * preview, and nothing that was published may be hidden.
  */
 const mayBecome: Readonly<Record<Stability, readonly Stability[]>> = {
   internal: ['internal', 'preview', 'public', 'deprecated'],
@@ -148,7 +148,7 @@ async function redoclyDiff(base: string, revision: string) {
   return { code, output };
 }
 
-/** Whether all that was there is there, the same. */
+/** Whether every earlier member is still there with the same value. */
 function holds(released: unknown, now: unknown): boolean {
   if (typeof released !== 'object' || released === null || Array.isArray(released))
     return isDeepStrictEqual(released, now);

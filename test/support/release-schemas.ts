@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 
 /**
- * What the comparison of the documents takes for no change, or a small one, in schemas: a default that is another, a value
- * of a vocabulary that is gone, also of an answer, and less room.
+ * The changes of schemas that the comparison of the documents accepts or rates as small although they break callers: another default,
+ * a value that a vocabulary no longer has, also in an answer, and tighter limits.
  */
 export function schemaFaults(released: object, now: object): string[] {
   const faults = new Set<string>();
@@ -42,7 +42,7 @@ interface Place {
   readonly node: unknown;
 }
 
-/** Examples are no schemas, whatever they hold. */
+/** Keywords whose values are examples, and no schemas. */
 const said = new Set(['example', 'examples', 'default', 'enum', 'const']);
 
 /** A model may have a member with the name of a keyword, such as `default`; one that is called `properties` is a schema itself. */

@@ -17,7 +17,7 @@ export function surfaceFaults(released: string, now: string): string[] {
   const asked = [...after]
     .filter(([name]) => isWritten(name) && before.has(ownerOf(name)) && !before.has(name))
     .filter(([, texts]) => !texts.every(mayBeLeftOut))
-    .map(([name]) => `${name} is asked of callers who were not told of it`);
+    .map(([name]) => `${name} is newly required, and existing callers do not give it`);
   return [...lost, ...asked];
 }
 
@@ -42,7 +42,7 @@ function ownerOf(member: string): string {
   return member.replace(/\.(?:'[^']*'|\[[^\]]*\]|[^.[\]]+)$/, '');
 }
 
-/** Whether callers write it, so that more in it is more of them. What requests hold is compared in the document. */
+/** Whether callers write the type, so that a further required member breaks them. The document compares the members of requests. */
 function isWritten(name: string): boolean {
   return /(?:Options|World|^FilePart|^BinaryReader)$/.test(ownerOf(name));
 }
@@ -51,13 +51,13 @@ function mayBeLeftOut(text: string): boolean {
   return /^(?:readonly )?\w+\?/.test(text) || text.includes(': NotRequired[') || / ?= ?\S/.test(text);
 }
 
-/** Whether all that could be given can be given, where the rest is the same. */
+/** Whether every earlier argument is still accepted, and the rest is the same. */
 function isWider(name: string, before: string, after: string, surfaces: Surfaces): boolean {
   if (isWritten(name) && takesMore(before, after)) return true;
   const [old, young] = [signatureOf(before), signatureOf(after)];
   if (old === null || young === null || old.head !== young.head) return false;
   if (old.gives !== young.gives && !givesMore(old.gives, young.gives, surfaces)) return false;
-  // Whoever counts what he gives stops before what was added, whoever names it does not see it.
+  // A caller that passes arguments by position stops before the added ones; one that names them does not see the others.
   const same = young.parameters.slice(0, old.parameters.length);
   const byName = old.parameters.some((each) => each === '*');
   const isKept = byName

@@ -36,13 +36,13 @@ export interface RetrievalJobsOptions extends InstanceOptions {
   readonly payloadBytesMax?: number;
   /** The store of the runs of this instance alone, as one that dies. */
   readonly over?: RecordStore;
-  /** What a test puts in the place of the parts. */
+  /** Replacements of single parts. */
   readonly parts?: Partial<RetrievalParts>;
 }
 
 /** A deployment with jobs that evaluate: each instance admits and shows them, and may execute them. */
 export class RetrievalJobsStage extends Stage {
-  /** A space of this test, whatever else the database holds. */
+  /** A space of this test alone: other tests use the same database. */
   readonly space = randomUUID();
   readonly retrieval = new RetrievalStage(this.store, { space: this.space });
   /** A test may change them while jobs wait. */

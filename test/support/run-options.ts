@@ -33,7 +33,7 @@ export const RUN_OPTIONS: RuntimeOptions = {
   showsHandlerErrors: false,
 };
 
-/** What the status document states about the runtime of a test. */
+/** The part of the status document that describes the runtime of a test. */
 export const TEST_ADAPTER = {
   displayName: 'Test runtime',
   version: '0.0.0',

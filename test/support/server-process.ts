@@ -7,7 +7,7 @@ export interface ServerProcess {
   readonly child: ChildProcess;
   /** Ends it as a deployment would, and gives its exit code. */
   stop(): Promise<number | null>;
-  /** Ends it without a word, as a power failure would. */
+  /** Kills it, as a power failure would. */
   kill(): Promise<void>;
 }
 

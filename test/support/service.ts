@@ -39,14 +39,14 @@ export interface RunningService {
   readonly folder: string;
   /** The log, a line each. */
   readonly lines: string[];
-  /** What a host serves. */
+  /** The chain that a host serves. */
   readonly chain: Chain;
   readonly call: (request: InjectedRequest) => Promise<InjectedResponse>;
   /** The answer of a read of a job or a run, once it has ended; it is read again after each write. */
   readonly ended: (request: InjectedRequest) => Promise<InjectedResponse>;
   /** Starts the work beside requests: runs are executed from then on. */
   start(): Promise<void>;
-  /** What a host does first at the signal to stop. */
+  /** The first step of a host at the signal to stop. */
   drain(): void;
   /** Removes the folder too, unless it is that of another service. */
   close(): Promise<void>;

@@ -68,7 +68,7 @@ async function writeBody(socket: Socket, cut: Cut, bytes: number): Promise<void>
   }
 }
 
-/** What a reader takes for a body. */
+/** The memory and work that a reader spends on a body. */
 export interface Taken {
   /** Bytes that the process holds before the last one. */
   readonly held: number;
@@ -76,7 +76,7 @@ export interface Taken {
   readonly work: number;
 }
 
-/** What the reader takes that `feed` feeds. */
+/** Measures the reader that `feed` feeds. */
 async function taken(feed: () => Promise<number>): Promise<Taken> {
   const counter = new CopyCounter();
   try {
@@ -120,7 +120,7 @@ async function heldByClient(
   await once(server, 'listening');
   const connected = once(server, 'connection') as Promise<[Socket]>;
   const settled = call(`http://127.0.0.1:${(server.address() as AddressInfo).port}`).catch(() => undefined);
-  // A reader that ends without a connection has nothing to be fed.
+  // A reader may end before it has connected; then there is nothing to feed.
   const opened = await Promise.race([connected, settled.then(() => null)]);
   if (opened === null) throw new Error('the reader asks for nothing');
   const [socket] = opened;

@@ -29,7 +29,7 @@ function freeBytes(): number {
   return bavail * bsize;
 }
 
-/** What runs that were killed have left in memory. */
+/** Removes the folders of killed runs from memory. */
 function removeLeftovers(): void {
   for (const name of readdirSync(memory).filter((each) => each.startsWith(prefix)))
     if (!isAlive(Number(name.slice(prefix.length))))

@@ -12,7 +12,7 @@ export interface Mutation {
   readonly value: unknown;
 }
 
-/** What there is to make other tokens of. */
+/** The material for forged tokens. */
 export interface MutationParts {
   /** Another token that is accepted. */
   readonly other: string;

@@ -81,7 +81,7 @@ export function segment(content: string | Claims): string {
 /** An identity over keys that are published at one address; time passes when a test says so, for the library too. */
 export class TokenWorld {
   readonly world = new ManualWorld();
-  /** What the address answers. */
+  /** The answer of the address. */
   answer: OutgoingHttp;
   /** How often it was asked. */
   fetches = 0;

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { TurnRoom } from '../../functions/kernel/turn-room.ts';
 import type { Timers, World } from '../../functions/kernel/world.ts';
 
-/** What the process has done in one turn of its event loop. */
+/** The work of the process in one turn of its event loop. */
 export interface TurnOfWork {
   /** Texts that were parsed, written or hashed, and steps of generators. */
   readonly steps: number;

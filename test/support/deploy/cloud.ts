@@ -12,7 +12,7 @@ import { runGcloud } from './gcloud.ts';
 import type { Platform } from './platform.ts';
 import { type Command, type Plan, refused, type Said, Terraform } from './terraform.ts';
 
-/** What the commands of the page talk to: a project, its functions, and the programs `gcloud`, `terraform` and `npm`. */
+/** The platform that the commands of the page use: a project, its functions, and the programs `gcloud`, `terraform` and `npm`. */
 
 export interface DeployCloudOptions {
   readonly projectId: string;
@@ -118,7 +118,7 @@ export class DeployCloud implements AsyncDisposable {
         `Error trying to delete bucket ${full} containing objects without force_destroy set to true`,
       );
     await platform.stop();
-    // What the page made by hand stays.
+    // Terraform does not remove the things that the page made by hand.
     for (const [name, found] of this.project.resources)
       if (name !== `b/${projectId}-terraform` && found['tokenCreators'] === undefined)
         this.project.resources.delete(name);

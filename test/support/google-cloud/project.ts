@@ -7,7 +7,7 @@ import {
   services,
 } from '../../../cli/doctor/cloud/permissions.ts';
 
-/** What Google's APIs know of one project. Tests change it as an accident would. */
+/** The state of one project behind Google's APIs. Tests change it as an accident would. */
 
 interface Binding {
   readonly role: string;
@@ -18,7 +18,7 @@ export type Resource = Record<string, unknown>;
 
 export interface CloudProject {
   readonly projectId: string;
-  /** What the operator may do in it. */
+  /** The permissions of the operator in it. */
   readonly permissions: Set<string>;
   readonly enabled: Set<string>;
   billingEnabled: boolean;
