@@ -4,7 +4,7 @@ import { refused, type TenantClient } from '../support/canonical.ts';
 import { allEvents } from './portrait.ts';
 import { EVENTS, LATER, MANY_REVISIONS, type RichTenant } from './rich-tenant.ts';
 
-/** Whether a restored tenant goes on as the one that was archived would have. It is changed thereby. */
+/** Whether a restored tenant behaves as the archived one would have. The check changes the tenant. */
 export async function expectBehaviour(client: TenantClient, tenant: RichTenant): Promise<void> {
   await expectReplays(client, tenant);
   await expectDocumentsToGoOn(client);
@@ -12,7 +12,7 @@ export async function expectBehaviour(client: TenantClient, tenant: RichTenant):
   await expectOutbox(client, tenant);
 }
 
-/** Every commit is known by its key: the same again gives the first answer, another is refused. */
+/** The tenant knows the key of every commit: a repeated commit gets the first answer, another one under the key is refused. */
 async function expectReplays(client: TenantClient, { sent }: RichTenant): Promise<void> {
   for (const { request, result } of sent) {
     expect(await client.commit(request)).toEqual({ ...result, replayed: true });
@@ -52,7 +52,7 @@ async function expectFences(client: TenantClient): Promise<void> {
   await refused('fence_conflict', change('claim', 'ä', 'back'));
   await refused('fence_not_owned', change('release', 'ä', 'back'));
   await refused('fence_conflict', change('claim', 'A', 'many'));
-  // One that had been released is free, and one whose owner gives it up is free again.
+  // A released fence is free, and so is one that its owner releases now.
   await change('claim', 'a', 'back');
   await change('release', 'ä', 'many');
   await change('claim', 'ä', 'back');
@@ -92,7 +92,7 @@ async function expectDeadLetters(client: TenantClient): Promise<void> {
   for (const id of EVENTS.deadLetter) await client.replay(id, true);
   const again = await client.lease({ maxItems: 50, leaseSeconds: 30 });
   expect(again.map(({ event }) => event.id).sort()).toEqual([...EVENTS.deadLetter].sort());
-  // Its one delivery was made, so the end of the lease is its end.
+  // The event had one delivery only, so the end of the lease dead-letters it.
   client.advance(31_000);
   expect((await allEvents(client, 'dead-letter')).map(({ id }) => id).sort()).toEqual(
     [...EVENTS.deadLetter].sort(),

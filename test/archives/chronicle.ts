@@ -1,4 +1,4 @@
-/** What one writer's two documents hold: the number of its commit, and how many commits there were since the restore. */
+/** The content of one writer's two documents: the number of its commit, and how many commits there were since the restore. */
 export interface Pair {
   readonly n: number;
   readonly revision: number;
@@ -32,7 +32,7 @@ export interface Attempt {
 export class Chronicle {
   readonly sightings: Sighting[] = [];
   readonly attempts: Attempt[] = [];
-  /** What contradicts itself within one answer. */
+  /** Contradictions within one answer. */
   readonly faults: string[] = [];
   /** When each commit was sent for the first time: writer → by number, from 1. */
   readonly #sent = new Map<number, number[]>();

@@ -52,7 +52,7 @@ export const sqlite: Provider = {
       found: { provider: 'sqlite', path },
       open: (clock = machine.clock) => openSqliteStore({ path, ...machine, clock, collections }),
       leftovers: async () => strayRows(path),
-      // Its clock is the instances', so those of a later time will do.
+      // The database uses the clock of the instances, so instances with a later clock suffice.
       age: () => Promise.resolve(),
       drop: () => rm(folder, { recursive: true, force: true }),
     };

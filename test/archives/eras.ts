@@ -20,10 +20,10 @@ export const SLOT = 'slot';
 export const SLOTS = 3;
 /** The owner of the one slot that is taken already in each era. */
 export const ARCHIVED_OWNER = 'marker-00';
-/** Records of an era beside its ballast, nearly. */
+/** About the number of records of an era, without its ballast. */
 const MUTATIONS_MAX = 100;
 
-/** So much ballast that each provider loads it in several batches. */
+/** Enough ballast that each provider loads it in several batches. */
 export async function makeEra(tenantId: string, number: number, ballast = 560): Promise<Era> {
   const store = new MemoryStore(new MemoryDatabase());
   const client = new TenantClient(store, tenantId);

@@ -40,7 +40,7 @@ function slowly(store: RecordStore, traffic: Traffic, silent: boolean): RecordSt
 }
 
 interface Copy {
-  /** What the export said of it. */
+  /** As the export reported it. */
   readonly contentHash: string;
   restoreIn(store: RecordStore): Promise<void>;
 }
@@ -60,7 +60,7 @@ async function copyOf(store: RecordStore, now: number, form: 'snapshot' | 'archi
   return { contentHash: snapshotContentHash, restoreIn };
 }
 
-/** What the copy holds, by way of a tenant that has nothing else; fails where that is another content. */
+/** The content of the copy, read from an otherwise empty tenant; fails where that is another content. */
 async function contentOf(copy: Copy, store: RecordStore): Promise<TenantSnapshot> {
   await copy.restoreIn(store);
   const snapshot = await exportTenant(store, TENANT, { now: START });

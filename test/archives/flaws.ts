@@ -21,17 +21,17 @@ export interface Flaw {
   readonly name: string;
   /** Whether readers and writers find the fault, or only an export of the tenant. */
   readonly seenBy: 'clients' | 'copies';
-  /** The store in whose place it stands; one of these for each instance. */
+  /** The store that it replaces; each instance has one. */
   readonly spoil: (store: RecordStore, shared: Shared) => RecordStore;
 }
 
-/** What the instances of one run share. */
+/** The state that the instances of one run share. */
 export interface Shared {
   readonly tenantId: string;
   readonly database: MemoryDatabase;
-  /** What the tenant was before the last restore, kept by flaws that come back to it. */
+  /** The tenant before the last restore, kept by flaws that return to it. */
   readonly old: MemoryDatabase;
-  /** So many more calls are answered wrongly. */
+  /** The number of calls that still get a wrong answer. */
   left: number;
 }
 
@@ -90,7 +90,7 @@ const keyed = ({ key }: RecordData) => `${key.collection}/${key.id}`;
 const isOf = (collection: { readonly name: string }) => (record: RecordData) =>
   record.key.collection === collection.name;
 
-/** What two lists hold, the second before the first where both hold a key. */
+/** Merges two lists; where both hold a key, the entry of the second wins. */
 function merged(records: readonly RecordData[], first: readonly RecordData[]): RecordData[] {
   return [...new Map([...records, ...first].map((record) => [keyed(record), record])).values()];
 }

@@ -41,7 +41,7 @@ const TENANT = 'acme';
 const newStore = () => new MemoryStore(new MemoryDatabase());
 
 interface Kind {
-  /** What reads the lines of the kind. */
+  /** The archive file that holds the lines of the kind. */
   readonly file: string;
   readonly make: () => Promise<ChunkSource>;
   readonly verify: (source: ChunkSource) => Promise<unknown>;

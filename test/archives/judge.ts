@@ -29,7 +29,7 @@ interface Span {
   readonly to: number;
 }
 
-/** What is known of the era of each base, from answers that show both. */
+/** The known era of each base, from answers that show both. */
 class Bases {
   readonly faults: string[] = [];
   readonly #first: number;
@@ -105,12 +105,12 @@ function futureFaults(chronicle: Chronicle): string[] {
 
 interface Placed {
   readonly sighting: Sighting;
-  /** Its span, from no era that an answer before its call had left behind. */
+  /** The span of possible eras, none older than an era that an earlier answer showed. */
   from: number;
   readonly to: number;
 }
 
-/** Answers come in the order of eras, none from one whose restore had not begun, and none from the past of its era. */
+/** Answers follow the order of eras: none shows an era before its restore began, or an older state of its era. */
 function orderFaults(chronicle: Chronicle, bases: Bases): string[] {
   const faults: string[] = [];
   const placed: Placed[] = [...chronicle.sightings, ...restored(chronicle)].map((sighting) => {
@@ -121,7 +121,7 @@ function orderFaults(chronicle: Chronicle, bases: Bases): string[] {
   const latest = new Map<number, Placed>();
   let past = -Infinity;
   let seen = 0;
-  // What returned before a call was itself called before it, so it has its place by then.
+  // A call that returned before another began was also sent before it, so it has its place by then.
   for (const each of placed.sort((left, right) => left.sighting.called - right.sighting.called)) {
     const { called, what } = each.sighting;
     for (; (byReturn[seen]?.sighting.returned ?? Infinity) < called; seen += 1) {
@@ -149,7 +149,7 @@ function restored({ attempts }: Chronicle): Sighting[] {
 function tooEarly({ attempts }: Chronicle, { sighting: { what, returned }, from }: Placed): string[] {
   const begun = attempts.find(({ era }) => era === from);
   if (begun !== undefined && begun.called < returned) return [];
-  return [`${what}: era ${from}, which nobody had begun to restore`];
+  return [`${what}: era ${from}, whose restore had not begun`];
 }
 
 /** An acknowledged commit of the same era is visible. */

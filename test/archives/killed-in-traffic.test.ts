@@ -25,7 +25,7 @@ const AHEAD = 2;
 interface Plan {
   readonly point: Point | null;
   readonly stays: boolean;
-  /** It is killed once so many commits were acknowledged after the point, or after the beginning where there is none. */
+  /** The restorer is killed after so many acknowledged commits, counted from the point, or from the beginning where there is none. */
   readonly commits: number | null;
 }
 
@@ -130,7 +130,7 @@ describe.each(providers.map((provider) => ({ provider, name: `${provider.name}${
   'restores killed among writers and readers on $name',
   ({ provider }) => {
     test.skipIf(provider.missing !== undefined)(
-      'show nobody anything but whole tenants, and lose no commit that came after them',
+      'show readers whole tenants only, and lose no commit made after a restore',
       async () => {
         const database = await provider.create();
         const store = await database.open();

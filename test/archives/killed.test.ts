@@ -43,7 +43,7 @@ for (const provider of providers) {
       stage = await Stage.prepare('failing', 8);
     });
 
-    /** The old tenant stands after each failure, and the next restore is none the worse for it. */
+    /** The old tenant remains after each failure, and the next restore succeeds. */
     async function expectRefusals(fail: (era: Era, step: number) => Promise<boolean>): Promise<number> {
       const { store } = opened();
       const [old, wanted] = stage.eras;
@@ -158,10 +158,10 @@ for (const provider of providers.filter(({ name }) => name !== 'sqlite')) {
   });
 }
 
-/** Every so many deaths the restore is run again; else the next one begins from the state that was left. */
+/** The restore is run again after every so many deaths; otherwise the next one begins from the state that was left. */
 const AGAIN_EVERY = 3;
 
-/** Lets a process restore the era that the tenant is not in, and die; whether it came so far as to die. */
+/** Has a process restore the other era and die on the way. Returns whether it reached the point of its death. */
 async function dies({ database, store }: Opened, stage: Stage, message: number): Promise<boolean> {
   const [one, two] = stage.eras;
   const wanted = (await stage.markerIn(store)) === one.number ? two : one;
@@ -177,7 +177,7 @@ async function dies({ database, store }: Opened, stage: Stage, message: number):
 
 interface Dead extends AsyncDisposable {
   readonly dead: boolean;
-  /** Whether it had come to its end, and heard so, before. */
+  /** Whether the restore had ended and been answered before. */
   readonly answered: boolean;
 }
 

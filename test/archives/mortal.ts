@@ -15,12 +15,12 @@ import type { Database } from '../histories/process-instance.ts';
 import { mysqlServer } from '../support/mysql.ts';
 import { postgresSocketFolder, postgresUrl } from '../support/postgres.ts';
 
-/** What stands for a process that dies: once it is dead, its database never hears of it again. */
+/** Stands for a process that can die: once it is dead, its database never hears of it again. */
 export interface Mortal {
   readonly store: RecordStore;
   /**
-   * It dies before it sends this one of its messages, counted from 0 from now on; which is also what dying after the one
-   * before amounts to. What it sent is done.
+   * The process dies before it sends this message, counted from 0 from now on, which equals dying after the message before.
+   * The database executes all messages that it sent.
    */
   foretell(message: number): void;
   readonly dead: boolean;

@@ -53,7 +53,7 @@ const targets = new Map<string, RecordStore>();
 const present = providers.filter(({ missing }) => missing === undefined);
 
 beforeAll(async () => {
-  // Providers one after the other: each test below compares them, and none is to be the slower for another.
+  // Run one provider after the other: each test below compares them, and parallel work would slow some.
   for (const provider of present) {
     sources.set(provider.name, await makeSource(provider));
     targets.set(provider.name, await openDatabase(provider));
@@ -72,12 +72,12 @@ function sourceOf(name: string): Source {
   return source;
 }
 
-/** The likeness that a restore is to give: what it leaves out is who held which event. */
+/** The expected state after a restore: the same, without the leases of events. */
 function withoutLeases({ events }: Likeness) {
   return events.map((event) => ({ ...event, leaseOwner: null, leaseExpiresAtUtc: null }));
 }
 
-describe('the same operations at the same time, on whatever provider,', () => {
+describe('the same operations at the same time, on any provider,', () => {
   for (const provider of providers.slice(1)) {
     test.skipIf(provider.missing !== undefined)(
       `give the same archive, byte for byte: sqlite and ${provider.name}${leftOut(provider)}`,
@@ -102,7 +102,7 @@ describe('the same operations at the same time, on whatever provider,', () => {
   });
 });
 
-/** What the tenant had before: in part under the same names as the archive has, which a merge would let stand. */
+/** Fills the tenant beforehand: in part under the names that the archive has, which a merge would leave in place. */
 async function makeOther(store: RecordStore): Promise<void> {
   for (const tenantId of [TENANT, NEIGHBOUR]) {
     const client = new TenantClient(store, tenantId, { now: START });

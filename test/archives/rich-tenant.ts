@@ -163,7 +163,7 @@ async function makeEvents(maker: Maker): Promise<void> {
   for (const id of ['replayed', 'replayed-anew']) await client.replay(id, id === 'replayed-anew');
 }
 
-/** What providers keep apart: bodies above 64 KiB, payloads that a receipt cannot hold, and results of many parts. */
+/** Adds the values that providers store separately: bodies above 64 KiB, payloads that a receipt cannot hold, and results of many parts. */
 async function makeLarge(maker: Maker): Promise<void> {
   const { client } = maker;
   const text = (length: number) => '中\u{1f600}é '.repeat(length / 8);

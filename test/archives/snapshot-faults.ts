@@ -4,7 +4,7 @@ import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import { ARCHIVED_OWNER, ITEM, MARKERS, SLOT } from './eras.ts';
 import { LEFT } from './traffic-requests.ts';
 
-/** What contradicts itself in a copy of a tenant that writers and restores were at work on: nothing, if it is of one moment. */
+/** Contradictions in a copy that was made while writers and restores changed the tenant; none, if it is of one moment. */
 export function snapshotFaults(snapshot: TenantSnapshot): string[] {
   return [
     ...revisionFaults(snapshot),

@@ -16,7 +16,7 @@ import { ManualWorld } from '../support/manual-world.ts';
 import { leftOut, type Provider, providers, type TestDatabase } from './databases.ts';
 import { archived, listed } from './spaces.ts';
 
-/** What a restore of a space does to the sweep of deleted collections and to jobs that write meanwhile. */
+/** A restore of a space beside the sweep of deleted collections and beside jobs that write meanwhile. */
 
 const MINUTE = 60_000;
 const LIMITS = { readsPerCallMax: 5_000, pageRecordsMax: 1_000, answerBytesMax: 10_000_000 };
@@ -36,7 +36,7 @@ function partsOn(store: RecordStore, world: ManualWorld): RecordParts {
 /** A collection of 130 records, more than one page of a sweep, and an archive of its space. */
 async function prepared(store: RecordStore, space: string) {
   const world = new ManualWorld();
-  // Counted bytes would give two spaces of one database the same incarnations, which is what a restore must bear.
+  // Counted bytes give two spaces of one database the same incarnations, which a restore must cope with.
   const parts = partsOn(store, world);
   await createCollection(parts, space, POLICY);
   await write(parts, space, texts(130, 'archived'));

@@ -73,7 +73,7 @@ describe('the archive of one space', () => {
   });
 });
 
-/** What the space had before: in part under the names and keys of the archive, which a merge would let stand. */
+/** Fills the space beforehand: in part under the names and keys of the archive, which a merge would leave in place. */
 async function makeOther(store: RecordStore): Promise<void> {
   for (const space of [SPACE, NEIGHBOUR])
     await fill(store, space, [

@@ -150,7 +150,7 @@ describe.each(providers.map((provider) => ({ provider, name: `${provider.name}${
         const beside = [read(), read(), exporting()];
         const count = () => (seen[1] ?? 0) + (seen[2] ?? 0);
         const restores = (async () => {
-          // A machine under load lets readers look seldom, so the restores go on until they have.
+          // On a loaded machine readers look seldom, so the restores continue until they have looked.
           do for (const n of [2, 1]) await restore(n);
           while (count() <= 4);
         })().finally(() => restored.abort());

@@ -43,7 +43,7 @@ async function restored(store: RecordStore) {
 
 describe('searches of a restored space', () => {
   for (const [name, open] of Object.entries(stores))
-    test(`find every record on ${name}, whatever the entries of the source were`, async () => {
+    test(`find every record on ${name}, also where the source had no search entries`, async () => {
       const store = await open();
       const stage = await restored(store);
       expect(await stage.verdict()).toBe('equal');

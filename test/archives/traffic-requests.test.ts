@@ -12,7 +12,7 @@ const markers = Array.from({ length: MARKERS }, (_, n) => item(`marker-${n}`, 1,
 const left = (n: number, revision: number) => item(LEFT(1), revision, { n });
 const right = (n: number, revision: number) => item(RIGHT(1), revision, { n });
 
-describe('what an answer shows of a pair', () => {
+describe('the reading of a pair from an answer', () => {
   test('is its commit, with and without tears', () => {
     for (const tears of [false, true]) {
       const seen = readView([...markers, left(7, 2), right(7, 2)], tears);

@@ -12,7 +12,7 @@ const WRITER = /^w(\d+)-(left|right)$/;
 export const LEFT = (writer: number): string => `w${writer}-left`;
 const RIGHT = (writer: number): string => `w${writer}-right`;
 
-/** What a commit does beside its pair: it takes a slot that others want as well, or gives it back. */
+/** The second effect of a commit: it takes a slot that others want as well, or gives it back. */
 export interface SlotChange {
   readonly slot: string;
   readonly action: 'claim' | 'release';
@@ -53,8 +53,8 @@ export const VIEWS: readonly CanonicalDocumentQuery[] = [
 export type Seen = Pick<Sighting, 'era' | 'pairs' | 'whole'> & { readonly faults: readonly string[] };
 
 /**
- * What an answer to one of the views says. With `tears` the two documents of a writer may be one commit apart: the
- * official Firestore emulator puts the documents of a commit in their places one by one, and a query may come in between.
+ * Reads the answer to one of the views. With `tears` the two documents of a writer may be one commit apart: the official
+ * Firestore emulator writes the documents of a commit one by one, and a query may come in between.
  * Of a writer's first commit after a restore it may show one document alone.
  */
 export function readView(items: readonly CanonicalDocument[], tears = false): Seen {
@@ -85,7 +85,7 @@ export function readView(items: readonly CanonicalDocument[], tears = false): Se
   return { era: eras.size === 1 ? era : null, pairs, whole: true, faults };
 }
 
-/** What both documents say, or the older of them; `undefined` where they are of two commits. */
+/** The commit that both documents show, or the older of the two; `undefined` where they are of two commits. */
 function agreed(left: Pair | undefined, right: Pair | undefined, tears: boolean): Pair | undefined {
   if (left === undefined || right === undefined) return undefined;
   const apart = Math.abs(left.n - right.n);
@@ -99,7 +99,7 @@ function isHalfOfFirst(left: Pair | undefined, right: Pair | undefined): boolean
   return (left === undefined || right === undefined) && (left ?? right)?.revision === 1;
 }
 
-/** What the answer to a question for the markers of one era says: they are all there, or none is. */
+/** Reads the markers of one era: an answer shows all of them, or none. */
 export function readMarkers(era: number, items: readonly CanonicalDocument[]): Seen {
   const none = { pairs: new Map<number, Pair>(), whole: false };
   if (items.length === 0) return { ...none, era: null, faults: [] };

@@ -54,7 +54,7 @@ export async function bareSqlite(path: string): Promise<Bare> {
 
 const SPACE = 900;
 
-/** What the function of the bare call writes, as one statement. */
+/** The writes of the bare call's function, as one statement. */
 const bareWrite = `WITH receipt AS (
     INSERT INTO svc.records (space, due, part_bytes, hidden, collection, id, head, listing_id, parts, body)
       VALUES (${SPACE}, NULL, 1300, false, 'commits', $1::text, '${long.receiptHead}', '',

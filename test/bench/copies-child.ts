@@ -37,7 +37,7 @@ export interface StepFigures extends Memory {
 }
 
 const steps = {
-  /** What every process has: the code loaded, the database open. */
+  /** The floor of every process: the code loaded, the database open. */
   idle: withStore(() => Promise.resolve({})),
   build: withStore(async (store, { tenantId, megabytes }) => {
     let records = 0;

@@ -29,7 +29,7 @@ interface RowBatch {
 
 /** The rows of a database by its driver alone. */
 export interface Rows {
-  /** What the records and their parts say, in the order of the records' keys. */
+  /** The texts and bytes of the records and their parts, in the order of the records' keys. */
   texts(): AsyncIterable<string | Uint8Array>;
   /** All rows, table by table, each about in the order in which a restore writes them. */
   batches(): AsyncIterable<RowBatch>;

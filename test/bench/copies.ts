@@ -16,7 +16,7 @@ const TENANT_ID = 'bench';
 /**
  * Archives of tenants of several sizes: export into a folder, its check, and restore into another database, each in a
  * process of its own, whose peak of memory is measured; beside the same rows and bytes by driver, zlib and SHA-256 alone.
- * What is bare is measured at the first size only: the others are there for what memory does.
+ * The bare figures are measured at the first size only: the other sizes show how memory grows.
  */
 export async function benchCopies({ rounds, providers: chosen, megabytes }: BenchOptions): Promise<object> {
   const results: Record<string, object> = {};

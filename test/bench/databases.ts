@@ -27,7 +27,7 @@ export interface BenchDatabase {
 /** A database server, or what stands for one, that runs for a benchmark and is gone after it. */
 export interface BenchProvider {
   readonly name: string;
-  /** What the figures of this provider are about. */
+  /** The setup that the figures of this provider describe. */
   readonly about: string;
   database(): Promise<BenchDatabase>;
   stop(): Promise<void>;

@@ -16,7 +16,7 @@ const QUEUE = 'projects/bench/locations/local/queues/bench';
 const CLIENTS = [1, 32] as const;
 
 /**
- * What the queue costs beside its bare limit: the official client and the emulator of Cloud Tasks, in this process. The
+ * The cost of the queue beside its bare limit: the official client and the emulator of Cloud Tasks, in this process. The
  * emulator is not the cloud: the ratios say what is ours.
  */
 export async function benchExecutionCloud({ seconds, rounds }: BenchOptions): Promise<object> {

@@ -9,7 +9,7 @@ const CLIENTS = 50;
 const WARMUP_SECONDS = 0.3;
 const LIST_LIMIT = 50;
 
-/** What the runs that are kept cost those that come: runs a second, and lists, beside three sizes of what is retained. */
+/** The cost that retained runs add to new ones: runs a second, and lists, beside three amounts of retained runs. */
 export async function benchExecutionGrowth({ seconds, rounds }: BenchOptions): Promise<object> {
   const figures: Record<string, number[][]> = {};
   for (let n = 0; n < rounds; n++) await measureRound(figures, seconds);

@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000;
 /** Longer than the 5 s after which the service asks whether another process has written. */
 const SECONDS_MIN = 11;
 
-/** What the service does while nothing happens: statements and processor time, empty and with runs that wait. */
+/** The work of an idle service: statements and processor time, empty and with runs that wait. */
 export async function benchExecutionIdle({ seconds, rounds }: BenchOptions): Promise<object> {
   const counter = countStatements();
   const period = Math.max(SECONDS_MIN, seconds);

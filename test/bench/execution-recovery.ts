@@ -14,7 +14,7 @@ const HANDLER = 'external';
 const LEASE_SECONDS = 2;
 const RUNS = 20;
 
-/** How long runs stand still after the worker, or the process of the service, was killed. */
+/** The time without progress of runs after their worker, or the process of the service, was killed. */
 export async function benchExecutionRecovery({ rounds }: BenchOptions): Promise<object> {
   const worker: number[] = [];
   const restart: { readonly readyMs: number; readonly endedMs: number }[] = [];

@@ -10,7 +10,7 @@ import { type Measurement, measure, medianNumber, medianOf, round } from './load
 const NAP_MS = 10;
 const WARMUP_SECONDS = 0.3;
 
-/** Of so many waiting runs so many timers come due at one moment. */
+/** The number of waiting runs, and of timers among them that come due at one moment. */
 const WAITING = 10_000;
 const TIMERS = 1_000;
 /** Enough for all of them to wait before the moment comes; checked, not trusted. */

@@ -1,6 +1,6 @@
 import { JsonClient } from './json-client.ts';
 
-/** A worker that leases one run, says until when it holds it, and then says nothing more. */
+/** A worker that leases one run, prints the end of the lease, and then stays silent. */
 const [address = '', handlerId = '', ttlSeconds = ''] = process.argv.slice(2);
 const lease = await new JsonClient(address).postJson<{ readonly expiresAtUtc: string }>(
   '/execution/workers/leases',

@@ -100,7 +100,7 @@ interface Lease {
   readonly leaseToken: string;
 }
 
-/** What one run costs its worker: three requests. With several under way each completes the run that it is given. */
+/** The requests of one run and its worker: three. With several under way each worker completes the run that it leased. */
 export async function lifecycle(client: JsonClient): Promise<void> {
   await startRun(client);
   const { path, body } = completion(await leaseRun(client));

@@ -15,7 +15,7 @@ const LEASE_BATCH = 10;
 const OWNED = 20;
 
 /**
- * What grows with a tenant: commit, read, lease and a query of one equality, by one client, at three sizes. Each size has
+ * The growth of costs with a tenant: commit, read, lease and a query of one equality, by one client, at three sizes. Each size has
  * a database of its own, and a round measures all sizes one after another, so that the ratios are of one time.
  */
 export async function benchGrowth({ seconds, rounds, providers: chosen }: BenchOptions): Promise<object> {

@@ -5,7 +5,7 @@ import { BenchServer } from './server.ts';
 import { TENANT } from './workload.ts';
 
 /**
- * What hostile callers of HTTP cost everybody else: the usual and the longest time that `/health` takes while each attack runs,
+ * The cost of hostile HTTP callers to other callers: the usual and the longest time that `/health` takes while each attack runs,
  * and the most memory that the process has taken. Every attack has a server of its own and is bounded in count and time.
  */
 
@@ -84,7 +84,7 @@ const unreadAnswers: Attack = (port) =>
     }),
   );
 
-/** A small body of very many values is the dearest to hold. */
+/** A small body with very many values takes the most memory for its size. */
 const restoreGarbage: Attack = (port) => restoring(port, `[[]${',[]'.repeat(RESTORE_CONTAINERS)}]`);
 
 /** The same in the shape of a snapshot, each document as large as it may be. */
@@ -166,7 +166,7 @@ function post(path: string, body: string): string {
   return `POST ${path} HTTP/1.1\r\n${fields}\r\n\r\n${body}`;
 }
 
-/** A socket that nobody reads until it is resumed. */
+/** A socket whose client reads nothing until the test resumes it. */
 function opened(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => resolve(socket));

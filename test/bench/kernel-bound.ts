@@ -7,7 +7,7 @@ import { round } from './load.ts';
 const CALLS = 41;
 
 /**
- * What the memory of the machine allows: the median of the milliseconds in which the kernel reads a matrix of these vectors once,
+ * The limit that the memory of the machine sets: the median of the milliseconds in which the kernel reads a matrix of these vectors once,
  * without choosing the best.
  */
 export function kernelBoundMs(count: number, vectorOf: (row: number) => Float32Array): number {

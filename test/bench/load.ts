@@ -1,4 +1,4 @@
-/** What a closed loop of clients measured. Rates are per second, times in milliseconds. */
+/** The measurement of a closed loop of clients. Rates are per second, times in milliseconds. */
 export interface Measurement {
   readonly perSecond: number;
   readonly p50Ms: number;
@@ -42,7 +42,7 @@ export function summarize(times: readonly number[], elapsedSeconds: number): Mea
   return { perSecond: round(times.length / elapsedSeconds), p50Ms: round(at(0.5)), p99Ms: round(at(0.99)) };
 }
 
-/** The round whose rate is the median: machines are shared, and the best round says little. */
+/** The round with the median rate: on shared machines the best round is mostly luck. */
 export function medianOf(rounds: readonly Measurement[]): Measurement {
   const sorted = rounds.toSorted((a, b) => a.perSecond - b.perSecond);
   const middle = sorted[Math.floor(sorted.length / 2)];

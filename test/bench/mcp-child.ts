@@ -69,7 +69,7 @@ const serve: Readonly<Record<string, (folder: string) => Promise<string>>> = {
   },
 };
 
-/** What the benchmark uses of the library, which the project does not install. */
+/** The parts of the library that the benchmark uses; the project does not install it. */
 interface Library {
   readonly McpServer: new (
     info: object,

@@ -146,7 +146,7 @@ function requestOf(metric: Metric, values: Float32Array): NearestRequest {
   };
 }
 
-/** What the machine does at best in JavaScript: every dot product, and the ten highest. */
+/** The fastest search that plain JavaScript can do: every dot product, and the ten highest. */
 function bareSearch(values: Float32Array, query: Float32Array): number[] {
   const best: number[] = [];
   for (let from = 0; from < values.length; from += DIMENSIONS) {

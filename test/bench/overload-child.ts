@@ -14,7 +14,7 @@ export interface Phase {
   readonly perSecond: number | null;
 }
 
-/** What was asked for, in the words of the report. */
+/** The kinds of requests, in the words of the report. */
 export type Kind = 'heartbeat' | 'read' | 'commit' | 'list';
 
 export interface Count {

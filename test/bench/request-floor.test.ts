@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { figuresOf, orderOf } from './request-floor.ts';
 
-test('the ratio is that of neighbouring chunks, whatever other work cost both', () => {
+test('the ratio compares neighbouring chunks, so that other work on the machine slows both alike', () => {
   const round = (factor: number) => ({
     requests: { health: { frozen: [100, 900, 200], now: [100 * factor, 900 * factor, 9_000] } },
     idle: { frozen: 1, now: 2 },

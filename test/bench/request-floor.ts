@@ -16,7 +16,7 @@ import { documentId, TENANT } from './workload.ts';
 
 /** Unless `--rounds` gives another count. */
 export const FLOOR_ROUNDS = 5;
-/** So many requests are under way: a server that finds the next one waiting neither sleeps nor loses its caches. */
+/** The number of requests under way: a server that finds the next one waiting neither sleeps nor loses its caches. */
 const CLIENTS = 10;
 /** The servers take turns after so many requests, so that other load on the machine affects all of them. */
 const CHUNK = 100;
@@ -25,7 +25,7 @@ const CHUNKS = 25;
 /** Compilers are done with the hot functions after so many chunks of each operation. */
 const WARMUP_CHUNKS = 25;
 const DOCUMENTS = 1_000;
-/** What a server does after its last answer counts: it has so long for it. */
+/** The time that a server has for work after its last answer, which counts as well. */
 const SETTLE_MS = 5;
 const IDLE_MS = 1_000;
 
@@ -152,7 +152,7 @@ async function measureChunks(servers: ReadonlyMap<string, FloorServer>, first: n
   return chunks;
 }
 
-/** Each server goes first, and behind each other, as often as any other. */
+/** An order in which each server goes first, and follows each other server, equally often. */
 export function orderOf<T>(servers: readonly T[], chunk: number): readonly T[] {
   const first = Math.floor(chunk / 2) % servers.length;
   const turned = [...servers.slice(first), ...servers.slice(0, first)];

@@ -35,7 +35,7 @@ def main(address: str, calls: str, path: str, body: str) -> None:
 
     assert by_sdk() == by_hand()
     for count in range(-int(calls) // 4, int(calls)):
-        # Whatever else the machine does falls on both.
+        # Taking turns spreads other work of the machine over both.
         for name, call in (("sdk", by_sdk), ("bare", by_hand)):
             started = time.perf_counter()
             call()

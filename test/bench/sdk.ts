@@ -7,7 +7,7 @@ import { addressOf } from '../support/server-process.ts';
 import type { BenchOptions } from './canonical-http.ts';
 
 /**
- * What an SDK costs a call: the same commit, sent by the SDK and by what its platform brings, in turn, to one trivial
+ * The time that an SDK adds to a call: the same commit, sent by the SDK and by the HTTP client of its platform, in turn, to one trivial
  * server in a process of its own.
  */
 

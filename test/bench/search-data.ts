@@ -1,4 +1,4 @@
-/** What the benchmark of searches writes and asks for: the same in every process, since each number comes from a seed. */
+/** The records and queries of the search benchmark: the same in every process, since each number comes from a seed. */
 
 const VOCABULARY = 50_000;
 const WORDS = 200;

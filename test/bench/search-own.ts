@@ -85,7 +85,7 @@ async function measureStore(task: SearchTask, open: () => Promise<RecordStore>):
         ...loadPauses,
         // With the pages of the database's file that the system has mapped for the process, and takes back at will.
         rssBytesPerRow: Math.round(rssPerRow),
-        // What the process holds itself, with what the load left for the garbage collection.
+        // The memory of the process itself, including garbage of the load that was not collected yet.
         anonymousBytesPerRow: Math.round(anonymousPerRow),
       },
       ...searched,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type Measurement, round, summarize } from './load.ts';
 import { kindOf, SearchTexts, SearchVectors, type VectorShape } from './search-data.ts';
 
-/** What every measurement of searches is about; a child process gets it as JSON. */
+/** The subject of every search measurement; a child process gets it as JSON. */
 export interface SearchTask {
   readonly vectors: number;
   readonly queries: number;

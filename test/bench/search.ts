@@ -19,7 +19,7 @@ const OUTPUT_BYTES = 1024 * 1024;
 export interface SearchBench {
   readonly vectors: number;
   readonly queries: number;
-  /** What is measured, of: bare, sqlite, postgresql, http, and the peers. */
+  /** The parts to measure, of: bare, sqlite, postgresql, http, and the peers. */
   readonly parts: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { measure, medianNumber, round } from './load.ts';
 import { orderRecord } from './order-records.ts';
 
 const SIZES = [1_000, 100_000, 1_000_000] as const;
-/** One document of so many matches. */
+/** One document in this number matches. */
 const ONE_OF = [10_000, 1_000, 100, 10, 3, 1] as const;
 const WARMUP_SECONDS = 0.2;
 const LIMIT = 20;

@@ -6,7 +6,7 @@ import { round } from './load.ts';
 /** A call: the clock of the processor is too coarse for one. */
 const REPEATS = 500;
 
-/** What strict reading of a request body costs beside `JSON.parse` alone. */
+/** The cost of strict reading of a request body beside `JSON.parse` alone. */
 export function benchStrictJson(_options: BenchOptions): Promise<object> {
   const mutations = Array.from({ length: 100 }, (_, n) => ({
     operation: 'upsert',

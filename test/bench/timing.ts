@@ -31,7 +31,7 @@ export async function benchTiming(_options: BenchOptions): Promise<object> {
     limits: { medianDifferenceNs: 1000, welchT: 4.5 },
     leaseToken: await compare(secret, refuseLease(secret)),
     apiKey: await compare(secret, refuseApiKey(secret)),
-    // What the instrument shows where there is something to see.
+    // The control proves that the instrument sees a difference where there is one.
     controlStopsAtFirstDifference: await compare(secret, (guess) => stopsAtFirstDifference(secret, guess)),
   };
 }
