@@ -36,7 +36,7 @@ test.skipIf(missing !== '')(`approvals outlive the death of the hosted worker${m
   expectStory(example.stdout);
 });
 
-test('what is missing or wrong is said', async () => {
+test('a missing emulator and a wrong option are reported', async () => {
   const env = { FIRESTORE_EMULATOR_JAR: join(root, 'none.jar') };
   await using noEmulator = new Program([script, '--cloud'], { cwd: root, env });
   expect((await noEmulator.exit).code).toBe(1);

@@ -184,7 +184,7 @@ describe('the bundle behind functions-framework', () => {
     );
   });
 
-  test('serves the function that it is told to', async () => {
+  test('serves only the chosen function', async () => {
     const { program, url } = await serve('server');
     await using _ = program;
     const health = await fetch(`${url}/health`);

@@ -24,7 +24,7 @@ export type EntryOf = (kind: Kind, n: number) => string;
 /** The address that answers requests for other paths than those of the functions. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** What a scheduled function answers: counts, by name. */
+/** The answer of a scheduled function: counts, by name. */
 export type Counts = Readonly<Record<string, unknown>>;
 
 export class CloudDeployment implements AsyncDisposable {
@@ -124,7 +124,7 @@ export class CloudDeployment implements AsyncDisposable {
     return answer?.ok === true ? ((await answer.json()) as Counts) : null;
   }
 
-  /** A scheduled function at a later time: what may be lost is sent again after a minute, and no test waits for that. */
+  /** Calls a scheduled function with a later clock: it repeats possibly lost messages after a minute, for which no test waits. */
   async later(name: 'reconcile' | 'prune', ms: number): Promise<Counts> {
     const { settings, faults } = loadConfiguration({
       host: 'functions',
@@ -171,7 +171,7 @@ export class CloudDeployment implements AsyncDisposable {
     return started;
   }
 
-  /** Passed on to one of those that live; an answer that breaks off is one that never came. */
+  /** Forwards the request to a process that is up; a broken answer counts as none. */
   #answer(from: IncomingMessage, to: ServerResponse): void {
     const path = (from.url ?? '').split('?')[0] ?? '';
     const listener = this.#listeners[path];
@@ -200,7 +200,7 @@ export class CloudDeployment implements AsyncDisposable {
   }
 }
 
-/** What attempts have done outside: each does it once. */
+/** The outside effects of attempts: each attempt has one. */
 export class Ledger {
   readonly marks = new Map<string, number[]>();
   readonly twice: string[] = [];

@@ -71,7 +71,7 @@ function flipBit(bytes: Buffer, at: number, bit: number): void {
   bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << bit), at);
 }
 
-/** What reading it all gives: each answer beside the true one. */
+/** Reads everything: each answer beside the true one. */
 async function readAll(server: LoopServer): Promise<{ truth: unknown; reply: Reply | undefined }[]> {
   const post = (path: string, body: object) => server.ask('POST', tenantPath(TENANT, path), body);
   const answers: { truth: unknown; reply: Reply | undefined }[] = [];
@@ -135,7 +135,7 @@ describe('a damaged database file', () => {
     try {
       await server.start();
     } catch (error) {
-      // A page that the start itself reads, such as that of the table of versions or of a search index.
+      // The start itself reads some pages, such as those of the table of versions or of a search index.
       expect(String(error)).toMatch(/ cannot be opened: SQLite: .*malformed\n?$/);
       return;
     }
@@ -202,7 +202,7 @@ describe('a damaged database file', () => {
     const found = reply?.body as TenantSnapshot;
     const kept = new Set(found.transactions.map(({ idempotencyKey }) => idempotencyKey));
     const sent = [...killed.log.attempts.keys()];
-    // Commits are gone from some moment on, and none before it.
+    // All commits after some moment are gone, and none before it.
     expect(sent.filter((key) => kept.has(key))).toEqual(sent.slice(0, kept.size));
     expect(kept.size).toBeGreaterThanOrEqual(stopped.transactions.length);
     const faults = commitFaults(killed.log, found, killed.log.step);

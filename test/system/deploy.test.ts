@@ -151,7 +151,7 @@ describe.skipIf(firestoreMissing !== undefined)(`the page, from top to bottom${l
     expect(stdout).toMatch(/^ok +cloud-credentials/m);
     expect(stdout).toMatch(/^warning +cloud-apis +14 APIs of the project are off/m);
     expect(stdout).toContain('The configuration has no fault');
-    // What the page says to edit.
+    // The edits that the page instructs.
     const deployment = 'infra/environments/production';
     for (const file of ['terraform.tfvars', 'svcsettings.json'])
       world.reader.edit(join(deployment, file), (text) => text.replaceAll('my-project', projectId));

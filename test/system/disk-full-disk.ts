@@ -26,7 +26,7 @@ const way: Way | undefined = WAYS.find(({ unshare }) => {
 
 /** Why these tests cannot run; `undefined` where they can. */
 export const smallDiskMissing: string | undefined =
-  way === undefined ? 'this machine lets nobody mount a file system, not even by unshare' : undefined;
+  way === undefined ? 'this machine forbids mounting a file system, also by unshare' : undefined;
 
 /**
  * A file system of a few megabytes, in memory. It lies in a namespace of its own, which a process holds that ends with this

@@ -76,7 +76,7 @@ export class Filler {
     await Promise.all(Array.from({ length: writers }, writer));
   }
 
-  /** What contradicts the log. */
+  /** The contradictions between the store and the log. */
   async faults(): Promise<string[]> {
     const snapshot = await this.export();
     return [...commitFaults(this.log, snapshot, this.log.step), ...leaseFaults(this.log, snapshot)];

@@ -95,7 +95,7 @@ describe.skipIf(skipped)(`runs on a full disk${omitted}`, () => {
     expect(pruned).toMatchObject({ status: 200, body: { runs: 4 } });
     expect(await filler.faults()).toEqual([]);
 
-    // Others take what was left, and an artifact has no place.
+    // Other writers take the remaining room, so that an artifact finds none.
     disk.fill();
     const artifact = { name: 'large', text: 'x'.repeat(600_000) };
     expect(await runs.held(leases[1], 'artifacts', { artifact })).toMatchObject(FULL);

@@ -42,7 +42,7 @@ const onDatabase = [...ofTenant, '--canonical-db', database];
 const noSpace = { code: 1, said: expect.stringContaining('no space is left on the device') as string };
 
 describe.skipIf(skipped)(`the operator tool and a full disk${omitted}`, () => {
-  it.each([0, DISK_BYTES / 4])('leaves no archive that is none: %i bytes left', async (bytes) => {
+  it.each([0, DISK_BYTES / 4])('leaves no incomplete archive: %i bytes left', async (bytes) => {
     await using disk = await SmallDisk.mount(DISK_BYTES);
     const directory = join(disk.path, 'archive');
     const write = ['--directory', directory, '--chunk-bytes', '100000', ...onDatabase];
@@ -57,7 +57,7 @@ describe.skipIf(skipped)(`the operator tool and a full disk${omitted}`, () => {
     expect(verified.code, verified.said).toBe(0);
   });
 
-  it.each([DISK_BYTES / 2])('leaves no snapshot that is none: %i bytes left', async (bytes) => {
+  it.each([DISK_BYTES / 2])('leaves no incomplete snapshot: %i bytes left', async (bytes) => {
     await using disk = await SmallDisk.mount(DISK_BYTES);
     disk.fill(bytes);
     const file = join(disk.path, 'acme.json');
@@ -77,7 +77,7 @@ describe.skipIf(skipped)(`the operator tool and a full disk${omitted}`, () => {
     expect(restored.code, restored.said).toBe(0);
   });
 
-  it('tells of a database on a full disk, and replaces nothing there', async () => {
+  it('reports a database on a full disk, and replaces nothing there', async () => {
     await using disk = await SmallDisk.mount(8 * DISK_BYTES);
     await using server = new LoopServer({
       folder: disk.folder('data'),

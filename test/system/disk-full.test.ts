@@ -15,7 +15,7 @@ import { LoopServer } from './kill-loop-server.ts';
 const DISK_BYTES = 4 * 1024 * 1024;
 /** Times that the disk is filled at random moments and freed again. */
 const CYCLES = Number(process.env['DISK_FULL_CYCLES'] ?? share(3, 12));
-/** After so many disks a flaw is taken for one that is not found. */
+/** After this number of disks the flaw counts as not found. */
 const FLAW_DISKS = 60;
 const SEED = seedOf('full disk');
 
@@ -28,7 +28,7 @@ function serverOn(disk: SmallDisk, grouping = 'true', nodeArgs: readonly string[
   return new LoopServer({ folder: disk.folder('data'), settings, nodeArgs, within });
 }
 
-/** What the database says, read where it lies: SQLite takes no way through another process's root. */
+/** Queries the database where it lies: SQLite takes no way through another process's root. */
 function answerOf(disk: SmallDisk, sql: string): unknown {
   const script = `const { DatabaseSync } = require('node:sqlite');
     const rows = new DatabaseSync(process.argv[1], { timeout: 5000 }).prepare(process.argv[2]).all();
@@ -85,7 +85,7 @@ async function expectDelivery(filler: Filler): Promise<void> {
   }
 }
 
-/** Fills the disk, with the help of others at some moment, and kills the server at another, if it comes to that. */
+/** Fills the disk at one random moment, and kills the server at another if that comes before the end. */
 async function fillAtRandom(
   disk: SmallDisk,
   server: LoopServer,
@@ -118,11 +118,11 @@ describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, () => {
     });
     await expectReads(filler);
     expect(await readiness(server)).toMatchObject(NOT_READY);
-    // What is delivered is no new data, and neither is what the service itself must remember of it.
+    // A delivery stores no new data of callers, and the service may write its own records of it.
     await expectDelivery(filler);
     expect((await server.ask('POST', '/canonical/preflight/probe'))?.status).toBe(503);
 
-    // Now others take what was kept.
+    // Now other writers take the reserved room.
     disk.fill();
     expect((await filler.fill(3_000)).body).toMatchObject(FULL);
     await expectReads(filler);
@@ -143,7 +143,7 @@ describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, () => {
   });
 
   it('gets its room back by itself where a tenant is emptied', async () => {
-    // What is kept free is a share of the disk, and must carry what a batch of the sweep writes.
+    // The reserved room is a share of the disk, and must carry the writes of one batch of the sweep.
     await using disk = await SmallDisk.mount(8 * DISK_BYTES);
     await using server = serverOn(disk);
     await server.start();
@@ -230,7 +230,7 @@ describe.skipIf(skipped)(`the embedded server on a full disk${omitted}`, () => {
     expect((await old.post('/restore', { snapshot: large }))?.status).toBe(204);
     expect((await old.export()).contentHash).toBe(large.contentHash);
     expect(await other.faults()).toEqual([]);
-    // What was loaded in vain goes as well, behind ordinary calls.
+    // Upkeep removes the records of the failed restore too, behind ordinary calls.
     const left = () => answerOf(disk, `SELECT state FROM spaces WHERE state <> 'live'`);
     await expect.poll(left).toEqual([]);
     expect(await server.stop()).toBe(0);

@@ -8,7 +8,7 @@ import description from '../../package.json' with { type: 'json' };
 import { type RunningService, startService } from '../support/service.ts';
 import { root } from './program.ts';
 
-/** What is served below `/docs`, and what is not. */
+/** The files served below `/docs`, and the paths that are refused. */
 
 let service: RunningService;
 beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('the page', () => {
     }
   });
 
-  test('tells the API reference to call nobody', async () => {
+  test('configures the API reference to call no other server', async () => {
     const [, start = ''] = await loadedBy('/docs');
     const { body } = await get(start);
     const [, settings = ''] = /createApiReference\('#reference', (\{.*\})\)/.exec(body) ?? [];
@@ -160,7 +160,7 @@ describe('the guides', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('a path without a file', () => {
   test.each([
     '/docs/',
     '/DOCS',

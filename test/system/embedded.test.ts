@@ -154,7 +154,7 @@ describe('the embedded server', () => {
   });
 });
 
-describe('what keeps it from starting', () => {
+describe('the start fails with a message for', () => {
   test('a port in use', async () => {
     const { program, port } = await started();
     await using _ = program;
@@ -171,7 +171,7 @@ describe('what keeps it from starting', () => {
     expect(program.stderr).toMatch(/^The database \/dev\/null\/data\/\S+ cannot be opened: .*\n$/);
   });
 
-  test('every fault of the configuration, told at once and without secrets', async () => {
+  test('every fault of the configuration, all in one message without secrets', async () => {
     const env = { SVC_API_KEY: 'hush hush', CanonicalStore__Provider: 'oracle' };
     await using program = start(env, ['--Server:Prot=1']);
     expect(await program.exit).toEqual({ code: 1, signal: null });

@@ -134,7 +134,7 @@ describe('the local cloud', () => {
     // The function of runs keeps them in the same database; there is no such handler.
     expect(await started.json()).toMatchObject({ code: 'handler_missing' });
     expect(await (await fetch(`${url}/execution/runs`)).json()).toMatchObject([{ status: 'rejected' }]);
-    // What the functions refuse reaches them as it was sent.
+    // A request that the functions refuse reaches them as it was sent.
     const refused = await fetch(`${url}/canonical/tenants/a%2Fb/outbox/query`, {
       method: 'POST',
       body: '{}',

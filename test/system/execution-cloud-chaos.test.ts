@@ -36,7 +36,7 @@ const KILLS = [
   { after: 120, kind: 'worker', n: 1 },
   { after: 140, kind: 'worker', n: 0 },
 ] as const;
-/** How far ahead is the clock of who reconciles while everything fails. */
+/** The lead of the clock of the process that reconciles while everything fails. */
 const EARLIER_MS = 61_000;
 /** How far ahead the clock of a later reconcile is: repeated announcements of one run become rarer. */
 const LATER_MS = [121_000, 241_000, 481_000, 961_000, 1_921_000];
@@ -174,7 +174,7 @@ async function startAll(cloud: CloudDeployment, seed: number): Promise<string[]>
   return ids;
 }
 
-/** Nothing fails any more: who reconciles as often as is needed has every run end. */
+/** From now on nothing fails: repeated reconciles must bring every run to its end. */
 async function untilAllEnd(cloud: CloudDeployment, ids: readonly string[]): Promise<ExecutionRun[]> {
   const ended = new Map<string, ExecutionRun>();
   for (const laterMs of LATER_MS) {
@@ -195,7 +195,7 @@ async function untilAllEnd(cloud: CloudDeployment, ids: readonly string[]): Prom
   throw new Error(runs.map(({ id, handlerId, status }) => `${id} of ${handlerId} is ${status}`).join(', '));
 }
 
-/** What is left in the queue is for later, and delivered now it ends: that it changes nothing is seen by who judges the runs. */
+/** Delivers the messages that remain in the queue before their time, and ends them. The judge of the runs sees that they change nothing. */
 async function drained(cloud: CloudDeployment): Promise<void> {
   const client = clientOf(cloud.tasks);
   try {

@@ -116,7 +116,7 @@ async function startOne(calls: Calls, handlerId: string): Promise<ExecutionRun> 
   return run;
 }
 
-/** Takes runs, and now and then lets one lie as a worker that dies would. */
+/** Leases runs, and now and then abandons one as a dying worker would. */
 async function work(calls: Calls, workerId: string, signal: AbortSignal): Promise<void> {
   for (let turn = 0; !signal.aborted; turn += 1) {
     const body = { workerId, handlerIds: ['kill.outside'], ttlSeconds: 1, waitSeconds: 1 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { compileCache } from '../support/compile-cache.ts';
 import { Program, root } from './program.ts';
 
-/** What the snippets of a guide are, and where they run. */
+/** The snippets of a guide, and how they are run. */
 
 export const guides = join(root, 'docs/guides');
 
@@ -16,12 +16,12 @@ export function programOf(guide: string, language: Language): string {
   return [...blocks].flatMap(([, tag, text = '']) => (tag === language ? [text] : [])).join('\n');
 }
 
-/** What a guide says that the service is started with. */
+/** The flags with which a guide starts the service. */
 export function flagsOf(guide: string): string[] {
   return [...guide.matchAll(/`(--[A-Z][^`\s]*)`/g)].map(([, flag = '']) => flag);
 }
 
-/** What a program says of itself that it prints: a line for each `=>` of a comment. */
+/** The output that a program's comments announce: a line for each `=>`. */
 export function promisedBy(program: string): string[] {
   return [...program.matchAll(/(?:\/\/|#) => (.*)$/gm)].map(([, line = '']) => line.trimEnd());
 }
@@ -83,7 +83,7 @@ export class Reader implements AsyncDisposable {
   }
 }
 
-/** What the compiler says against TypeScript programs; `''` where it has nothing to say. */
+/** The errors of the compiler in TypeScript programs; `''` where there are none. */
 export async function compilerOn(programs: readonly string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-guide-types-'));
   try {

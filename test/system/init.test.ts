@@ -98,7 +98,7 @@ async function serves(operator: Operator): Promise<void> {
     id: run.id,
     status: 'succeeded',
   });
-  // What a credential was not made for, it does not get.
+  // A credential gives no right beyond its purpose.
   const foreign = await operator.call(url, 'worker', 'startExecutionRun', request);
   expect([foreign.code, foreign.stderr]).toEqual([5, expect.stringContaining('permission_denied')]);
   server.signal('SIGTERM');
@@ -288,10 +288,10 @@ test('svc identity-token makes a token that the service accepts', () =>
     expect(made).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(operator.mode('app.token')).toBe('600');
     await serves(operator);
-    const unknown = await operator.svc('identity-token', '--principal', 'nobody');
+    const unknown = await operator.svc('identity-token', '--principal', 'stranger');
     expect([unknown.code, unknown.stderr.trim()]).toEqual([
       3,
-      'No identity policy names the principal nobody',
+      'No identity policy names the principal stranger',
     ]);
   }));
 

@@ -29,7 +29,7 @@ export function commitFaults(log: TenantLog, snapshot: TenantSnapshot, step: num
   }
   for (const [key, result] of receipts) {
     const attempt = log.attempts.get(key);
-    if (attempt === undefined) faults.push(`nobody sent the commit ${key}`);
+    if (attempt === undefined) faults.push(`no client sent the commit ${key}`);
     else if (!isWhole(attempt, result)) faults.push(`the receipt of ${key} holds a part of its request`);
   }
   const results = [...receipts.values()];
@@ -172,7 +172,7 @@ export function leaseFaults(log: TenantLog, snapshot: TenantSnapshot): string[] 
   for (const [id, event] of events) {
     const outcomes = acks.get(id) ?? new Set();
     if (event.deliveredAtUtc !== null && outcomes.size === 0) {
-      faults.push(`${id} is delivered, though nobody acknowledged it`);
+      faults.push(`${id} is delivered, although no consumer acknowledged it`);
     }
     if (event.deliveredAtUtc === null && outcomes.has('accepted')) {
       faults.push(`the acknowledgement of ${id} is lost`);
@@ -181,7 +181,7 @@ export function leaseFaults(log: TenantLog, snapshot: TenantSnapshot): string[] 
   return [...faults, ...holdFaults(log)];
 }
 
-/** What the tokens of one event say of each other. */
+/** The contradictions between the leases of one event. */
 function holdFaults(log: TenantLog): string[] {
   const faults: string[] = [];
   const byEvent = Map.groupBy(log.holds, ({ eventId }) => eventId);

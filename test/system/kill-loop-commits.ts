@@ -154,7 +154,7 @@ export class CommitClients {
     const { items = [] } = reply.body as Partial<CanonicalDocumentQueryResult>;
     const ids = new Set(items.map(({ id }) => id));
     if (reply.status !== 200 || ids.size !== items.length || !items.every((item) => this.#isSent(item))) {
-      this.#fault(`a query was answered with ${reply.status} and documents that nobody sent`);
+      this.#fault(`a query was answered with ${reply.status} and documents that no client sent`);
     }
     return 'query';
   }

@@ -16,7 +16,7 @@ const DOCUMENTS = 60;
 /** The commits made on top of a generation are of this type, one document, fence and event each. */
 const SINCE = 'since';
 
-/** What the tenant may be: a generation, with commits on top of which some were answered. */
+/** A possible state of the tenant: a generation, with commits on top of which some were answered. */
 interface Candidate {
   readonly generation: number;
   readonly since: readonly string[];

@@ -11,7 +11,7 @@ export interface Flaw {
   readonly settings?: readonly string[];
   /** Where it shows at the end of a campaign only, how long that is. */
   readonly kills?: number;
-  /** What the campaign says of it. */
+  /** The faults that the campaign reports for it. */
   readonly shows: RegExp;
 }
 
@@ -91,7 +91,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     shows: /neither old nor new|a query met/,
   },
   'unchecked-tokens': {
-    about: 'whoever names a leased event may end its lease, whatever the token; needs no kill',
+    about: 'a caller that names a leased event may end its lease with any token; needs no kill',
     edits: [
       {
         file: rules,

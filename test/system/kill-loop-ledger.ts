@@ -48,7 +48,7 @@ export class LedgerClient {
     return 'contradiction';
   }
 
-  /** What was answered before the call is in the list; every batch is whole; nothing that was seen once has changed. */
+  /** The list has every batch that was answered before the call; every batch is whole; no listed batch has changed since. */
   async list(): Promise<string> {
     const answered = new Set(this.#batches.flatMap((done, batch) => (done ? [batch] : [])));
     const reply = await this.#server.ask('GET', LEDGER);

@@ -39,7 +39,7 @@ export class OutboxClients {
     const holds = await this.#lease({ maxItems: 1 + random.below(8), leaseSeconds, waitSeconds });
     for (const hold of holds) {
       const replaced = hold.count === 1 ? undefined : this.#before(hold);
-      // The earlier holder of the event is too late.
+      // The earlier holder of the event acknowledges too late.
       if (replaced !== undefined && random.chance(0.5)) await this.#end(random, replaced);
       const fate = random.below(100);
       if (fate < 55) await this.#call('ack', hold, {});

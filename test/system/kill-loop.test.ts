@@ -9,15 +9,15 @@ import { FLAWS, plantedFlaw } from './kill-loop-flaws.ts';
 const inCi = process.env['CI'] !== undefined;
 /** Kills in all. CI makes as many as the rare calls need to happen; a nightly run makes more. */
 const KILLS = Number(process.env['KILL_LOOP_KILLS'] ?? share(inCi ? 80 : 24, 240));
-/** The seed repeats what was asked, though not who came first. */
+/** The seed repeats the requests, but not the order in which they arrive. */
 const SEED = seedOf('kill loop');
-/** With fewer kills, what is rare may well not have happened. */
+/** With fewer kills a rare event may be missing by chance. */
 const KILLS_FOR_ALL = 80;
-/** A campaign goes on until what it must reach has happened. What one kill in 40 reaches is missed by 600 once in 10^6 runs. */
+/** A campaign continues until it has reached all rare events. An event that one kill in 40 reaches is missed by 600 kills once in 10^6 runs. */
 const KILLS_MAX = 600;
 /** Ends a test that hangs: counts of kills decide, and no time. */
 const PATIENCE_MS = 3_600_000;
-/** A search for a flaw ends with its first find. What every second campaign finds is missed by 20 once in 10^6 runs. */
+/** A search for a flaw ends with its first find. A flaw that every second campaign finds is missed by 20 campaigns once in 10^6 runs. */
 const FLAW_KILLS = 160;
 const FLAW_CAMPAIGNS = 20;
 

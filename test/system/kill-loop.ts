@@ -13,7 +13,7 @@ import { LoopServer, type LoopServerOptions, tenantPath } from './kill-loop-serv
 export interface KillLoopOptions extends LoopServerOptions {
   readonly kills: number;
   readonly seed: number;
-  /** Whether what is rare has happened: the campaign goes on until then, up to `killsMax`. */
+  /** Whether all rare events have happened: the campaign continues until then, up to `killsMax`. */
   readonly reached?: (report: KillLoopReport) => boolean;
   readonly killsMax?: number;
 }
@@ -182,14 +182,14 @@ export class KillLoop {
     await this.#ledger.check();
     const frozen = [...this.#frozen];
     if (frozen.length > 0) await this.#checkFrozen([this.#random.pick(frozen)]);
-    // Last, because what was never done is done now.
+    // This check comes last, because it makes commits that were never made before.
     const attempts = [...log.attempts.values()];
     const open = attempts.filter(({ fate }) => fate === 'open');
     const acknowledged = attempts.filter(({ fate }) => fate === 'acknowledged').slice(-REPEATS);
     for (const attempt of [...open, ...acknowledged]) await commits.repeat(attempt);
   }
 
-  /** Delivers what is left, and leaves the tenant alone from here on. */
+  /** Delivers the remaining events, and never changes the tenant again. */
   async #freeze(round: number): Promise<void> {
     const { log, outbox } = this.#tenant;
     await outbox.drain();
@@ -201,8 +201,7 @@ export class KillLoop {
   async #checkFrozen(tenants: readonly (readonly [string, string])[]): Promise<void> {
     for (const [tenantId, contentHash] of tenants) {
       const found = await this.#export(tenantId);
-      if (found.contentHash !== contentHash)
-        this.#faults.push(`${tenantId} has changed, and nobody touched it`);
+      if (found.contentHash !== contentHash) this.#faults.push(`${tenantId} has changed without a write`);
     }
   }
 

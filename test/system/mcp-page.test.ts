@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { programOf, Reader } from './guides.ts';
 import { Program, root } from './program.ts';
 
-/** What docs/mcp.md shows, and the agent of examples/mcp. */
+/** The commands of docs/mcp.md, and the agent of examples/mcp. */
 
 const page = await readFile(join(root, 'docs/mcp.md'), 'utf8');
 

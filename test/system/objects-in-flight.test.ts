@@ -86,7 +86,7 @@ class Callers {
   async succeed(at: number, body: Buffer | null): Promise<Buffer> {
     const principal = CALLERS[at % CALLERS.length] ?? '';
     for (;;) {
-      // Taken before the call: what refuses it is held then, and released later.
+      // Take the signal before the call: the bytes that refuse it are held now, and released later.
       const { released } = watched;
       const { status, retryAfter, content } = await callBytes(`${host.url}/objects/files/${at}`, body, {
         'X-Principal': principal,

@@ -15,7 +15,7 @@ const OBJECT_BYTES = 8 * MEBIBYTE;
 const [ADA, BOB] = CALLERS;
 const OWNERS = [ADA, ADA, BOB, BOB];
 const IN_FLIGHT_MAX = OWNERS.length * OBJECT_BYTES;
-/** What else a process holds for its calls, such as what is on its way in the sockets. */
+/** Room for the other memory of calls, such as bytes in the buffers of sockets. */
 const FACTOR = 1.5;
 
 const closing: (() => Promise<unknown> | void)[] = [];

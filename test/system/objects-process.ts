@@ -58,8 +58,8 @@ function look(): void {
 look();
 
 function measure(): void {
-  // Buffers that nobody uses any more do not count. Their bytes are given back beside the program, and may still be counted after one
-  // collection; the next one waits for that.
+  // Unreferenced buffers do not count. Node frees their bytes in another thread, so that one collection may still count them;
+  // the second collection waits for that.
   globalThis.gc?.();
   globalThis.gc?.();
   live = Math.max(live, process.memoryUsage().arrayBuffers);

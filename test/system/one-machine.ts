@@ -21,7 +21,7 @@ export function unitOf(name: string): Unit {
   return readUnit(readFileSync(join(embedded, name), 'utf8'));
 }
 
-/** What the units name on a machine; everything below is in the folder of a test. */
+/** The paths that the units name on a machine; the tests map them into a folder of their own. */
 const own = /\/(?:opt|etc|var\/lib|var\/cache)\/svc/g;
 
 /** A machine on which the units are installed, below a folder: each command runs as systemd would run it there. */

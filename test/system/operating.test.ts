@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const run = (words: readonly string[]) => {
   const args = words.map((word) => (word === '$SVC_SERVER' ? server.address : (filled[word] ?? word)));
-  // What the page writes elsewhere on the machine goes into the folder of the test.
+  // Paths outside the folder of the server go into the folder of the test.
   const kept = args.map((word) => (word.startsWith('/') ? join(folder, word) : word));
   return runTool(kept, { cwd: folder, env: { SVC_SERVER: server.address } });
 };

@@ -139,7 +139,7 @@ describe('the log of what consumers saw', () => {
     ]);
   });
 
-  it('shows an event that nobody committed', () => {
+  it('shows an event that no client committed', () => {
     expect(faultsOf([lease('x', 1, 6)], [])).toEqual([{ what: 'unknown event', eventId: 'e' }]);
   });
 });

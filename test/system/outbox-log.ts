@@ -1,5 +1,5 @@
 /**
- * What consumers saw, each moment read from the one clock of the machine, and what it says of the promises of an outbox.
+ * The observations of consumers, each moment read from the one clock of the machine, checked against the promises of an outbox.
  */
 
 interface LeaseSeen {
@@ -23,7 +23,7 @@ interface EndSeen {
 
 export type Seen = LeaseSeen | EndSeen;
 
-/** What may be found wrong with a log. */
+/** The faults that a log may show. */
 export interface Fault {
   readonly what: 'never acknowledged' | 'acknowledged by two' | 'held by two' | 'unknown event';
   readonly eventId: string;

@@ -7,7 +7,7 @@ export const root = resolve(import.meta.dirname, '../..');
 
 export interface ProgramOptions {
   readonly cwd?: string;
-  /** Beside the bare minimum: what the machine says is not handed on. */
+  /** Added to a minimal environment: the variables of the machine are not passed on. */
   readonly env?: Readonly<Record<string, string>>;
   /** Default: this Node. */
   readonly command?: string;

@@ -104,7 +104,7 @@ describe.each(['postgresql', 'mysql'])('%s that is not there', (provider) => {
     server.close();
   });
 
-  test('is named by a text that makes no sense: told by the first call, without quoting it', async () => {
+  test('is named by a malformed connection string: the first call answers 503 without quoting it', async () => {
     await withService(chosen(provider, `nonsense ${secret}`), async (service) => {
       const answer = await post(service, '/documents/query', {});
       expect(answer.status).toBe(503);

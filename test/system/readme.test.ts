@@ -17,7 +17,7 @@ async function start(folder: string, args: readonly string[] = []) {
   return { server, url };
 }
 
-/** What each line of JSON of the answers holds. */
+/** The objects in the lines of the answers. */
 async function answersOf(commands: string, url: string, folder: string): Promise<object[]> {
   // One answer a line: curl prints no line end.
   const text = commands.replaceAll(ADDRESS, url).replaceAll('curl -s ', "curl -s -w '\\n' ");

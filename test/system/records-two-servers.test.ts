@@ -80,7 +80,7 @@ async function answersAlike(pair: Pair): Promise<void> {
   ]);
 }
 
-/** What one wrote the other finds in its next search, by its words and by its vector. */
+/** Each server finds the other's writes in its next search, by words and by vector. */
 async function findEachOthersWrites(pair: Pair): Promise<void> {
   const [one, other] = NAMES.map((name) => clientOf(pair[name])) as [SvcClient, SvcClient];
   const vectorPolicies = [{ name: 'v', path: '/vectors/v/values', dimensions: 2 }];

@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a command says; a failure with all that it said. */
+/** The output of a command; throws with all its output where it fails. */
 async function said(
   command: string,
   args: readonly string[],

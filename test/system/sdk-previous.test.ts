@@ -33,7 +33,7 @@ function checkIn(cwd: string, ...args: readonly string[]): Promise<{ code: numbe
   });
 }
 
-/** What a tag would hold: the tests of the SDKs, with one change. */
+/** The tree of a tag: the tests of the SDKs, with one change. */
 function release(name: string, path: string, change: (text: string) => string): string {
   const tree = join(folder, name);
   for (const part of ['typescript/test', 'python/tests/typing'])
@@ -73,7 +73,7 @@ function repository() {
   return { place, git, commit };
 }
 
-describe('who wrote against the last release', () => {
+describe('code for the last release', () => {
   test('can compile against this one', async () => {
     const { code, output } = await check();
     expect(output).toMatch(/: compiles$|nothing to compare with$/m);
@@ -89,7 +89,7 @@ describe('who wrote against the last release', () => {
     expect(code).toBe(0);
   });
 
-  test('is told what is gone, in TypeScript', async () => {
+  test('fails for a removed method, in TypeScript', async () => {
     const tree = release('typescript', 'typescript/test/server.test.ts', (text) =>
       text.replace('client.health()', 'client.wellness()'),
     );
@@ -98,7 +98,7 @@ describe('who wrote against the last release', () => {
     expect(code).toBe(1);
   });
 
-  test('is told what is gone, in Python', async () => {
+  test('fails for a removed method, in Python', async () => {
     const tree = release(
       'python',
       'python/tests/typing/usage.py',
@@ -145,7 +145,7 @@ describe('a repository', () => {
     }
   });
 
-  test('may change what nobody was promised', async () => {
+  test('ignores tests of internal modules, which no release promises', async () => {
     const tree = release('inside', 'typescript/test/wire.ts', (text) => `${text}\n`);
     const own = "import { nothing } from '../src/retry.ts';\n\nexport const own = nothing;\n";
     writeFileSync(join(tree, 'sdk/typescript/test/own.test.ts'), own);

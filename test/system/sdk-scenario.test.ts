@@ -64,7 +64,7 @@ const databases: Readonly<
   },
 };
 
-/** What one run gave, on a database of its own. */
+/** The transcript of one run, on a database of its own. */
 async function transcript(runner: Runner, database: string, steps: object = scenario): Promise<unknown> {
   const { command, program, env, more = [] } = runner;
   const path = join(folder, `${randomBytes(4).toString('hex')}.json`);
@@ -118,7 +118,7 @@ describe('the scenario', () => {
     expect(expected.map(({ step }) => step)).toEqual(scenario.steps.map(({ step }) => step));
   });
 
-  test('is told apart when one value differs', async () => {
+  test('differs when one value differs', async () => {
     const changed = structuredClone(scenario);
     const text = JSON.stringify({ ...changed, steps: changed.steps.slice(0, 2) });
     const other = JSON.parse(text.replaceAll('125000', '125001')) as object;

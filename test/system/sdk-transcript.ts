@@ -29,7 +29,7 @@ const transaction = /ctx_[0-9a-zA-Z]+/g;
 
 interface Run {
   readonly tenant: string;
-  /** What the database is called, wherever it is. */
+  /** The names of the database, in every place that shows one. */
   readonly provider: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export function normalised(transcript: unknown, { tenant, provider }: Run): unkn
       return ordered.map((each) => clean(each));
     }
     if (typeof value !== 'object' || value === null) return value;
-    // In one order, so that a name is given by what a value is and not by the order that a language keeps.
+    // Visit members in one order, so that names depend on the values and not on the order of a language.
     const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(members.map(([member, inner]) => [member, clean(inner, member)]));
   };

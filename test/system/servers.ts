@@ -16,7 +16,7 @@ export class Servers implements AsyncDisposable {
     await Promise.all(Array.from({ length: count }, (_, n) => this.#begin(n)));
   }
 
-  /** The address of a server that runs, of the preferred one if it does; waits where none does. */
+  /** The address of a running server, of the preferred one if it runs; waits until one runs. */
   async address(preferred: number): Promise<string> {
     for (;;) {
       const any = this.#running.find((each) => each !== undefined);

@@ -18,7 +18,7 @@ import {
 import type { JsonObject } from '../../functions/kernel/canonical-json.ts';
 import type { RunningService } from '../support/service.ts';
 
-/** What a client is about to send, as a test may meddle with it. */
+/** A request that a client is about to send; a test may change it. */
 interface Sent {
   readonly path: string;
   readonly body: { readonly idempotencyKey?: string; readonly [member: string]: unknown };
@@ -58,7 +58,7 @@ export class ImportTenant {
     return new TenantClient(signal === undefined ? options : { ...options, signal });
   }
 
-  /** All live documents of the import, as a look past every rule of reading shows them. */
+  /** All live documents of the import, read without the rules for readers. */
   async staged(importId: string): Promise<CanonicalDocument[]> {
     const found: CanonicalDocument[] = [];
     let continuationToken: string | null = null;

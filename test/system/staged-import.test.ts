@@ -244,7 +244,7 @@ describe('an importer that publishes while', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('the service refuses', () => {
   test('a version that was published once, even when a later one has been since and was withdrawn', async () => {
     const tenant = new ImportTenant(service);
     const client = tenant.client();

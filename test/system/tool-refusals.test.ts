@@ -16,7 +16,7 @@ import {
   toolCommandLine,
 } from '../support/operator-tool.ts';
 
-/** What the operator tool says and does where something is in its way. */
+/** The messages and effects of the operator tool where its output or its files fail. */
 
 const root = resolve(import.meta.dirname, '../..');
 const PATH = process.env['PATH'] ?? '';
@@ -54,7 +54,7 @@ test('doctor warns of a Production configuration that serves no runs, and of no 
     expect(disabled.find(({ id }) => id === 'runs')).toBeUndefined();
   }));
 
-test('npm runs it where somebody typed it, and adds nothing to its output', () =>
+test('npm runs it in the folder of the caller, and adds nothing to its output', () =>
   onSample(async ({ folder, at }) => {
     await mkdir(at('sub'));
     await writeFile(
@@ -97,7 +97,7 @@ describe('standard output that takes nothing', () => {
     ['a result', [...exported, '--file', 'a.json']],
     ['a snapshot', [...exported, '--file', '-']],
     ['a list', ['api']],
-  ])('is told in a line: %s', (_, args) =>
+  ])('is reported in one line: %s', (_, args) =>
     onSample(async ({ folder }) => {
       expect(await isFull(args, folder)).toEqual({ code: 1, stdout: '', stderr: full });
     }),
@@ -106,7 +106,7 @@ describe('standard output that takes nothing', () => {
   const ways: [string, (folder: string) => Promise<Ended>, number, string][] = [
     ['a disk that is full', (folder) => isFull(restored, folder), 1, full],
     [
-      'a pipe that nobody reads',
+      'a pipe without a reader',
       (folder) => {
         const tool = startTool(restored, { cwd: folder });
         tool.process.stdout?.destroy();
@@ -116,7 +116,7 @@ describe('standard output that takes nothing', () => {
       '',
     ],
   ];
-  test.each(ways)('does not keep a restore from its end: %s', (_, run, code, told) =>
+  test.each(ways)('does not stop a restore: %s', (_, run, code, told) =>
     onSample(async ({ folder, at, svc }) => {
       const copy = await hashIn(at('svc.canonical.sqlite'));
       await svc([...exported, '--file', 'a.json']);

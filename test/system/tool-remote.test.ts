@@ -260,7 +260,7 @@ describe('svc api', () => {
 });
 
 describe('svc canonical-preflight', () => {
-  test('needs a server, and tells of one that is fit', async () => {
+  test('needs a server, and reports a ready one', async () => {
     expect(await runTool(['canonical-preflight'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--server'),
@@ -280,7 +280,7 @@ describe('svc canonical-preflight', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ dataPlaneProbe: { ready: true, checks: [{}, {}, {}] } });
   });
 
-  test('is told from a service that cannot be asked', async () => {
+  test('differs from a service that cannot be reached', async () => {
     const away = await runTool(['canonical-preflight', '--server', 'http://127.0.0.1:1']);
     expect(away).toEqual({
       code: 6,

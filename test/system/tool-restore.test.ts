@@ -36,7 +36,7 @@ describe('canonical-restore', () => {
     return { copy, live, snapshot: String(await readFile(at('a.json'))) };
   }
 
-  test('brings the tenant back, and touches nobody else', () =>
+  test('restores the tenant, and changes no other tenant', () =>
     onSample(async (bench) => {
       const { at, svc } = bench;
       const { copy, live } = await exportedThenChanged(bench);
@@ -49,7 +49,7 @@ describe('canonical-restore', () => {
       expect(await hashIn(at('svc.canonical.sqlite'), 'tenant-b')).toBe(theirs);
     }));
 
-  test('asks, and so does nothing where nobody can answer', () =>
+  test('asks for confirmation, and so changes nothing without a terminal', () =>
     onSample(async (bench) => {
       const { live } = await exportedThenChanged(bench);
       const ended = await bench.svc(restore(), { input: `${tenant}\n` });

@@ -65,7 +65,7 @@ describe('canonical-export', () => {
       expect(ended.stderr).toMatch(/^counts documents +2$/m);
     }));
 
-  test('that nobody reads to its end does not end well', () =>
+  test('that its reader closes early ends with a failure', () =>
     onSample(async ({ folder }) => {
       const args = ['canonical-export', ...db, '--tenant', tenant, '--file', '-'];
       const tool = startTool(args, { cwd: folder });
@@ -81,7 +81,7 @@ describe('canonical-export', () => {
       expect(ended.stderr).toContain('WARNING: the tenant tenant-A holds nothing.');
     }));
 
-  test('leaves out what the retention of the settings has let go', () =>
+  test('leaves out events past the retention of the settings', () =>
     onSample(async ({ svc }) => {
       const args = ['canonical-export', ...db, '--tenant', tenant, '--file', '-'];
       const ids = (ended: Ended) => jsonOf<TenantSnapshot>(ended).outbox.map(({ id }) => id);
@@ -122,7 +122,7 @@ describe('which database', () => {
       expect((await readdir(folder)).sort()).toEqual(before);
     }));
 
-  test('is not what is no database of ours, and that stays as it is', () =>
+  test('is not a foreign database, which stays unchanged', () =>
     onSample(async ({ at, svc }) => {
       const theirs = new DatabaseSync(at('theirs.sqlite'));
       theirs.exec('CREATE TABLE records (a)');
@@ -165,7 +165,7 @@ describe('which database', () => {
     }),
   );
 
-  test('that does not answer is told with a code of its own, and no secret', () =>
+  test('that does not answer ends with its own exit code, and shows no secret', () =>
     onSample(async ({ svc }) => {
       const url = 'postgresql://svc:hunter2-and-more@127.0.0.1:1/svc?sslmode=disable';
       const ended = await svc(exported('--connection-string', url, '--verbose'));

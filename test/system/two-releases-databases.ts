@@ -16,7 +16,7 @@ import { postgresMissing, postgresUrl } from '../support/postgres.ts';
 
 /** A database of its own that several servers share. */
 export interface SharedDatabase {
-  /** What each server is started with. */
+  /** The environment of each server. */
   readonly env: Readonly<Record<string, string>>;
   /** The same database for this process. */
   open(): Promise<RecordStore>;

@@ -21,7 +21,7 @@ function commitOf(tenantId: string, id: string, more: object = {}) {
   };
 }
 
-/** What the canonical store promises of one commit, of its key, its fence, its revisions and its events. */
+/** The promises of the canonical store about one commit: its key, its fence, its revisions and its events. */
 export async function canonicalAcross(one: TenantAt, other: TenantAt, name: string): Promise<void> {
   const { tenant } = one;
   const body = commitOf(tenant, name);
