@@ -24,7 +24,7 @@ import { formatUtc } from '../../functions/kernel/timestamp.ts';
 import { artifactForm } from '../support/forms.ts';
 import { builtInHandlers, hurried, type RunningService, startService } from '../support/service.ts';
 
-/** What becomes of a job whose collection another call changes between its admission and its first execution. */
+/** Jobs whose collection another call changes between their admission and their first execution. */
 
 let folder: string;
 /** Admits jobs and executes none. */
@@ -199,7 +199,7 @@ describe.each(Object.entries(jobs))('a job that %s', (_, job) => {
     });
     expect(run.json(), run.body).toMatchObject(job.ends);
     expect(await recordsIn(name)).toBe(made);
-    // Nothing of what it has found comes from the new one.
+    // The result holds nothing of the new collection.
     expect(run.body).not.toContain('made-since');
     if (job.handler !== DELETE_HANDLER) expect(run.body).toContain(`Collection '${name}' does not exist.`);
   });

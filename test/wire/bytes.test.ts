@@ -152,7 +152,7 @@ describe('a stream on a socket', () => {
     await once(response, 'readable');
     client.on('error', () => {});
     client.destroy();
-    // What the sockets and the response hold, and no more.
+    // The source has given no more than the sockets and the response can hold.
     expect(await closed.promise).toBeLessThan(64 * 1024 * 1024);
     await host.stop();
   });

@@ -10,7 +10,7 @@ import { type RunningService, startService } from '../support/service.ts';
 /** Stored bytes with a hash that are not those that were written. */
 
 let service: RunningService;
-/** What is read in the place of what is stored; `null` for no damage. */
+/** Maps the stored text to the text that is read; `null` for no damage. */
 let damaged: ((body: string) => string) | null = null;
 beforeAll(async () => {
   service = await startService({ watchStore: damaging });

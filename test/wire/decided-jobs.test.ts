@@ -55,10 +55,10 @@ const post = (path: string, body: object): InjectedRequest => ({ method: 'POST',
 
 interface Job {
   readonly handler: string;
-  /** What stands before. */
+  /** The state before the job. */
   readonly given: 'nothing' | 'a collection' | 'a collection with a record';
   readonly ask: (name: string) => InjectedRequest;
-  /** What others see of the collection; it differs once the work is done. */
+  /** A read of the collection whose answer differs once the work is done. */
   readonly seen: (name: string) => InjectedRequest;
 }
 

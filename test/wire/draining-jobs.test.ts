@@ -135,7 +135,7 @@ const jobs: Readonly<Record<string, Job>> = {
   },
 };
 
-/** What each request was paid for. */
+/** The inputs of each paid request. */
 const paid = () =>
   server.received
     .filter(({ url }) => url.endsWith('/embeddings'))

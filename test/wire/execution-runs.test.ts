@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** What only the whole chain shows of runs: headers, statuses, and where a member and a header say the same. */
+/** The effects on runs that only the whole chain shows: headers, statuses, and where a member and a header say the same. */
 
 let service: RunningService;
 beforeAll(async () => {
@@ -123,7 +123,7 @@ describe('a start that is not admitted', () => {
 });
 
 describe('queries', () => {
-  test('of a status that is none, a limit of none or beyond the maximum are answered with 400', async () => {
+  test('of an unknown status, or with a limit of 0 or beyond the maximum, are answered with 400', async () => {
     for (const query of ['status=done', 'limit=0', 'limit=201', 'createdAfterUtc=yesterday', 'no=1']) {
       expect((await get(`/execution/runs?${query}`)).status, query).toBe(400);
     }

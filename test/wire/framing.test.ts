@@ -345,7 +345,7 @@ describe.each(hosts)('HTTP on $name', ({ start }) => {
     expect((await send(host.port, empty)).status).toBe(200);
   });
 
-  test('an error nobody foresaw tells nothing', async () => {
+  test('an unexpected error reveals no detail', async () => {
     const answer = await send(host.port, request('GET', '/fail', ['X-Correlation-ID: trace-1']));
     expectProblem(answer, 500, 'internal_error');
     expect(answer.body).not.toContain('SECRET');

@@ -33,7 +33,7 @@ describe('slow clients', () => {
     await connection.closed();
   });
 
-  test('a client that goes away in the middle of its body harms nobody', async () => {
+  test('a client that disconnects in the middle of its body disturbs no other request', async () => {
     const connection = await RawConnection.open(host.address.port);
     connection.write(request('POST', path, [json, 'Content-Length: 100'], '{"a"'));
     await world.timerSet();
@@ -73,7 +73,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  test('a request that takes too long is told to stop', async () => {
+  test('a request that outlasts the drain time is aborted', async () => {
     const hold = new Hold();
     const host = await serveNode(echoChain({ handlers: echoHandlers(hold) }), { ...local, drainMs: 1 });
     const busy = await RawConnection.open(host.address.port);

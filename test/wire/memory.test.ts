@@ -12,7 +12,7 @@ import { ManualWorld } from '../support/manual-world.ts';
 import { echoChain, echoHandlers, echoOperations, systemWorld } from './fixture/echo.ts';
 import { expectProblem, RawConnection, request, send } from './fixture/raw-client.ts';
 
-/** What requests under way hold: bodies that stop before their end, and answers that their clients do not read. */
+/** The memory of requests under way: bodies that stop before their end, and answers that their clients do not read. */
 
 const MiB = 1024 * 1024;
 /** Ends a test that hangs. */
@@ -43,7 +43,7 @@ async function unread(port: number, text: string): Promise<Socket> {
 
 test('bodies behind a refusal are discarded at a bounded speed, over all connections', async () => {
   const world = new ManualWorld();
-  // Waits of no length belong to one chunk after the other; the test ends all others.
+  // Timers without a delay separate two chunks; the test ends all other timers.
   const after: Timers['after'] = (ms, callback) => (ms > 0 ? world : systemWorld).timers.after(ms, callback);
   const chain: Chain = () => Promise.resolve({ status: 429, headers: [], body: '{}', close: false });
   const exchange = createExchange(chain, { clock: world.clock, timers: { after } });
@@ -115,7 +115,7 @@ test('a refused client that sends nothing takes nothing from what may be discard
   server.close();
 });
 
-test('answers that nobody reads are bounded, cut off after 30 s, and cost small requests nothing', async () => {
+test('answers that their clients do not read are bounded, cut off after 30 s, and cost small requests nothing', async () => {
   const world = new ManualWorld();
   const bytesInFlight = { perProcess: 64 * MiB, perCaller: 40 * MiB };
   // The host stops by its own timers.
@@ -160,7 +160,7 @@ test('small JSON values count as the memory that they take', async () => {
   const host = await serve({ bytesInFlight });
   const body = `{"a":[${'[],'.repeat(290_000)}[]]}`;
   const post = request('POST', path, ['Content-Type: application/json'], body);
-  // Alone it is admitted, and beside another large request it is not.
+  // The request is admitted alone, and refused beside another large one.
   expect((await send(host.address.port, post)).status).toBe(200);
   const silent = await unread(host.address.port, request('GET', '/items/large'));
   await vi.waitFor(

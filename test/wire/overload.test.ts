@@ -50,7 +50,7 @@ beforeEach(async () => {
     busy.push(connection);
   }
   await entered(AT_WORK + WAITING);
-  // The line has seen that none of them starts.
+  // By now the line has noticed that none of them starts.
   world.advance(300);
 });
 
@@ -97,7 +97,7 @@ test('requests that are sent before an answer is read are refused in their order
   connection.destroy();
 });
 
-test('the address that a proxy adds is the one that is judged, however many fields there are', async () => {
+test('the server judges the address that the proxy adds, however many fields there are', async () => {
   // Without a trusted proxy the fields are text of the caller.
   const fields = ['X-Forwarded-For: 127.0.0.9', 'X-Forwarded-For: 127.0.0.8'];
   expectProblem(await ask(request('GET', `${path}/name`, fields)), 503, 'overloaded');
@@ -112,7 +112,7 @@ test('another address is served', async () => {
   other.destroy();
 });
 
-test('all that were let in are answered, and then new ones again', async () => {
+test('all admitted requests are answered, and then new ones are admitted again', async () => {
   expectProblem(await ask(request('GET', `${path}/name`)), 503, 'overloaded');
   release();
   for (const connection of busy) expect((await connection.answer()).status).toBe(200);

@@ -51,7 +51,7 @@ describe.each(hosts)('pipelining on $name', ({ start }) => {
     connection.destroy();
   });
 
-  test('what is no HTTP behind a complete request takes no answer from it', async () => {
+  test('malformed bytes behind a complete request do not cost it its answer', async () => {
     const connection = await RawConnection.open(host.port);
     connection.write(`${get('a')}${post('{"n":2}')}NONSENSE\r\n\r\n`);
     expect((await connection.answer()).status).toBe(200);

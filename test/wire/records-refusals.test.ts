@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** What a caller and the log read where a request of the record plane cannot be served. */
+/** The answer and the log line where the service cannot serve a request of the record plane. */
 
 const LIMIT = 65_536;
 
@@ -47,7 +47,7 @@ describe('a request that is larger than its setting allows', () => {
   });
 });
 
-test('what a reader does not find causes no warning, and any other refusal does', async () => {
+test('a read of a missing thing logs no warning, and any other refusal does', async () => {
   const severityOf = async (method: string, path: string, body?: object) => {
     const { status } = await service.call({ method, path, ...(body === undefined ? {} : { body }) });
     return [status, (JSON.parse(service.lines.at(-1) ?? '{}') as { severity?: string }).severity];

@@ -3,7 +3,7 @@ import { earlierRelease } from '../conformance/records-reindex.ts';
 import { RecordSpace } from '../security/record-space.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** What a caller reads after an upgrade, while the records of a collection have no search entries yet. */
+/** The answers after an upgrade, while the records of a collection have no search entries yet. */
 
 const OLD = '/collections/old';
 let service: RunningService;
@@ -62,7 +62,7 @@ test('a search of an absent collection has its own refusal', async () => {
   expect((await post('/collections/absent/search', searches[0][1])).status).toBe(404);
 });
 
-test('nothing else waits', async () => {
+test('no operation but a search waits', async () => {
   expect((await service.call({ method: 'GET', path: `${OLD}/records/p/a` })).status).toBe(200);
   expect((await post(`${OLD}/query`, {})).json()).toMatchObject({ items: [{ id: 'a' }] });
   // Without words and vector it is a query.
