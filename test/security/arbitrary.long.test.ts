@@ -71,7 +71,7 @@ function fixtureModels(): Record<string, Schema> {
   return Object.fromEntries(models.map(({ name, schema }) => [name, schema]));
 }
 
-/** What a check lets pass of all that breaks one rule of JSON Schema. */
+/** The values that a check wrongly accepts, of all that break one rule of JSON Schema. */
 function passing(set: SchemaSet, model: string, value: Json, check: (broken: Json) => boolean): string[] {
   const broken = violations(set, model, value).filter(({ bySchema }) => bySchema);
   return broken.filter((each) => check(each.value)).map(({ label }) => label);

@@ -12,7 +12,7 @@ import type { SchemaSet } from './schema-set.ts';
 /** Texts to prefer as the value of a member, by its name: what an earlier answer called by that name. */
 export type Vocabulary = ReadonlyMap<string, readonly string[]>;
 
-/** What was answered, by its model: a request may have to give one back as it was. */
+/** Earlier answers, by model: some requests must return one unchanged. */
 export type Answers = ReadonlyMap<string, readonly Json[]>;
 
 export const noAnswers: Answers = new Map();
@@ -142,7 +142,7 @@ class Builder {
     return fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...words) }, { weight: 2, arbitrary: values });
   }
 
-  /** What was answered, and now and then something that only looks like it. */
+  /** An earlier answer, and now and then something that only looks like it. */
   #givenBack(schema: Schema, values: Values): Values {
     const answers = this.#answers.get(referenceName(schema) ?? '') ?? [];
     if (answers.length === 0) return values;

@@ -187,7 +187,7 @@ describe('M02: what is no plain file', () => {
     ['a link to a folder', (path, folder) => symlink(folder, path)],
     ['a link to a device without end', (path) => symlink('/dev/zero', path)],
     ['a folder', (path) => mkdir(path)],
-    ['a pipe that nobody writes to', (path) => execFileSync('mkfifo', [path])],
+    ['a pipe without a writer', (path) => execFileSync('mkfifo', [path])],
   ];
   describe.each([MANIFEST_NAME, first, last])('in the place of %s', (name) => {
     test.each(surprises)('%s', async (_, put) => {

@@ -49,7 +49,7 @@ beforeAll(async () => {
   watch = new WriteWatch(service);
   const ofReads = new Map<string, Place>();
   const anyTenant = await furnishedTenant(target);
-  // One after the other: an instance makes few copies of tenants at once, and says so.
+  // One after the other: an instance makes few copies of tenants at once, and refuses more.
   for (const { name, entry, route } of withBody) {
     // Only these change what a tenant has; the others write to a collection of their own, or answer alone.
     const tenant = ['canonical', 'execution'].includes(entry.group) ? undefined : anyTenant;
@@ -85,7 +85,7 @@ async function ended(answer: InjectedResponse): Promise<void> {
   await watch.rested();
 }
 
-/** A run without its handler is refused, and kept as what it is: rejected. Nothing else is kept of what is refused. */
+/** A run without its handler is refused and kept as rejected. No other refusal keeps a record. */
 async function isKeptRejection(answer: InjectedResponse): Promise<boolean> {
   const { admission } = answer.json<{ admission?: { status: string; statusUri: string } }>();
   if (admission?.status !== 'rejected') return false;
@@ -118,7 +118,7 @@ test('G01-G12: damaged bodies are refused or done as the contract says, and a re
     'idempotency_conflict',
     'lease_stale',
     'not_found',
-    // Few of thousands come so far.
+    // Few of the thousands of bodies reach the rules.
     ...(isNightly ? ['duplicate_in_request', 'handler_missing', 'run_mismatch'] : []),
   ];
   expect([...outcomes]).toEqual(expect.arrayContaining(behind));
@@ -201,7 +201,7 @@ describe.each(withBody)('$name', ({ name: operation, entry, route }) => {
       (place) => place.includes('/') && !ofGraphs.has(place),
     );
     if (!route.path.some(({ name }) => name === 'tenantId')) {
-      // Whose run it is says the body alone; who may say so is a matter of policies (D01, D12).
+      // Only the body names the owner of the run; policies decide whether the caller may name it (D01, D12).
       expect(inModel).toEqual(entry.id === 'startExecutionRun' ? ['scope/tenantId'] : []);
       return;
     }
@@ -216,7 +216,7 @@ describe.each(withBody)('$name', ({ name: operation, entry, route }) => {
       const body = changedAt(sample, place, second);
       const path = request?.path ?? '';
       const verdict = await judged(entry, () => service.call({ method: route.method, path, body }));
-      // What repeats a part of the body is compared with that as a whole.
+      // The service compares a repeated part of the body as a whole, hence the other code.
       const repeated = place.includes('revisions');
       const code = repeated ? 'validation_failed' : 'tenant_mismatch';
       expect(verdict, place.join('/')).toEqual({ accepted: false, code });
@@ -286,7 +286,7 @@ test('commits that are refused among others at the same time leave nothing behin
   const [route] = commit?.routes ?? [];
   if (commit === undefined || route === undefined) throw new Error('there is no commit');
   const path = pathOf(route, { tenantId });
-  // The fence is held by one of them; the others find out inside the transaction, after their document was decided.
+  // One of them holds the fence; the others meet the conflict inside the transaction, after their document was decided.
   const send = (n: number) => {
     const document = { tenantId, documentType: 'd', id: `${n}`, schemaVersion: '1', data: { n } };
     const fence = {

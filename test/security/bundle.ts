@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:
 import { dirname, join } from 'node:path';
 import { type Metafile, transform } from 'esbuild';
 
-/** What the tests of the supply chain ask of a build: its packages, its files, its code, and a second build elsewhere. */
+/** Reads of a build for the tests of the supply chain: its packages, its files, its code, and a second build elsewhere. */
 
 /** The folder of the package that a module of the bundle lies in, from the project's root; `null` for our own. */
 function packageFolder(input: string): string | null {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  // First: a meter without a service would count turns for ever.
+  // The service starts before the meter: without it the meter would count turns for ever.
   meter.close();
   await service.close();
 });
@@ -107,7 +107,7 @@ async function stepsMost(family: string, from: number, to: number): Promise<numb
 test.each(Object.keys(families))(
   'jobs that %s hold a turn together no longer than one alone',
   async (family) => {
-    // What is loaded at the first one is no part of the work.
+    // Modules load at the first job, which must not count as its work.
     await stepsMost(family, 0, 1);
     const alone = await stepsMost(family, 1, 2);
     const bound = 2 * alone + STEPS_BESIDE;

@@ -11,7 +11,7 @@ import { RecordSpace } from './record-space.ts';
  * than the longest of them alone. Work is counted, as in `busy-jobs.test.ts`.
  */
 
-/** What a commit that several jobs share, and answers to reads of the jobs, take beside the turns of the jobs. */
+/** The steps beside the turns of the jobs: a commit that several jobs share, and answers to reads of the jobs. */
 const STEPS_BESIDE = 1_500;
 /** Chance may put the end of one turn and the beginning of another into one; not in each measurement. */
 const MEASUREMENTS_MAX = 3;
@@ -103,7 +103,7 @@ beforeAll(async () => {
   await ended(await admitted(post('/collections/graph/graph/import', { envelope: graphOf(0) })), null);
 });
 afterAll(async () => {
-  // First: a meter without a service would count turns for ever.
+  // The service starts before the meter: without it the meter would count turns for ever.
   meter.close();
   await service.close();
 });
@@ -148,7 +148,7 @@ test('a job of each handler of the catalogue is tried here', async () => {
 test('jobs of all families of a space hold a turn together no longer than the longest alone', async () => {
   const alone: number[] = [];
   for (const handler of handlers) {
-    // What is loaded at the first one is no part of the work.
+    // Modules load at the first job, which must not count as its work.
     await stepsMost([handler]);
     alone.push(await stepsMost([handler]));
   }

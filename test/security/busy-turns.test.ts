@@ -45,16 +45,16 @@ beforeAll(async () => {
   });
   const vectorPolicies = [{ name: 'v', path: '/vectors/v/values', dimensions: 64 }];
   await new RecordSpace(service.call).create({ name: 'library', vectorPolicies });
-  // What is loaded at a first call is no part of the work.
+  // Modules load at the first call, which must not count as its work.
   await commit();
-  // Each time there is nothing yet that could be spared.
+  // Each measurement uses new names, so that no record can be left unchanged.
   imported = await measured((time) =>
     admitted(`/collections/crowd${time}/graph/import`, { envelope: crowd }),
   );
   ingested = await measured((time) => admitted('/collections/library/rag/ingest-text/jobs', bookOf(time)));
 });
 afterAll(async () => {
-  // First: a meter without a service would count turns for ever.
+  // The service starts before the meter: without it the meter would count turns for ever.
   meter.close();
   await service.close();
 });

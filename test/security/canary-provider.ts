@@ -121,9 +121,9 @@ interface Asking {
 
 type Step = () => Promise<unknown>;
 
-/** Calls all that reaches the model, once for each of its manners, and leaves it as one that answers well. */
+/** Makes every call that reaches the model, once for each way in which it answers, and leaves it with good answers. */
 export async function askModel(model: CanaryModel, asking: Asking): Promise<void> {
-  // Manner by manner: between two good answers are too few failures to leave the model alone.
+  // Each way of answering in turn: so too few failures follow one another to open the circuit.
   for (const step of [...runSteps(asking), ...vectorSteps(asking), ...retrievalSteps(asking)])
     for (const manner of manners) {
       model.manner = manner;
@@ -212,7 +212,7 @@ async function ended({ call, headers }: Asking, operation: string, path: string,
 const URLS = ['/v1/chat/completions', '/v1/embeddings', '/v1/rerank'];
 const READS = ['listProviderModels', 'getProviderDoctor', 'getProviderReadiness', 'getProviderQuota'];
 
-/** That the model was called in every way, and that its answers and failures came to callers. */
+/** Checks that the model was called in every way, and that callers received its answers and failures. */
 export function expectAsked({ received, key }: CanaryModel, spoken: readonly Answered[]): void {
   const calls = new Set(received.map(({ manner, url }) => `${url} ${manner}`));
   expect(calls).toEqual(new Set(URLS.flatMap((url) => manners.map((manner) => `${url} ${manner}`))));

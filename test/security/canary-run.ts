@@ -22,7 +22,7 @@ export interface CanarySubject {
   readonly canaries: Canaries;
   /** The headers of a caller who may do everything, with the runs of `canaryScope` as well. */
   readonly trusted: () => Promise<Readonly<Record<string, string>>>;
-  /** What the service calls over the network; none where it can keep nothing. */
+  /** The model that the service calls over the network; none where it can keep nothing. */
   readonly model: CanaryModel | null;
 }
 
@@ -82,7 +82,7 @@ export async function exercise({ service, canaries, trusted, model }: CanarySubj
       remember(entry, answer, answers);
       const place = { set, entry, route, fixed: { tenantId }, vocabulary: new Map(), answers };
       const secret = canaries.make('payload');
-      // What breaks a rule is refused before a store that cannot be opened would be asked.
+      // The service refuses a malformed request before it asks a store that cannot be opened.
       const broken = model === null ? [] : brokenWith(secret, brokenDrafts(place, right));
       for (const wrong of [...broken, ...spoiledWith(secret, right)]) {
         await call(entry.id, requestOf({ entry, route }, wrong));
@@ -106,7 +106,7 @@ function brokenWith(secret: string, drafts: readonly BrokenDraft[]): readonly Dr
   });
 }
 
-/** What no schema can say: texts that only the code behind it refuses. */
+/** Texts that fit every schema and that only the code behind it refuses. */
 function spoiledWith(secret: string, right: Draft): readonly Draft[] {
   let leaves = 0;
   mapTexts(right.body, () => String((leaves += 1)));
@@ -118,8 +118,8 @@ function spoiledWith(secret: string, right: Draft): readonly Draft[] {
 }
 
 /**
- * Of the requests that break the same rule at the same place the one in which the secret stands most often; all of them at night,
- * when there is time for texts beyond a bound of a million as well.
+ * Among requests that break the same rule at the same place, the one that holds the secret most often. The nightly run takes all of
+ * them, since it has time for texts beyond a bound of a million.
  */
 function chosenOf(drafts: readonly BrokenDraft[]): readonly Draft[] {
   if (isNightly) return drafts.map(({ draft }) => draft);
@@ -143,7 +143,7 @@ function* textsIn(value: unknown): Generator<string> {
     for (const member of Object.values(value)) yield* textsIn(member);
 }
 
-/** Whether the text merely fills a wrong request. */
+/** Whether the text is filler of a malformed request. */
 function isFiller(text: string): boolean {
   return isLongFiller(text) || ['text', 'x', 'now'].includes(text) || /\p{Cc}/u.test(text);
 }
@@ -153,7 +153,7 @@ function isLongFiller(text: string): boolean {
   return text.length >= 10 && text === 'a'.repeat(text.length);
 }
 
-/** The secret in the place of what merely fills a wrong request. */
+/** Replaces the filler of a malformed request by the secret. */
 function revealing(text: string, secret: string): string {
   if (isLongFiller(text)) return secret.repeat(Math.ceil(text.length / secret.length)).slice(0, text.length);
   return isFiller(text) ? `${secret}${text}` : text;
@@ -188,7 +188,7 @@ export function filesIn(folder: string): SearchPlace[] {
     .map(({ name, parentPath }) => ({ name, content: readFileSync(join(parentPath, name)) }));
 }
 
-/** What a later request may have to give back. */
+/** Keeps an answer that a later request may have to return. */
 function remember(entry: OperationEntry, answer: InjectedResponse, answers: Map<string, Json[]>): void {
   const model = entry.responses.find(({ status }) => status === answer.status)?.schema;
   if (typeof model === 'string') answers.set(model, [...(answers.get(model) ?? []), answer.json<Json>()]);

@@ -139,7 +139,7 @@ describe.each([
     // A record was read with all that its owner put there.
     const ofRecords = ['getCollection', 'getRecord', 'queryRecords', 'searchRecords'];
     for (const operation of ofRecords) expect(hits(of(operation), ['payload']), operation).not.toEqual([]);
-    // What belongs into the database is found there, so the search sees what is in the files.
+    // The search finds texts that the database must hold, which proves that it reads the files.
     expect(hits(places.files, ['payload'])).not.toEqual([]);
   });
 

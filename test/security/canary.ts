@@ -18,7 +18,7 @@ export interface SearchPlace {
 export class Canaries {
   readonly #planted: Canary[] = [];
   readonly #search = new ByteSearch<Canary>();
-  /** How many of the planted are in the search. */
+  /** The number of planted secrets that the search looks for. */
   #searched = 0;
 
   /** A new secret that is as long and as random as a real one. */
@@ -87,7 +87,7 @@ class ByteSearch<T> {
     this.#slots[slotOf(end)] = 1;
   }
 
-  /** The owners of what the content holds. */
+  /** The owners of the byte strings that the content holds. */
   in(content: Buffer): readonly T[] {
     const found = new Set<T>();
     let end = 0;

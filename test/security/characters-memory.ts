@@ -191,7 +191,7 @@ function hostileBody(valid: unknown, size: number, filler: Filler): readonly Uin
   return [head, fill, Buffer.from(close.padEnd(size - head.length - fill.length))];
 }
 
-/** What a single trial shows to be wrong, as sentences. */
+/** The faults that a single trial shows, a sentence each. */
 export function memoryFaults(
   { name, entry, character, status, offered, read, held, left }: MemoryTrial,
   perCallerMax: number,

@@ -115,7 +115,7 @@ const special: Readonly<Record<string, Special>> = {
     variants: () => [{ body: { lexical: null, vector: { field: 'embedding', value: [0.5, 0.25, 1] } } }],
   },
   startExecutionRun: { body: (party) => ({ scope: scopeOf(party), idempotencyKey: randomUUID() }) },
-  // Writes and deletes name another key: the next request finds the object again.
+  // Writes and deletes name another key, so that the next request still finds the object.
   getObject: { names: () => ({ key: OBJECT }) },
   getProvider: ofProvider,
   getProviderDoctor: ofProvider,

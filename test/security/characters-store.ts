@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordStore, ScanPage } from '../../functions/store/port.ts';
 
-/** What a request costs the store, and what it changes there. */
+/** The calls and records of the store that a request costs, and its changes there. */
 
 export class StoreCount {
   /** Calls of the store, and records that it read or was asked for. */
@@ -117,7 +117,7 @@ export class StoreContent {
     const version = this.#version.get()?.['data_version'];
     if (version !== this.#read.version) {
       const rows = this.#tables.flatMap((table) => table.all().map(({ row }) => String(row)));
-      // What owners have stored is added some time after the writes that are counted.
+      // Upkeep adds the use of owners some time after the writes that are counted.
       this.#read = { version, rows: new Set(rows.filter((row) => !row.includes('\u001Fusage\u001F'))) };
     }
     return this.#read.rows;

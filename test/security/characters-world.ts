@@ -14,7 +14,7 @@ import { furnishTraces } from './trace-belongings.ts';
 
 type FurnishedService = Pick<IssuedService, 'call' | 'ended'>;
 
-/** What requests may name of a party. */
+/** The things of a party that requests may name. */
 export interface Belongings {
   readonly outbox: Outbox;
   readonly runs: Runs;
@@ -179,7 +179,7 @@ interface Lease {
   readonly leaseToken: string;
 }
 
-/** What the operations of a group may use up; those of a group that is not here may use up everything. */
+/** The belongings that operations of a group may use up; those of a group that is not here may use up everything. */
 const usedUpBy: Readonly<Record<string, readonly (keyof Belongings)[]>> = {
   artifacts: [],
   canonical: ['outbox'],
@@ -196,8 +196,8 @@ const usedUpBy: Readonly<Record<string, readonly (keyof Belongings)[]>> = {
 };
 
 /**
- * Gives the party a document, a fence, outbox events in each state, runs in each state, records and finished jobs. What it has
- * `already`, it keeps where operations of the group used nothing of it up.
+ * Gives the party a document, a fence, outbox events in each state, runs in each state, records and finished jobs. It keeps those
+ * that it has `already`, unless operations of the group used them up.
  */
 export async function furnishParty(
   service: FurnishedService,

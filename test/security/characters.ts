@@ -26,7 +26,7 @@ export interface Trial {
   readonly answer: string;
   /** Store calls and records read. */
   readonly reads: number;
-  /** What of the victim the answer holds. */
+  /** The texts of the victim that the answer holds. */
   readonly learned: readonly string[];
   /** Rows of the store that must not have changed. */
   readonly changed: readonly string[];
@@ -64,11 +64,11 @@ export async function tryAll(cast: Cast): Promise<readonly Trial[]> {
       for (const [character, headers, requests] of tries)
         for (const [at, request] of requests.entries())
           trials.push(await tryOnce(cast, { entry, route, at, character, headers, request, victims }));
-      // What was acknowledged, ended or leased is of no use to the next operation.
+      // An acknowledged event, an ended run or a taken lease is of no use to the next operation.
       const already = { belongings: own, group: entry.group };
       if (entry.mutation === 'read') continue;
       own = await furnishParty(world.service, world.neighbour, already);
-      // The job among them is not what the next stranger did.
+      // Wait for the job among them: its writes must not be taken for those of the next stranger.
       await new RecordSpace(world.service.call, world.neighbour.headers).settled(own.records.jobId);
       await world.count.rested();
     }
@@ -163,7 +163,7 @@ const HINTS: Readonly<Partial<Record<Character, string>>> = {
     ' (characters-requests.ts must say what a valid request holds, and characters-world.ts grant it)',
 };
 
-/** What a single trial shows to be wrong, as sentences. */
+/** The faults that a single trial shows, a sentence each. */
 export function trialFaults(trial: Trial): readonly string[] {
   const { name, character, status, learned, changed, answer } = trial;
   const faults: string[] = [];

@@ -28,7 +28,7 @@ let api: Awaited<ReturnType<typeof hosted>>;
 
 beforeAll(async () => {
   [issuer, stranger] = await Promise.all([startOidcIssuer(), startOidcIssuer()]);
-  // It takes every message and delivers none: the test is who delivers.
+  // The queue takes every message and delivers none: the test delivers them itself.
   tasks = await startTasksEmulator({
     queues: [{ name: 'projects/demo-svc/locations/local/queues/svc-runs' }],
     faults: { lose: { probability: 1, seed: 1 } },
@@ -129,14 +129,14 @@ describe('N01: a stranger posts to the worker', () => {
   });
 });
 
-describe('N02: a message about a run that nobody knows', () => {
-  test('is answered so that it does not come again, and changes nothing', async () => {
+describe('N02: a message about an unknown run', () => {
+  test('is answered 204, so that the queue does not repeat it, and changes nothing', async () => {
     const headers = await bearer({ email: account, audience });
     for (const runId of ['00822868566016000115', 'x', randomUUID(), '../../etc', '0'.repeat(160)])
       expect((await deliver(headers, { runId })).status).toBe(204);
   });
 
-  test('one that is none is refused with what is wrong', async () => {
+  test('a malformed message is refused with its fault', async () => {
     const headers = await bearer({ email: account, audience });
     for (const body of [{}, { runId: 1 }, { runId: '' }, [], 'x', { runId: 'a\u0000b' }])
       expect((await deliver(headers, body)).status).toBe(400);
@@ -222,7 +222,7 @@ test('N05: forged messages reach no store', async () => {
     );
     for (const { status } of answers) expect(status).toBe(401);
   }
-  // The store is not open: its first call opens it.
+  // The first call opens the store.
   expect(existsSync(join(alone.folder, 'svc.canonical.sqlite'))).toBe(false);
   await alone.close();
 });

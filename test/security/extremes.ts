@@ -159,7 +159,7 @@ function walkObject(search: Search, schema: Schema, instance: Json | undefined, 
     }
     return walk(search, members, 'a', `${at}/a`, (value) => put({ ...whole, a: value }));
   }
-  // What a member that is left out requires would have to be invented.
+  // An absent member that requires others gives no valid values for them.
   if (instance === undefined && required.length > 0) return;
   for (const [name, member] of Object.entries(properties)) {
     const inside = whole[name];

@@ -11,7 +11,7 @@ const rows = table
   .slice(1)
   .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()));
 
-/** What is wrong with the tests that a cell names: paths in backticks, each followed by titles in quotes. */
+/** The faults in the list of tests that a cell names: paths in backticks, each followed by titles in quotes. */
 function testFaults(cell: string): readonly string[] {
   const faults: string[] = [];
   let text = '';

@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: patienceMs });
 
 /** Random requests for each route, and beside each rule broken once such that break one. A nightly run draws five times as many. */
 const DRAWS = share(30, 100);
-/** Where none of those succeeds, this many show whether any can. */
+/** The number of further requests where none of those succeeded. */
 const MORE_DRAWS = 100;
 const BROKEN_DRAWS = share(15, 50);
 

@@ -120,7 +120,7 @@ describe('K03: only the token of the lease that lasts is worth anything', () => 
       '*',
     ];
     for (const other of others) await expectStale(tenantId, first.event.id, other);
-    // The lease itself was harmed by none of it.
+    // None of the attempts changed the lease.
     expect((await post(tenantId, `outbox/${first.event.id}/ack`, { leaseToken })).status).toBe(204);
   });
 
@@ -146,7 +146,7 @@ describe('K03: only the token of the lease that lasts is worth anything', () => 
       const answer = await post(tenantId, `outbox/${acknowledged.event.id}/${use}`, { leaseToken });
       expect(answer.json()).toMatchObject({ status: 409, code: 'lease_not_active' });
     }
-    // Saying it again is safe, and changes nothing.
+    // A repeated call is safe, and changes nothing.
     const { version } = watch;
     expect((await ack()).status).toBe(204);
     expect(watch.version).toBe(version);

@@ -76,7 +76,7 @@ test.each([
   expect((await send('caller', 'DELETE', path)).json<Job>()[result]).toEqual(job[result]);
 });
 
-test('who may write and not read learns nothing from a plan, nor from a start that is sent again', async () => {
+test('a caller with write and without read learns nothing from a plan, nor from a repeated start', async () => {
   const imported = await send('caller', 'POST', '/collections/h/graph/import', graph);
   await ended(`/graph/jobs/${imported.json<Job>().id}`);
   const dryRun = { documentId: 'd', partitionKey: 'p', text: 'x', options: { dryRun: true } };

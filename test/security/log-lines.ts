@@ -1,4 +1,4 @@
-/** What each line of the log must be, however hard a caller tries to write there. */
+/** The form of each line of the log, which no input of a caller may break. */
 
 const fields: Readonly<Record<string, 'string' | 'number' | 'boolean'>> = {
   time: 'string',

@@ -12,7 +12,7 @@ import { type CallerKind, type Credential, callerKinds, type MatrixSubject } fro
 import { executionGrantSettings, own } from './matrix-execution.ts';
 import { recordGrantSettings } from './matrix-records.ts';
 
-/** What the callers of the matrix present, to the service as it is deployed and to one that is made up. */
+/** The credentials of the matrix's callers, for the service as it is deployed and for one that is made up. */
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 export const apiKey = 'an-api-key-of-the-matrix';
@@ -48,11 +48,11 @@ export function principalOf({ name }: CallerKind): string {
 export interface Presentation {
   /** The header that carries a token. */
   readonly header: string;
-  /** What every caller with a token sends beside it. */
+  /** The headers that every caller with a token sends in addition. */
   readonly beside: Readonly<Record<string, string>>;
 }
 
-/** What a kind of caller sends to a service that believes this issuer. */
+/** The headers that each kind of caller sends to a service that believes this issuer. */
 export function headersFrom({ issuer }: Pick<IssuedService, 'issuer'>, { header, beside }: Presentation) {
   const token = (kind: CallerKind, claims: { audience?: string; issuedAtSeconds?: number } = {}) =>
     issuer.mint({ email: principalOf(kind), audience: serviceAudience, ...claims });

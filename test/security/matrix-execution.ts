@@ -15,7 +15,7 @@ export interface ExecutionGrantOf {
   readonly operations: readonly string[];
 }
 
-/** What every request of the matrix is about. */
+/** The subject of every request of the matrix. */
 export const own = {
   product: 'matrix-product',
   tenant: 'matrix-own',
@@ -75,7 +75,7 @@ export type ExecutionExpectation = 'through' | 403 | 404;
 
 type Entry = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation' | 'routes'>;
 
-/** What is decided by the product, the tenant and the handler of the run, or by the worker, beyond the access operation. */
+/** The decision beyond the access operation: by the product, the tenant and the handler of the run, or by the worker. */
 export function expectedOfRuns(entry: Entry, grants: readonly ExecutionGrantOf[]): ExecutionExpectation {
   const { id, authorizationClass, accessOperation, routes } = entry;
   if (accessOperation === null || !executionOperations.includes(accessOperation)) {
@@ -97,7 +97,7 @@ export function expectedOfRuns(entry: Entry, grants: readonly ExecutionGrantOf[]
   return routes.every((route) => route.path.some(({ name }) => name === 'runId')) ? 404 : 403;
 }
 
-// What names no single run of a scope: its answer holds what the caller may see, and only that.
+// These operations name no single run of a scope: their answers hold only the runs that the caller may see.
 const listing = 'listExecutionRuns';
 const discovering = 'getEffectiveExecutionRuntime';
 const leasing = 'leaseExternalExecutionRun';
@@ -111,7 +111,7 @@ export function runParams(runId: string): Readonly<Record<string, string>> {
   return { runId, artifactRef: 'x', key: 'x' };
 }
 
-/** What the request says beyond its path, so that it is well-formed and about what belongs to the matrix. */
+/** The query and body that make the request well-formed and address it to the subject of the matrix. */
 export function executionRequest({ id, authorizationClass }: Entry): {
   readonly query: string;
   readonly body: object | undefined;

@@ -75,7 +75,7 @@ const beside: Readonly<Record<string, string>> = {
 
 const replacing: ReadonlySet<string> = new Set(['importCollection', 'startCollectionImportJob']);
 
-/** What a job of these finds is in its report. */
+/** Jobs whose findings are in their reports. */
 const reporting: ReadonlySet<string> = new Set([
   'startRetrievalEvaluationJob',
   'startRetrievalEvaluationComparisonJob',

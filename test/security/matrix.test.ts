@@ -80,7 +80,7 @@ describe('D01: every operation times every kind of caller', () => {
     const subject = { entries: allEntries, call: plain.call, headersOf, runId: runs.plain };
     // The first service gets every case: authorization is the same, and who the caller is does not depend on the operation.
     const { deviations } = await runMatrix({ ...subject, oneOf: share(4, 1) });
-    // A key says nothing where there are none, and is as good as no credential.
+    // A key means nothing to a service without keys, and counts as no credential.
     expect(deviations.filter(({ caller }) => caller !== 'known API key alone')).toEqual([]);
     for (const { answered } of deviations) expect(answered).toBe(401);
   });
@@ -91,7 +91,7 @@ describe('D01: every operation times every kind of caller', () => {
     expect(await runMatrix(subject)).toEqual({ count: later.length * callerKinds.length, deviations: [] });
   });
 
-  test('J02: a refusal is one of our own sentences, whatever the library said', () => {
+  test('J02: a refusal is one of our own sentences and never a message of the library', () => {
     expect([...details].sort()).toEqual([
       'An API key is needed.',
       'The API key was not accepted.',
@@ -151,7 +151,7 @@ test('D07: a restore needs a grant of its own for the tenant, and admin', () => 
   expect(through).toEqual(['restore of the tenant and admin', 'all tenants']);
 });
 
-test('what has no tenant in its path needs a grant for all of them', () => {
+test('an operation without a tenant in its path needs a grant for all tenants', () => {
   const through = (id: string) => {
     const entry = later.find((each) => each.id === id) as OperationEntry;
     return callerKinds.filter((kind) => expected(entry, kind) === 'through').map(({ name }) => name);
@@ -177,7 +177,7 @@ describe('the matrix fails for', () => {
     each.some(({ operations }) => operations.includes(operation));
   const planted: readonly (readonly [what: string, lets: (kind: CallerKind) => boolean])[] = [
     ['a policy that lets everybody in who has a name', () => true],
-    ['a policy that lets nobody in', () => false],
+    ['a policy that refuses every caller', () => false],
     ['a policy that forgets the tenant', (kind) => can(kind, 'write')],
     [
       'a policy that forgets the operation',
@@ -206,7 +206,7 @@ describe('the matrix fails for', () => {
     const wanted = expected(entry, kind);
     return wanted === 404 ? ('hidden' as const) : wanted === 'through';
   };
-  /** What would be decided if the grants said something else than they do. */
+  /** The decision under grants that are misread. */
   const misread = (change: (grant: ExecutionGrantOf) => ExecutionGrantOf) => {
     return (kind: CallerKind, entry: OperationEntry) =>
       sound({ ...kind, runs: (kind.runs ?? []).map(change) }, entry);

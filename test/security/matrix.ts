@@ -26,13 +26,13 @@ import { contractModels } from './schema-set.ts';
  * written without a look at the code that decides it.
  */
 
-/** What the tests grant: the tenant `own` is the one that is called, unless a caller is of another. */
+/** The grants of the tests: the tenant `own` is the one that is called, unless a caller is of another. */
 interface CallerGrant {
   readonly tenants: readonly string[];
   readonly operations: readonly string[];
 }
 
-/** What a caller presents. */
+/** The credential that a caller presents. */
 export type Credential =
   | 'none'
   /** A token of a known principal that does not hold. */
@@ -53,11 +53,11 @@ export interface CallerKind {
   readonly name: string;
   readonly credential: Credential;
   readonly grants: readonly CallerGrant[];
-  /** What is granted of the execution runtime; nothing where it is absent. */
+  /** The grants on the execution runtime; none where it is absent. */
   readonly runs?: readonly ExecutionGrantOf[];
-  /** What is granted of collections and records. */
+  /** The grants on collections and records. */
   readonly records?: readonly RecordGrantOf[];
-  /** What is granted of providers. */
+  /** The grants on providers. */
   readonly providers?: readonly RecordGrantOf[];
 }
 
@@ -148,7 +148,7 @@ const executionClasses: ReadonlySet<string> = new Set([
   'execution-worker',
 ]);
 
-/** What proves nothing. The other credentials hold, and are then asked what they may do. */
+/** Credentials that prove nothing. The others hold, and the service then checks the caller's rights. */
 const unaccepted: ReadonlySet<Credential> = new Set<Credential>([
   'none',
   'expired',

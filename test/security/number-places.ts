@@ -52,6 +52,6 @@ export function pointerOf(path: NumberPlace['path']): string {
 }
 
 export const integer = '9007199254740993';
-/** What a double changes, and what it keeps. */
+/** Numbers that a double would change, followed by those that it keeps. */
 export const rounded = ['9007199254740993.0', '0.1234567890123456789', '1e-400'];
 export const kept = '0.10 1.0 1e2 1E+2 -0.0 5e-324 1.7976931348623157e308 0.30000000000000004'.split(' ');

@@ -36,7 +36,7 @@ const raw = (status: number, mediaType: string, text: string) => async () => ({
   body: new RawBody(mediaType, text),
 });
 
-test('an operation that nobody here knows is attacked, and found to be sound', async () => {
+test('an operation without attacks of its own is attacked, and found to be sound', async () => {
   const target = throwaway();
   expect(await fuzzValid(target, throwawayEntry, route, 20)).toBe(cases(20));
   const broken = await fuzzInvalid(target, throwawayEntry, route, 100);

@@ -63,7 +63,7 @@ describe('L01: no request makes the service call an address', () => {
   });
 
   test.each(addresses)(
-    'L02: the address %s of an artifact is kept as it is, and asked by nobody',
+    'L02: the address %s of an artifact is kept unchanged, and the service never calls it',
     async (uri) => {
       const owner = { productId: 'p', tenantId: freshTenant(), workerId: freshTenant(), mark: 'm' };
       const { ids, proof } = await furnishRuns(service.call, owner);

@@ -4,14 +4,14 @@ import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { inFolder, sampleDatabase, toolCommandLine } from '../support/operator-tool.ts';
 
-/** What the product writes is for its user alone, whatever the umask of the process. */
+/** The product writes files for its user alone, under any umask of the process. */
 
 const root = join(import.meta.dirname, '../..');
 const isWindows = process.platform === 'win32';
 const reason = isWindows ? ' (skipped: Windows has no modes of files)' : '';
 const init = ['init', '--tenant', 'acme', '--product', 'shop', '--yes', '--api-key'];
 
-/** Files without secrets that other users may read; nobody else writes them. */
+/** Files without secrets: other users may read them, and only the owner writes them. */
 const readable = new Set(['svcsettings.json', 'identity-keys.json', 'api-keys.json']);
 
 /** The modes below a folder, by path; `.` is the folder itself. */

@@ -16,7 +16,7 @@ import { reportedTokens } from '../../functions/providers/rules/usage.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 
-/** What a hostile provider answers, over every adapter that calls one. */
+/** Answers of a hostile provider, over every adapter that calls one. */
 
 const DIMENSIONS = 4_096;
 const OUTPUT_TOKENS = 64;
@@ -159,7 +159,7 @@ describe.each(Object.entries(adapters))('a hostile answer for %s', (_, adapter) 
     expect(await stage.tokensOfAll()).toBe(reportedBy(good));
   });
 
-  test('is told from a good one', async () => {
+  test('is accepted with half a character in a member that is not read', async () => {
     const stage = stageOf(adapter, () => answerOf(`{"more":[[[{"a":{"b":"\\ud800"}}]]],${good.slice(1)}`));
     await stage.call();
     expect(await stage.tokensOfAll()).toBe(reportedBy(good));

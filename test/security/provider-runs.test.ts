@@ -8,7 +8,7 @@ import { recordGrantSettings } from './matrix-records.ts';
 
 vi.setConfig({ testTimeout: patienceMs, hookTimeout: patienceMs });
 
-/** What strangers, callers without the right and callers of another space learn of jobs of providers, change and cost others. */
+/** Strangers, callers without the right and callers of another space must not read or change jobs of providers, or delay those of others. */
 
 const space = `space-${randomUUID()}`;
 const product = 'shop';

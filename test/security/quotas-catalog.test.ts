@@ -149,7 +149,7 @@ function answerOf({ entry, route }: Route) {
   });
 }
 
-/** What lies in the database and beside it: large bytes lie in files. */
+/** The rows of the database and the files beside it: large bytes lie in files. */
 function stored(): { readonly rows: ReadonlySet<string>; readonly files: readonly string[] } {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => !path.includes('.sqlite') && statSync(join(folder, path)).isFile())

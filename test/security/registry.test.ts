@@ -19,7 +19,7 @@ test('the list has every id of its groups, once', () => {
   expect(sizes.join(' ')).toBe('A25 B5 C6 D13 E25 F14 G12 H3 I7 J5 K4 L4 M10 N5 O12 P10');
 });
 
-test('what is not tested only becomes less', () => {
+test('the number of untested attacks only shrinks', () => {
   const { later, benchmark } = countsByState();
   expect(later).toBe(0);
   expect(benchmark).toBeLessThanOrEqual(1);

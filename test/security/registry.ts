@@ -62,7 +62,7 @@ function found(root: string, files: readonly string[], idsOf: (text: string) => 
   return places;
 }
 
-/** What is wrong between the list and the tests, a sentence each. */
+/** The contradictions between the list and the tests, a sentence each. */
 export function registryFaults({ tests, benches }: Occurrences, list: readonly Attack[] = attacks): string[] {
   return list.flatMap(({ id, state, reason }) => {
     const named = tests.get(id);

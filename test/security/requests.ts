@@ -27,10 +27,10 @@ export interface Place {
   readonly set: SchemaSet;
   readonly entry: OperationEntry;
   readonly route: OperationRoute;
-  /** What the request must agree on with its path, such as the tenant. */
+  /** Members on which the request and its path must agree, such as the tenant. */
   readonly fixed: Readonly<Record<string, string>>;
   readonly vocabulary: Vocabulary;
-  /** What the tenant answered before, where a request has to give that back. */
+  /** Earlier answers of the tenant, for requests that must return one. */
   readonly answers: Answers;
 }
 
@@ -67,7 +67,7 @@ export function bodyAs(
     return { type: requestMediaType, body: JSON.stringify(body) };
   const bytes = new Set(parts.filter(({ kind }) => kind === 'bytes').map(({ name }) => name));
   const { mediaType, text } = formText(isObject ? (body as Record<string, Json>) : {}, bytes);
-  // What has no members is no form, so it is sent as if it were one.
+  // A body without members cannot be a form, so it is sent as JSON under the media type of a form.
   return { type: mediaType, body: isObject ? text : JSON.stringify(body) };
 }
 
@@ -174,7 +174,7 @@ function bodies({ set, entry, route, vocabulary, answers }: Place): fc.Arbitrary
   throw new Error(`${entry.id} takes ${entry.requestMediaType}, for which there are no attacks yet`);
 }
 
-/** What a worker proves with a call: drawn apart, its parts would hardly ever be those of one lease. */
+/** The proof of a worker: drawn apart, its parts would hardly ever be those of one lease. */
 export function proofIn(
   vocabulary: Vocabulary,
   properties: Readonly<Record<string, Schema>>,

@@ -107,7 +107,7 @@ describe('D07: the two operations that copy a tenant', () => {
   });
 });
 
-describe('what is copied', () => {
+describe('the content of a copy', () => {
   const clock = { now: 0 };
   const marks = canaries.make('payload');
   let tenant: CopiedTenant;

@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: patienceMs });
 const MEBIBYTE = 1_048_576;
 const services: RunningService[] = [];
 let service: RunningService;
-/** A service on a platform that carries little. */
+/** A service on a platform with a small limit for bodies. */
 let small: RunningService;
 beforeAll(async () => {
   service = await startService();
@@ -67,7 +67,7 @@ function snapshotOf(tenantId: string, contents: readonly object[]): CanonicalTen
 }
 
 describe('G01: nesting', () => {
-  test('whatever can be committed can be exported and restored', async () => {
+  test('every body that can be committed can be exported and restored', async () => {
     const tenant = new CopiedTenant(service);
     const commit = (levels: number) => {
       const mutations = [tenant.upsert('d', nested(levels))];
@@ -115,7 +115,7 @@ describe('G02: more than there may be', () => {
       return [status, errors[0]?.pointer];
     };
     expect(await pointerOf(1_000_001)).toEqual([400, `/snapshot/${list}`]);
-    // As many as there may be are looked at one by one.
+    // The service examines each of them, up to the highest allowed number.
     expect(await pointerOf(1_000_000)).toEqual([400, `/snapshot/${list}/0`]);
   });
 });
@@ -190,7 +190,7 @@ describe('F04: a body that is larger than the platform carries', () => {
       expect(answer).toMatchObject({ status: 413, code: 'snapshot_too_large', close: true, asked: 0 });
       expect(answer.detail).toContain('svc canonical-archive-restore');
       expect(read).toBe(0);
-      // One byte less, and it is asked for.
+      // With one byte less the service reads the body.
       const fitting = await send(chain, ['Content-Length', String(most)], body);
       expect([fitting.status, fitting.code, fitting.asked]).toEqual([400, 'malformed_request', 1]);
       expect(read).toBe(1);

@@ -18,7 +18,7 @@ import { WriteWatch } from './writes.ts';
 
 vi.setConfig({ testTimeout: patienceMs });
 
-/** What no caller may see again outside the answers that are the tenant's content. */
+/** A text that no caller may see again outside the answers that are the tenant's content. */
 const mark = `mark${randomUUID().replaceAll('-', '')}`;
 const restoring = allEntries.find(({ id }) => id === 'restoreCanonicalTenant');
 
@@ -50,7 +50,7 @@ async function attempt(given: unknown, more: object = {}, of = tenant) {
   const verdict = judge(set, restoring, answer);
   if (verdict.accepted) return 'accepted';
   if (watch.version !== version) throw new BrokenPromise('refused, and wrote', answer);
-  if (answer.body.includes(mark)) throw new BrokenPromise('a refusal tells of the content', answer);
+  if (answer.body.includes(mark)) throw new BrokenPromise('a refusal quotes the content', answer);
   return verdict.code;
 }
 
@@ -90,7 +90,7 @@ describe('a snapshot that somebody changed', () => {
       expect(codes.get(code), code).toBeGreaterThan(10);
   });
 
-  test('M04: a lease that somebody wrote into it gives nobody the event', async () => {
+  test('M04: a lease that somebody wrote into the snapshot leases no event', async () => {
     const leaseExpiresAtUtc = otherMoment;
     const outbox = snapshot.outbox.map((event) => ({ ...event, leaseOwner: mark, leaseExpiresAtUtc }));
     expect(await attempt({ ...snapshot, outbox })).toBe('accepted');
@@ -251,7 +251,7 @@ describe('a snapshot that somebody made, under a hash that holds', () => {
         const [draft] = fc.sample(drafts, { numRuns: 1, seed });
         if (draft !== undefined) judge(set, place.entry, await service.call(requestOf(place, draft)));
       }
-      // And what they make of it is a tenant that can be copied.
+      // The tenant that they leave can be copied.
       expect(await attempt(await tenant.snapshot()), (all[at] as Damage).label).toBe('accepted');
     });
     expect(await attempt(snapshot)).toBe('accepted');
@@ -261,7 +261,7 @@ describe('a snapshot that somebody made, under a hash that holds', () => {
   });
 });
 
-/** What has no canonical form goes as it is. */
+/** Seals the snapshot again; one without a canonical form stays as it is. */
 function sealedIfItCan({ value }: Damage): CanonicalTenantSnapshot {
   const given = value as unknown as CanonicalTenantSnapshot;
   try {

@@ -127,7 +127,7 @@ describe.each(given)('D12: a list of %s', (name) => {
     for (const other of others(own)) {
       for (const query of [{ 'tag.mark': other.mark }, { correlationId: other.mark }])
         expect(await list(own, query)).toEqual([]);
-      // What was given no correlation id has its own id as one, by which it is found.
+      // A run without a given correlation id is found by its own id.
       for (const correlationId of Object.values(other.runs.ids))
         expect(await list(own, { correlationId })).toEqual([]);
     }
@@ -205,7 +205,7 @@ describe.each(pairs)('D04: %s is refused what is of %s', (attacker, victim) => {
     expect(absent.status).toBe(404);
     for (const id of Object.values(other.runs.ids)) expect(bare(await ask(id))).toBe(bare(absent));
     expect(await portrait(other)).toBe(before);
-    // The same request is answered to whom the run belongs.
+    // The owner of the run gets an answer to the same request.
     const params = { runId: own.runs.ids.held, artifactRef: ARTIFACT, key: CHECKPOINT };
     const path = pathOf(route, params);
     if (route.method === 'GET')
@@ -279,7 +279,7 @@ async function workerCalls(own: Party, proof: Proof): Promise<Map<string, Inject
   for (const { entry, route } of routes.values()) {
     if (entry.authorizationClass !== 'execution-worker' || entry.id === 'leaseExternalExecutionRun') continue;
     const body = bodies[entry.id];
-    if (body === undefined) throw new Error(`nobody knows how to call ${entry.id}`);
+    if (body === undefined) throw new Error(`this test has no body for ${entry.id}`);
     const request = { method: route.method, path: pathOf(route, {}), headers: own.headers };
     answers.set(entry.id, await service.call({ ...request, body: { ...proof, ...body } }));
   }
@@ -293,7 +293,7 @@ test('D05: the ids around the run of somebody else are all alike', async () => {
   const answers = new Set<string>();
   for (let step = -500n; step <= 500n; step += 1n) {
     const id = String(foreign + step).padStart(20, '0');
-    // All but the caller's own; those of the others are among them.
+    // All names but the caller's own, those of the other parties included.
     if (taken.has(id) && Object.values(own.runs.ids).includes(id)) continue;
     const answer = await service.call({ method: 'GET', path: `/execution/runs/${id}`, headers: own.headers });
     answers.add(bare(answer));
@@ -337,7 +337,7 @@ test('K03: a lease token is worth something whole, for its run, to its worker, u
 });
 
 // Last, because the owner of a run may end it by this.
-test('D12: no answer holds anything of other runs, whatever names and tokens of theirs it was asked with', async () => {
+test('D12: no answer holds anything of other runs, even where a request gives their names and tokens', async () => {
   const all = parties.map(({ runs }) => wordsOf(runs));
   const names = [...(all[0]?.keys() ?? [])];
   const words = new Map(names.map((name) => [name, all.flatMap((each) => each.get(name) ?? [])]));
@@ -373,7 +373,7 @@ test('D12: no answer holds anything of other runs, whatever names and tokens of 
 });
 
 describe('the oracle finds', () => {
-  test('content and names of somebody else', () => {
+  test('content and names of another owner', () => {
     const [own, other] = parties as [Party, Party];
     const body = (value: object) => ({ status: 200, body: JSON.stringify(value) });
     expect(() => checkOwn(own, body({ payload: { mark: other.mark } }))).toThrow('content');

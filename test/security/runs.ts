@@ -1,6 +1,6 @@
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 
-/** What callers and workers of a tenant have done before an attack: its runs in every state, and what belongs to them. */
+/** The state of a tenant before an attack: its runs in every state, and everything that belongs to them. */
 
 /** The handler of the examples; the services under attack let workers outside execute it. */
 export const HANDLER = 'invoice.render';
@@ -17,7 +17,7 @@ export interface Owner {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a worker proves with every call. */
+/** The proof that a worker gives with every call. */
 export interface Proof {
   readonly leaseKey: string;
   readonly leaseToken: string;
@@ -104,7 +104,7 @@ export async function furnishRuns(call: Call, owner: Owner): Promise<Runs> {
   };
 }
 
-/** What requests are drawn from: of the proofs only the one that holds, so that its parts are drawn together often enough. */
+/** The words that requests are drawn from: of the proofs only the valid one, so that its parts are drawn together often enough. */
 export function wordsOf({ ids, proof, artifactId }: Runs): ReadonlyMap<string, readonly string[]> {
   return new Map<string, readonly string[]>([
     ['runId', [ids.held, ids.queued, ids.parked, ids.ended]],

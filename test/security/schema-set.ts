@@ -6,7 +6,7 @@ import { REFERENCE, referenceName, type Schema } from '../../contracts/generate/
 import { readSource } from '../../contracts/generate/source.ts';
 import bundle from '../../contracts/generated/schemas/svc-public.schema.json' with { type: 'json' };
 
-/** What the arbitraries know how to obey and how to break. */
+/** The rules of JSON Schema that the arbitraries can obey and break. */
 const rules = (
   '$ref type const enum properties required additionalProperties propertyNames maxProperties minProperties items ' +
   'minItems maxItems uniqueItems minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum ' +
@@ -47,7 +47,7 @@ export class SchemaSet {
     return this.resolve(this.model(reference));
   }
 
-  /** What is wrong with the value, or `null`. */
+  /** The fault of the value, or `null`. */
   fault(name: string, value: unknown): string | null {
     const validate = this.#compiled.get(name) ?? this.#ajv.getSchema(`set${REFERENCE}${name}`);
     if (validate === undefined) throw new Error(`the contract has no model ${name}`);

@@ -145,7 +145,7 @@ const texts: readonly string[] = [
   ],
 ].flat();
 
-/** What no text decodes from: broken escapes, bytes that are no UTF-8, characters that a path cannot hold. */
+/** Segments that decode to no text: broken escapes, bytes that are no UTF-8, characters that a path cannot hold. */
 const raws: readonly string[] = [
   [
     '%',

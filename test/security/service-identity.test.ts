@@ -60,7 +60,7 @@ describe('a service with identity policies', () => {
     }
   });
 
-  test('D08: the actor is the verified principal, whatever the body says', async () => {
+  test('D08: the actor is the verified principal and never a name from the body', async () => {
     const answer = await service.call(commit('acme', await bearer(writer)));
     expect(answer.json()).toMatchObject({ actor: writer });
   });
@@ -257,7 +257,7 @@ describe('an authenticator of your own', () => {
     expect((await own.call(commit('acme', {}))).status).toBe(401);
   });
 
-  test('A25: one that throws, says nothing or contradicts itself lets nobody in', async () => {
+  test('A25: one that throws, says nothing or contradicts itself authenticates no caller', async () => {
     const throwing = await withModule(`export default { authenticate() { throw new Error('hush'); } };`);
     const blank = await withModule(`export default { authenticate: () => '  ' };`);
     const fickle = await withModule(
@@ -272,7 +272,7 @@ describe('an authenticator of your own', () => {
     expect((await fickle.call(commit('acme', headers))).status).toBe(503);
   });
 
-  test('one that cannot be loaded stops the start, and says why', async () => {
+  test('one that cannot be loaded stops the start with the reason', async () => {
     await expect(withModule('syntax error', '')).rejects.toThrow(/The authenticator .* cannot be used/);
     await expect(withModule('export const nothing = 1;')).rejects.toThrow(/cannot be used/);
     const missing = { 'Server:CanonicalAccess:AuthenticatorType': './none.mjs' };

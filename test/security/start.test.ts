@@ -8,7 +8,7 @@ import { grantSettings, serviceAudience } from '../support/issued-service.ts';
 import { startService } from '../support/service.ts';
 import { Program, root } from '../system/program.ts';
 
-/** What keeps the service from starting, what it says then, and whom it answers once it has started. */
+/** The conditions that keep the service from starting, its messages then, and the callers that it answers once it has started. */
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-start-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,7 +44,7 @@ describe('A25: an authenticator module', () => {
     );
   });
 
-  test('that fails to load is told by the class of its error, not by its text', async () => {
+  test('that fails to load is reported by the class of its error, never by its text', async () => {
     const path = fileOf('failing.mjs', "throw new TypeError('mongodb://user:hunter2@db');");
     const fault: unknown = await startService({ settings: custom(path) }).catch((error: unknown) => error);
     expect(String(fault)).toMatch(/failing\.mjs cannot be used: loading it failed with TypeError$/);
@@ -54,7 +54,7 @@ describe('A25: an authenticator module', () => {
     );
   });
 
-  test('that is no authenticator is told in words of ours', async () => {
+  test('that is no authenticator is reported in a sentence of ours', async () => {
     const path = fileOf('empty.mjs', 'export const nothing = 1;');
     await expect(startService({ settings: custom(path) })).rejects.toThrow(/no default export/);
   });
@@ -80,13 +80,16 @@ describe('API keys', () => {
   test.each([
     ['does not exist', join(folder, 'none.json')],
     ['cannot be read (EISDIR)', folder],
-  ])('C04: a file of them that %s stops the start, and its name is not told', async (reason, path) => {
-    const fault: unknown = await startService({ settings: { 'Server:ApiKeyFile': path } }).catch(
-      (error: unknown) => error,
-    );
-    expect(String(fault)).toContain(`The file that Server:ApiKeyFile names ${reason}.`);
-    expect(String(fault)).not.toContain(path);
-  });
+  ])(
+    'C04: a file of them that %s stops the start, and the fault does not name the file',
+    async (reason, path) => {
+      const fault: unknown = await startService({ settings: { 'Server:ApiKeyFile': path } }).catch(
+        (error: unknown) => error,
+      );
+      expect(String(fault)).toContain(`The file that Server:ApiKeyFile names ${reason}.`);
+      expect(String(fault)).not.toContain(path);
+    },
+  );
 
   test('C04: a file of them that goes missing later refuses with 503', async () => {
     const path = fileOf('keys.json', JSON.stringify({ keys: [{ id: 'a', hash: hashApiKey('a') }] }));

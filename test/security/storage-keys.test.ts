@@ -82,7 +82,7 @@ describe('E25: ids of bodies may hold every separator', () => {
     await forAll('fences', 60, drawnNames, expectFencesApart);
   });
 
-  test.each(separators)('what %j divides at another place is something else', async (separator) => {
+  test.each(separators)('names that %j divides at another place are different names', async (separator) => {
     await expectDocumentsApart(dividedBy(separator));
     await expectDocumentsApart(dividedBy(separator).toReversed());
     await expectFencesApart(dividedBy(separator));

@@ -8,7 +8,7 @@ const root = resolve(import.meta.dirname, '../..');
 const BYTES = { chunks: 32 * 1024, segments: 6_000 };
 /** A list of pieces takes some 300 bytes for each byte. */
 const FACTOR = 3;
-/** What the process itself keeps meanwhile, such as compiled code: a list takes at least 1.8 MB. */
+/** Room for other memory of the process, such as compiled code: a list takes at least 1.8 MB. */
 const NOISE_BYTES = 512 * 1024;
 
 test.each(streamReaders)(

@@ -212,7 +212,7 @@ export const streamReaders: readonly StreamReader[] = [
       return reading;
     },
   },
-  // Last: a whole service makes each collection after it slower.
+  // The service comes last: it makes each later garbage collection slower.
   {
     name: 'a request of the MCP endpoint',
     source: 'functions/http/body.ts',

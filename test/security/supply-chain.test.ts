@@ -74,7 +74,7 @@ describe('P01: packages come from the registry only, and are what they were', ()
     );
   });
 
-  test('what we ask for ourselves, we ask for exactly', () => {
+  test('our own dependencies name exact versions', () => {
     const versions = Object.values({ ...description.dependencies, ...description.devDependencies });
     expect(versions.filter((version) => !/^\d+\.\d+\.\d+(-[a-z]+\.\d+)?$/.test(version))).toEqual([]);
   });

@@ -118,7 +118,7 @@ export async function furnishedTenant(target: Target): Promise<FurnishedTenant> 
   return { tenantId, words: await furnish(target, tenantId) };
 }
 
-/** What the operation attacks, in a tenant of its own where none is given. */
+/** The place that attacks on the operation use, in a tenant of its own where none is given. */
 export async function placeFor(
   target: Target,
   entry: OperationEntry,

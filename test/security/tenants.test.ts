@@ -81,7 +81,7 @@ function tenantsIn(value: Json): string[] {
   );
 }
 
-test('D12: no answer holds anything of another tenant, whatever names and tokens of others it was asked with', async () => {
+test('D12: no answer holds anything of another tenant, even where a request gives its names and tokens', async () => {
   const drafts = await Promise.all(
     [...routes].flatMap(([name, { entry, route }]) =>
       tenants.map(async ({ id }, at) => {

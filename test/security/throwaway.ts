@@ -66,7 +66,7 @@ const models: Readonly<Record<string, Schema>> = {
 const set = new SchemaSet({ ...Object.fromEntries(contractModels().models), ...models });
 
 export interface ThrowawayOptions {
-  /** What the operation does; unless given, it does what its contract says. */
+  /** The behaviour of the operation; by default the one that its contract states. */
   readonly handler?: HandlerMap[string];
   /** Whether bodies are held against their model. */
   readonly checked?: boolean;

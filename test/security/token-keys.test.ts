@@ -56,7 +56,7 @@ describe('A20: the issuer does not answer', () => {
     await expectRefused(read, await mint(key, world.claims({ aud: 'x' })));
   });
 
-  test('but sends us elsewhere: nobody else is asked', async () => {
+  test('but redirects elsewhere: the service does not follow', async () => {
     let elsewhere = 0;
     const other = await serve((request) => {
       elsewhere += 1;

@@ -40,7 +40,7 @@ beforeEach(async () => {
   ]);
 });
 
-/** What is wrong with how a token was received; `undefined` where all is well. */
+/** The fault in how a token was received; `undefined` where there is none. */
 async function faultOf(read: TokenReader, token: string): Promise<string | undefined> {
   const principal = good.get(token);
   let error: unknown;
@@ -107,7 +107,7 @@ describe('a mutated token', () => {
     expect(world.fetches).toBe(0);
   });
 
-  test('is another one, whatever the kind of mutation', () => {
+  test('differs from the valid one, for every kind of mutation', () => {
     for (const kind of mutationKinds) {
       const tokens = fc
         .sample(mutation, { numRuns: 100, seed: 1 })

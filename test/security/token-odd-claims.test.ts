@@ -15,7 +15,7 @@ import {
   TokenWorld,
 } from '../support/tokens.ts';
 
-/** What the issuer itself signs is accepted only where it follows the rules, which are written down here a second time. */
+/** The service accepts a token of the issuer only where it follows the rules, which this file states a second time. */
 
 const key = await signingKey('k1');
 const header = { alg: 'RS256', kid: 'k1', typ: 'JWT' };

@@ -108,7 +108,7 @@ describe('A05: a key id that is', () => {
   });
 });
 
-describe('A06: a key that comes with the token is refused, and asks nobody', () => {
+describe('A06: a token that brings its own key is refused without a request', () => {
   test.each([
     ['jwk', stranger.jwk],
     ['jku', 'https://evil.test/keys'],
@@ -147,7 +147,7 @@ describe('A07: a header that asks for other rules is refused', () => {
     expect(world.fetches).toBe(0);
   });
 
-  test('one that only tells more is not', async () => {
+  test('a header with further harmless members is not', async () => {
     expect(await read(mintRaw(key, { alg: 'RS256', kid: 'k1', ver: 2 }, world.claims()))).not.toBeNull();
     expect(await read(mintRaw(key, { ...header, typ: 'jwt' }, world.claims()))).not.toBeNull();
   });
@@ -283,7 +283,7 @@ describe('A18: the field that carries the token', () => {
     expect(await ask(fields, { fromAuthorization: false })).not.toBeNull();
   });
 
-  test('B03: is X-Serverless-Authorization where both are there, whatever the other one says', async () => {
+  test('B03: is X-Serverless-Authorization where both are there, and the other one is ignored', async () => {
     const mine = await mint(key, world.claims());
     const other = await mint(key, world.claims({ email: 'other@example.test' }));
     const both = { 'x-serverless-authorization': `Bearer ${mine}`, authorization: `Bearer ${other}` };

@@ -12,7 +12,7 @@ import { contractModels, type SchemaSet } from './schema-set.ts';
 import { allEntries, type FurnishedTenant, furnishedTenant, placeFor } from './target.ts';
 import { verbatimMembers } from './verbatim.ts';
 
-/** What a service answered, in the words that do not differ from one to another. */
+/** The answer of a service, without the words that differ from one service to another. */
 export interface Outcome {
   readonly status: number;
   readonly code: string | null;
@@ -81,7 +81,8 @@ class Side {
   }
 
   async placeFor(entry: OperationEntry, route: OperationRoute): Promise<PlaceOfSide> {
-    // What ends a lease leaves none for the next request, and what gives an answer back needs one of its own.
+    // A request that ends a lease leaves none for the next, and one that returns an earlier answer needs its own,
+    // so both get a place of their own.
     const own =
       takesLease(this.target, entry) || verbatimMembers(this.target.set, entry.requestSchema).size > 0;
     const known = own ? undefined : this.#places.get(entry.group);
@@ -106,7 +107,7 @@ interface PlaceOfSide {
   readonly service: RunningService;
 }
 
-/** What the operation is called on, on both. */
+/** The places on which the operation is called, on both services. */
 export class TwinPlace {
   readonly #tested: PlaceOfSide;
   readonly #sqlite: PlaceOfSide;
@@ -154,7 +155,7 @@ function withProof(place: Place, draft: Draft): Draft {
   return { ...draft, body: { ...(draft.body as Record<string, Json>), ...proof } as Json };
 }
 
-/** What the first calls by a name, as the second calls it. */
+/** Maps the names of the first place to those of the second. */
 function names(first: Place, second: Place): ReadonlyMap<string, string> {
   const pairs = [...first.vocabulary].flatMap(([name, words]) =>
     words.map((word, at) => [word, second.vocabulary.get(name)?.[at] ?? word] as const),

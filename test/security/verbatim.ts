@@ -52,7 +52,7 @@ export function blank(model: string, tenantId: string): Json {
 
 export function firstOf(answers: Answers, model: string): Json {
   const [first] = answers.get(model) ?? [];
-  if (first === undefined) throw new Error(`nobody was asked for a ${model}`);
+  if (first === undefined) throw new Error(`no earlier answer is a ${model}`);
   return first;
 }
 
