@@ -10,7 +10,7 @@ import { ServiceError } from '../../functions/kernel/errors.ts';
 import type { RecordData, RecordStore } from '../../functions/store/port.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** What the operator's tool does to a store beside the operations: copies as archives. */
+/** The work of the operator's tool on a store beside the operations: copies as archives. */
 
 /** Small, so that an archive has several. */
 const CHUNK_BYTES = 2_000;
@@ -33,7 +33,7 @@ export interface ArchiveRestore {
   readonly spoiledFrom: 0 | 1 | 2;
 }
 
-/** The two that are no operations of the contract, in the form of its operations. */
+/** The two calls of the tool that the contract does not have, in the form of its operations. */
 export interface ArchiveOperations {
   readonly exportTenantArchive: {
     readonly params: { readonly tenantId: string };

@@ -19,7 +19,7 @@ const BUSY = 'tenant-a';
 const ALSO_BUSY = 'tenant-b';
 const QUIET = 'tenant-c';
 
-/** How many runs have clients that copy their tenants: a restore takes away much that is rare without one. */
+/** The share of runs whose clients copy their tenants: a restore removes rare states that other runs keep. */
 const COPYING = 0.5;
 
 /** Every bug that can be planted, by its name. */
@@ -52,7 +52,7 @@ export function createWorld(seed: number, faults: Faults, options: Options = {})
   const cluster = new Cluster(scheduler, oracle, faults, flaw);
   cluster.sent = oracle.sent;
   cluster.answered = oracle.answered;
-  // The clients draw from a sequence of their own, so that what they want does not hang on who ran when.
+  // The clients draw from a sequence of their own, so that their requests do not depend on the order of execution.
   const random = new Random(seed + 0x5eed);
   const work = (tenantId: string): Workload => ({
     cluster,
@@ -97,7 +97,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<Rep
       ...keepers,
     ]);
     cluster.stopFaults();
-    // Before the audit, which would be the first to meet what lasts.
+    // Check the histories before the audit: otherwise the audit would be the first to report a lasting fault.
     for (const each of [busy, also]) histories += checkHistories(each);
     await Promise.all([busy, also].map((each) => new Auditor(each, oracle).run()));
     if (contentHash(world, QUIET) !== untouched) throw new Violation('I11 tenant', `${QUIET} has changed`);
@@ -119,7 +119,7 @@ function actors(work: Workload): Promise<void>[] {
   ];
 }
 
-/** Runs what `story` tells to its end; what goes wrong stands in the scheduler's `failure`. */
+/** Runs `story` to its end; the scheduler's `failure` holds its first failure. */
 export async function runToEnd(scheduler: Scheduler, story: () => Promise<void>): Promise<void> {
   let over = false;
   story().then(

@@ -22,7 +22,7 @@ const EVENT_IDS = ['e0', 'e1', 'e2'] as const;
 const RETRIES_MAX = 6;
 const GIVES_UP = 0.2;
 
-/** What all clients of one run share. */
+/** The state that all clients of one run share. */
 export interface Workload {
   readonly cluster: Cluster;
   readonly history: History;
@@ -62,7 +62,7 @@ export class Client extends Process {
     return outcome;
   }
 
-  /** Sends the same again, through any instance, while it is not known what happened; may give up on it. */
+  /** Repeats the request through any instance while its outcome is unknown; may give up. */
   protected async persist<Id extends AnyOperation>(
     operation: Id,
     params: Parameters<Cluster['call']>[3],
@@ -86,7 +86,7 @@ export class Client extends Process {
   }
 }
 
-/** Commits documents, fences and events, and sends again what it or another has sent before. */
+/** Commits documents, fences and events, and repeats earlier requests of its own or of others. */
 export class Producer extends Client {
   async run(turns: number): Promise<void> {
     const { random, requests } = this.work;
@@ -191,7 +191,7 @@ export class Consumer extends Client {
     const params = { ...this.params(), eventId: event.id };
     await this.pause(20);
     const fate = random.below(10);
-    // A consumer that crashed: nobody tells the service.
+    // The consumer crashed, and the service hears nothing of it.
     if (fate === 0) return;
     if (fate < 3) await this.persist('renewCanonicalOutboxLease', params, { leaseToken, leaseSeconds: 4 });
     if (fate < 7) await this.persist('acknowledgeCanonicalOutbox', params, { leaseToken });

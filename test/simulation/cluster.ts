@@ -49,7 +49,7 @@ export class Cluster {
   readonly #oracle: Oracle;
   readonly #instances = new Map<string, Instance>();
   #calls = 0;
-  /** What was sent, and what was answered, checked before any client sees it. */
+  /** Observers of calls and answers, which check each before any client sees it. */
   sent: (call: AnyCall) => void = () => undefined;
   answered: (call: AnyCall, outcome: AnyOutcome) => void = () => undefined;
 
@@ -107,7 +107,7 @@ export class Cluster {
       random: flaw?.random?.() ?? { bytes: (size) => scheduler.random.bytes(size) },
       turns: new TurnRoom({ now: () => scheduler.now + skewMs }),
       timers: { after: (delayMs, callback) => scheduler.after(process, delayMs, callback) },
-      http: () => Promise.reject(new Error('the canonical operations call nobody')),
+      http: () => Promise.reject(new Error('the canonical operations send no requests')),
     };
     const open = () => Promise.resolve(store);
     const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
@@ -115,7 +115,7 @@ export class Cluster {
     return { store: open, world, pageTokens, ...unconfigured };
   }
 
-  /** Sends a request and waits for what comes back, which need not be what happened. */
+  /** Sends a request and waits for the outcome that the client sees, which may differ from the effect. */
   async call<Id extends AnyOperation>(
     client: Process,
     name: string,
@@ -149,7 +149,7 @@ export class Cluster {
     return scheduler.random.chance(faults.answerLost) ? { kind: 'unknown' } : outcome;
   }
 
-  /** The first of: the answer, the death of the instance, the end of the client's patience. */
+  /** Settles with the first of these: the answer, the death of the instance, the end of the client's patience. */
   #reply<Id extends AnyOperation>(
     client: Process,
     instance: Instance,

@@ -8,7 +8,7 @@ const SEEDS = share(15, 2_000);
 const SEEDS_TO_FIND_A_BUG = 60;
 const PATIENCE_MS = share(600_000, 1_800_000);
 
-/** What is rare, and what a run without it would not have tested. */
+/** Rare events without which a run would have tested too little. */
 const MUST_BE_REACHED = [
   'cancelled',
   'lease expired',
@@ -52,7 +52,7 @@ test.each([
   expect((await simulateConcurrencyKeys(seed)).violation?.message).toBeUndefined();
 });
 
-/** As what each bug comes to light. */
+/** The invariant that each bug breaks. */
 const FOUND_AS: Readonly<Record<string, RegExp>> = {
   'offer-unheard': /^a free key is used/,
   'expiry-unheard': /^a free key is used/,

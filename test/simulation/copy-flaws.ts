@@ -5,7 +5,7 @@ import { MemoryStore } from './memory-store.ts';
 
 /** Bugs of copies, planted on purpose: in what a scan shows, in what a swap does, and in what a restore hands to it. */
 
-/** Each page shows its own moment: what is written meanwhile is in the later pages and not in those before. */
+/** Each page shows its own moment: a write during the scan is in the later pages and not in the earlier ones. */
 class TornExport extends MemoryStore {
   override async *scan(scope: Scope, request: ScanRequest): AsyncGenerator<ScanPage, void, undefined> {
     for (let last = ''; ; ) {
@@ -32,14 +32,14 @@ class StaleExport extends MemoryStore {
   }
 }
 
-/** What the tenant has and the copy does not is left where it is. */
+/** A restore leaves the records of the tenant that are not in the copy. */
 class MergedRestore extends MemoryStore {
   protected override replaceNow(scope: Scope, records: readonly RecordData[]): void {
     super.replaceNow(scope, together(this.database.all(scope), records));
   }
 }
 
-/** The receipts of what the restore undoes stay, so their keys are never free again. */
+/** The receipts of undone commits stay, so their keys are never free again. */
 class KeptReceipts extends MemoryStore {
   protected override replaceNow(scope: Scope, records: readonly RecordData[]): void {
     super.replaceNow(scope, together(this.database.all(scope, 'commits'), records));
@@ -54,7 +54,7 @@ function together(
   return [...records, ...kept.map(({ record }) => record).filter(({ key }) => !restored.has(keyName(key)))];
 }
 
-/** An event that is leased when its tenant is restored stays with whoever holds it. */
+/** A restore does not end the lease of an event. */
 class KeptLeases extends MemoryStore {
   protected override replaceNow(scope: Scope, records: readonly RecordData[]): void {
     super.replaceNow(
@@ -68,7 +68,7 @@ class KeptLeases extends MemoryStore {
   }
 }
 
-/** What is loaded takes the tenant's place before anybody has said that it is whole. */
+/** The loaded records replace the tenant before the copy is verified. */
 class FlipBeforeVerify extends MemoryStore {
   override async swap(
     scope: Scope,
@@ -96,14 +96,14 @@ class EmptiedFirst extends MemoryStore {
   }
 }
 
-/** What is loaded is seen while the rest is still under way. */
+/** The loaded records are visible while the rest is still under way. */
 class SeenWhileLoading extends MemoryStore {
   protected override loaded(scope: Scope, records: readonly RecordData[]): void {
     this.replaceNow(scope, records);
   }
 }
 
-/** Answers that it has replaced the tenant, and has not. */
+/** Answers that the restore has replaced the tenant although it has not. */
 class LostRestore extends MemoryStore {
   protected override replaceNow(scope: Scope, records: readonly RecordData[]): void {
     if (records.length % 2 === 0) super.replaceNow(scope, records);
@@ -118,7 +118,7 @@ class RestoredElsewhere extends MemoryStore {
   }
 }
 
-/** Stands where a broken rule would change what a copy shows or brings back. */
+/** A hook in the place of a broken rule that changes the content of a copy or of a restore. */
 function copying(shown: (record: RecordData) => RecordData[], brought = shown) {
   return (store: RecordStore): RecordStore => ({
     provider: store.provider,

@@ -9,7 +9,7 @@ import { add, type ObjectHistories } from './object-histories.ts';
 import type { DocumentState, FenceState } from './object-models.ts';
 import { type Portrait, portraitOfCopy } from './portraits.ts';
 
-/** What exports and restores told and did, in the history of every single object: a copy touches them all. */
+/** Adds the answers and effects of exports and restores to the history of every single object: a copy touches them all. */
 export function addCopies(histories: ObjectHistories, observations: readonly Observation[]): void {
   const copies = observations.flatMap((observation) => {
     const copy = copyOf(observation);

@@ -69,7 +69,7 @@ export class CopyOracle {
     must(isRestore(call) && scope.name === call.params.tenantId, 'I11 tenant', 'a swap left its tenant');
     must(refusalOf(call) === null, 'I15 restore', 'a copy that is to be refused has replaced the tenant');
     const held = this.#held.get(contentHashOf(copyIn(call)));
-    must(held !== undefined, 'I15 restore', 'a copy was restored that nobody was given');
+    must(held !== undefined, 'I15 restore', 'a copy was restored that no export gave');
     try {
       checkRecords(scope.name, records, held.state);
     } catch (error) {
@@ -96,7 +96,7 @@ function copyIn({ operation, body }: AnyCall): Copy {
     : (body as { snapshot: CanonicalTenantSnapshot }).snapshot;
 }
 
-/** As what the restore must be refused, by what its client did to it. */
+/** The code with which the restore must be refused, by the damage that its client did to the copy. */
 function refusalOf(call: AnyCall): string | null {
   const copy = copyIn(call);
   const { expectedContentHash = null, spoiledFrom = 0 } = call.body as {

@@ -17,7 +17,7 @@ export type Protocol = (typeof PROTOCOLS)[number];
 
 /**
  * - `retry`: the client sends the same again through the other instance, and then through the one that crashed.
- * - `nobody`: it was the client's last word.
+ * - `nobody`: the client sends nothing more.
  * - `rival`: the same request is under way through the other instance when the first one crashes.
  */
 export const AFTERMATHS = ['retry', 'nobody', 'rival'] as const;
@@ -41,7 +41,7 @@ export async function crashAt(
   aftermath: Aftermath,
   options: Options & { readonly seed?: number } = {},
 ): Promise<CrashReport> {
-  // A copy goes to and fro more often the less it takes along at a time.
+  // A smaller batch gives a copy more round trips, and so more awaits to crash at.
   const shortPage = isCopying(protocol) ? 1 : 0;
   const world = createWorld(options.seed ?? 1, { ...NO_FAULTS, shortPage }, options);
   const work = world.work(TENANT);
@@ -99,7 +99,7 @@ class Actor extends Client {
     }
   }
 
-  /** Brings the tenant to where the operation can be done, and says what to send. */
+  /** Prepares the tenant for the operation, and returns the request to send. */
   async prepare(protocol: Protocol): Promise<Step> {
     const params = this.params();
     await this.#commit(
@@ -174,7 +174,7 @@ function commitRequest(
   };
 }
 
-/** What a second sending may be answered; that it is the right one of these, the oracle has checked already. */
+/** Checks that a second sending got a possible answer; the oracle has checked already that it is the right one. */
 function checkRetry(protocol: Protocol, step: Step, outcome: AnyOutcome): void {
   const code = outcome.kind === 'refused' ? outcome.error.code : outcome.kind;
   if (protocol === 'commit') {

@@ -27,7 +27,7 @@ export function leasable(event: EventModel, now: number): boolean {
   return current.state === 'leased' && !holds(current, now);
 }
 
-/** What a call that names one event and its holder's token must do to it. */
+/** The required effect of a call that names one event and its holder's token. */
 export function judgeEvent(call: Call, event: EventModel | undefined): Verdict {
   if (event === undefined) return refused('not_found');
   // A renewal is judged by the time of its decision, so that it lasts its whole time.

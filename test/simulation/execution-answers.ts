@@ -26,7 +26,7 @@ export function checkAnswer(oracle: ExecutionOracle, call: ExecutionCall, outcom
   const about = `#${call.number} ${call.operation}`;
   if (isMaintenance(call)) return checkMaintenance(oracle, call, outcome, about);
   if (outcome.kind === 'failed') {
-    // What leads up to it, such as the end of a lease that ran out, may have been written.
+    // A failed call may still have written the steps before its own, such as the end of a lease that ran out.
     const done = call.wrote.filter(({ runId, moment }) => tookEffect(oracle, call, runId, moment));
     must(done.length === 0, 'answer', `${about} was answered to have done nothing, and did`);
   } else if (outcome.kind === 'refused') {
@@ -40,7 +40,7 @@ function isMaintenance({ operation }: ExecutionCall): boolean {
   return /Maintenance|reconcile/.test(operation);
 }
 
-/** What it does it does run by run, and an answer that fails says nothing of how far it came. */
+/** Maintenance works run by run, so a failure does not tell how far it came. */
 function checkMaintenance(
   oracle: ExecutionOracle,
   call: ExecutionCall,
@@ -71,7 +71,7 @@ function tookEffect(oracle: ExecutionOracle, call: ExecutionCall, runId: string,
 }
 
 function checkRefusal(oracle: ExecutionOracle, call: ExecutionCall, code: string, about: string): void {
-  // A run that nobody can execute is kept as rejected, and its starter told so.
+  // A run without an executor is kept as rejected, and the starter gets this code.
   const kept = code === 'handler_missing' ? 1 : 0;
   must(call.wrote.length <= kept, 'answer', `${about} was refused with ${code}, and did something`);
   switch (call.operation) {
@@ -94,7 +94,7 @@ function checkRefusal(oracle: ExecutionOracle, call: ExecutionCall, code: string
   }
 }
 
-/** At some moment there was no room in any of the counters. */
+/** Checks that at some moment none of the counters had room. */
 function checkFull({ actives, shape }: ExecutionOracle, call: ExecutionCall, about: string): void {
   const { activeRunsMax, counterShards } = shape;
   must(activeRunsMax !== null, 'admission', `${about} was refused for a ceiling that there is not`);
@@ -104,7 +104,7 @@ function checkFull({ actives, shape }: ExecutionOracle, call: ExecutionCall, abo
   for (const { counts } of window) {
     for (const [key, count] of counts) highest.set(key, Math.max(highest.get(key) ?? 0, count));
   }
-  // Room is given out by shard, so what was the most in each at some time must add up to the ceiling.
+  // Each shard admits runs by itself, so the highest counts of all shards must add up to the ceiling.
   const most = [...highest.values()].reduce((sum, count) => sum + count, 0);
   must(
     highest.size <= counterShards && most >= activeRunsMax,
@@ -115,7 +115,7 @@ function checkFull({ actives, shape }: ExecutionOracle, call: ExecutionCall, abo
 
 type Hold = 'active' | 'lease_not_active' | 'lease_stale';
 
-/** What the proof is worth for this state of the run. */
+/** The state of the lease that the proof names, for this state of the run. */
 function holdOf(run: Run, { leaseToken, workerId }: Proof, now: number): Hold {
   const tokenHash = sha256(leaseToken);
   const is = (lease: { tokenHash: string; workerId: string } | null) =>
@@ -176,7 +176,7 @@ function checkStarted(
   must(shown.admission.replayed !== own, 'admission', `${about} does not know whether it was the first`);
 }
 
-/** As the run stood by the write of this call, or at some moment of it where it wrote nothing. */
+/** The run as this call wrote it, or at some moment of the call where it wrote nothing. */
 function checkShown(oracle: ExecutionOracle, call: ExecutionCall, shown: ExecutionRun, about: string): void {
   const own = call.wrote.filter(({ runId }) => runId === shown.id);
   const runs =
@@ -213,13 +213,13 @@ function checkLeased(
   const granted = call.wrote.some(
     (wrote) => oracle.at(wrote.runId, wrote.moment)?.lease?.tokenHash === sha256(lease.leaseToken),
   );
-  must(granted && lease.workerId === workerId, 'I7 lease', `${about} gave a lease that nobody wrote`);
+  must(granted && lease.workerId === workerId, 'I7 lease', `${about} gave a lease that no write granted`);
   must(handlerIds.includes(lease.run.handlerId), 'answer', `${about} gave a run of another handler`);
   must(runId === undefined || runId === lease.run.id, 'answer', `${about} gave another run`);
   must(lease.run.status === 'running', 'answer', `${about} gave a run that is ${lease.run.status}`);
 }
 
-/** Whoever was let do something held the run, or repeats a completion. */
+/** An accepted call of a worker must come from the holder of the run, or repeat a completion. */
 function checkHolders(oracle: ExecutionOracle, call: ExecutionCall, body: unknown, about: string): void {
   const proof = call.body as unknown as Proof;
   const runId = proof.leaseKey.slice(LEASE_KEY.length);
@@ -248,7 +248,7 @@ function checkHolders(oracle: ExecutionOracle, call: ExecutionCall, body: unknow
   if (shown?.admission !== undefined) checkShown(oracle, call, shown, about);
 }
 
-/** A completion that counts is kept as it was sent. */
+/** An accepted completion is kept as it was sent. */
 function checkResult(oracle: ExecutionOracle, call: ExecutionCall, about: string): void {
   const wrote = call.wrote.at(-1);
   const run = wrote === undefined ? undefined : oracle.at(wrote.runId, wrote.moment);
@@ -259,7 +259,7 @@ function checkResult(oracle: ExecutionOracle, call: ExecutionCall, about: string
   must(same, 'I1 acknowledged', `${about} was kept with another result`);
 }
 
-/** What a wait is answered with is the run's no longer: it left the run by the write of this very call. */
+/** The outcome of a wait is no longer the run's: it left the run by the write of this very call. */
 function checkTaken(
   oracle: ExecutionOracle,
   call: ExecutionCall,

@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 import { Process, TICK_MS } from './scheduler.ts';
 import { must } from './violation.ts';
 
-/** What all clients of one run share. */
+/** The state that all clients of one run share. */
 export interface ExecutionWorkload {
   readonly cluster: ExecutionCluster;
   readonly oracle: ExecutionOracle;

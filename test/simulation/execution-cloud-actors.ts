@@ -13,7 +13,7 @@ import { must } from './violation.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Has no time to ask: it leases what was delivered to it, and nothing else. */
+/** A worker that never polls: it leases only runs whose messages were delivered to it. */
 export class DeliveredWorker extends SimulatedWorker {
   readonly #tasks: SimulatedTasks;
 
@@ -35,7 +35,7 @@ export class DeliveredWorker extends SimulatedWorker {
       const ttlSeconds = random.chance(0.3) ? 1 + random.below(6) : 20 + random.below(40);
       const body = { workerId: this.workerId, handlerIds: [...EXTERNAL], ttlSeconds, runId };
       const outcome = await this.send('leaseExternalExecutionRun', { body });
-      // What was not carried out is delivered again.
+      // The queue delivers a failed message again.
       if (outcome.kind === 'failed' || outcome.kind === 'unknown') messages.push(message);
       if (outcome.kind === 'answer' && outcome.body !== null) await this.execute(outcome.body);
       await this.pause(4);
@@ -66,7 +66,7 @@ const PERIOD_MS = 60_000;
 
 /** Has the function `reconcile` called every minute, and sometimes twice at once. */
 export class SimulatedCron extends ExecutionUser {
-  /** Nothing fails any more: nor must what it calls. */
+  /** From now on nothing fails, so its calls must succeed. */
   isCalm = false;
   readonly #tasks: SimulatedTasks;
 
@@ -100,7 +100,7 @@ export class SimulatedCron extends ExecutionUser {
   }
 }
 
-/** And what an account of all runs then finds. The store may fail both. */
+/** Reconciles, then accounts for all runs; `null` where the store failed. */
 async function reconciled(runtime: Runtime) {
   try {
     const { failed } = await reconcileAll(runtime, runtime.world.clock.now(), {
@@ -115,12 +115,12 @@ async function reconciled(runtime: Runtime) {
 }
 
 const LOOKS_MAX = 400;
-/** Each look is later than the one before, since what waits for long is told of ever more rarely. */
+/** Each look is later than the one before, since the queue repeats the message of a long wait ever more rarely. */
 const LATER = 1.05;
 const LOOK_MS = 2_000;
 const LOOK_MS_MAX = DAY_MS;
 
-/** Once nothing fails any more, every run ends, and then every message: that none changes a run that is over the oracle sees. */
+/** Once faults have stopped, every run ends, and then every message. The oracle checks that no message changes an ended run. */
 export class CloudAudit extends ExecutionUser {
   /** Without a `cron` messages alone must do. */
   async run(tasks: SimulatedTasks, cron: SimulatedCron | null): Promise<void> {

@@ -10,7 +10,7 @@ export const CLOUD_FLAWS: Readonly<Record<string, CloudFlaw & ExecutionFlaw>> = 
     message: (message) => ({ ...message, attempt: 0 }),
   },
   'name-without-word': {
-    about: 'the name of a task does not tell apart what is sent again',
+    about: 'the name of a task does not distinguish a repeated message',
     message: ({ repeatKey: _gone, ...message }) => message,
   },
   'name-without-moment': {
@@ -22,15 +22,15 @@ export const CLOUD_FLAWS: Readonly<Record<string, CloudFlaw & ExecutionFlaw>> = 
     refusesUsedNames: true,
   },
   'lease-not-told-again': {
-    about: 'who finds a renewed lease does not have its new end told of',
+    about: 'an instance that finds a renewed lease sends no message for its new end',
     message: (message, isAgain) => (isAgain && message.reason === 'lease_expired' ? null : message),
   },
   'moment-not-told-again': {
-    about: 'who finds a schedule that is still far does not have it told of again',
+    about: 'an instance that finds a schedule still in the future sends no message for it',
     message: (message, isAgain) => (isAgain && message.reason === 'timer_due' ? null : message),
   },
   'schedule-uncapped': {
-    about: 'a schedule is asked for that the service does not take',
+    about: 'a message is scheduled later than the service allows',
     task(task) {
       const { scheduledAtUtc } = JSON.parse(task.httpRequest.body.toString()) as {
         readonly scheduledAtUtc: string | null;
@@ -40,11 +40,11 @@ export const CLOUD_FLAWS: Readonly<Record<string, CloudFlaw & ExecutionFlaw>> = 
     },
   },
   'never-redriven': {
-    about: 'what is queued too long is not told of again',
+    about: 'a run that is queued too long gets no second message',
     message: (message) => (message.repeatKey?.startsWith('redrive') === true ? null : message),
   },
   'key-not-offered': {
-    about: 'who gives a concurrency key back tells nobody',
+    about: 'an instance that frees a concurrency key sends no message to the next run',
     message: (message) => (/^\d+ (\d+|ended)$/.test(message.repeatKey ?? '') ? null : message),
   },
   'busy-is-done': {

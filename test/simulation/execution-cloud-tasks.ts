@@ -16,14 +16,14 @@ export interface CloudFaults extends ExecutionFaults {
   messageLate: number;
 }
 
-/** What a planted bug changes between the runtime and the service of tasks. */
+/** The changes of a planted bug between the runtime and the service of tasks. */
 export interface CloudFlaw {
   readonly about: string;
   /** `null` where the message is not sent. */
   readonly message?: (message: RunMessage, isAgain: boolean) => RunMessage | null;
   readonly task?: (task: QueueTask) => QueueTask;
   readonly refusesUsedNames?: true;
-  /** What the hosted worker makes of a delivery. */
+  /** The hosted worker's treatment of a delivery. */
   readonly delivered?: (delivered: Delivered) => Delivered;
 }
 
@@ -45,7 +45,7 @@ interface Member {
 
 const QUEUE = 'projects/p/locations/l/queues/q';
 const DAY_MS = 86_400_000;
-/** What the service takes. */
+/** The furthest schedule that the service takes. */
 const SCHEDULE_MS_MAX = 30 * DAY_MS;
 const NAME_HELD_MS = 3_600_000;
 /** Between two tries to deliver, at most. */
@@ -123,7 +123,7 @@ export class SimulatedTasks {
     this.#members.set(process.name, { process, instance });
   }
 
-  /** What an instance does that somebody else than a client asks for; `null` where it is down, or dies over it. */
+  /** Runs the work of an instance that no client requested; `null` where the instance is down, or dies over it. */
   async during<T>(act: (instance: ExecutionInstance) => Promise<T>): Promise<T | null> {
     const member = this.#members.get(this.#parts.scheduler.random.pick([...this.#members.keys()]));
     if (member?.process.alive !== true) return null;
@@ -136,7 +136,7 @@ export class SimulatedTasks {
     }
   }
 
-  /** Whether somebody found a message to have come too early, and has the moment told of again. */
+  /** Whether an instance found a message to be early, and schedules it again. */
   #isAgain({ runId }: RunMessage): boolean {
     const call = executionCall();
     if (call === undefined) return isBeingDelivered(runId);
@@ -148,7 +148,7 @@ export class SimulatedTasks {
     return this.#parts.oracle.versions.get(runId)?.length ?? 0;
   }
 
-  /** What the client does: tried again where the service does not answer, and a used name is success. */
+  /** Creates a task as the client does: it retries where the service does not answer, and takes a used name for success. */
   async #create(process: Process, task: QueueTask): Promise<void> {
     const { scheduler, faults, flaw } = this.#parts;
     const { random } = scheduler;

@@ -13,13 +13,13 @@ const FIRST_SEED: Readonly<Record<string, number>> = { 'lease-not-told-again': 1
 const REGRESSION_SEEDS: readonly { readonly seed: number; readonly why: string }[] = [
   {
     seed: 58,
-    why: 'a retry that is due while its concurrency key is taken is told of again and again, and then no more',
+    why: 'a retry that is due while its concurrency key is taken gets message after message, and then no more',
   },
   { seed: 388, why: 'the run that a concurrency key was offered to is cancelled before anybody leases it' },
   { seed: 1391, why: 'a redrive is lost, and the next comes twice as late, by clocks that differ' },
 ];
 
-/** What is rare, and what a run without it would not have tested. */
+/** Rare events without which a run would have tested too little. */
 const MUST_BE_REACHED = [
   'delivery again',
   'delivery busy',
@@ -49,7 +49,7 @@ test('a seed gives the same run each time', async () => {
 
 describe('the execution runtime over a queue that delivers', () => {
   test(
-    `ends every run once in ${SEEDS} runs, whatever becomes of messages`,
+    `ends every run once in ${SEEDS} runs, although messages are lost, late or repeated`,
     async () => {
       const reached = new Set<string>();
       for (let seed = 1; seed <= SEEDS; seed++) {
@@ -67,7 +67,7 @@ describe('the execution runtime over a queue that delivers', () => {
   });
 });
 
-/** As what a bug comes to light where it is no run that never ends: one that merely crashes has not been understood. */
+/** The invariant that a bug breaks, if it is not a run that never ends: a bug that merely crashes has not been understood. */
 const FOUND_AS: Readonly<Record<string, string | RegExp>> = {
   'used-name-fails': 'progress: a reconcile failed',
   'nothing-fails': /^progress: (every run is over|steps used up)/,

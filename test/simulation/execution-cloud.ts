@@ -14,7 +14,7 @@ const STEPS_MAX = 120_000;
 
 /** A deployment whose queue is in the cloud. */
 interface CloudShape extends Shape {
-  /** Nothing is lost and nobody reconciles: messages alone must bring every run to its end. */
+  /** No message is lost and no reconcile runs: messages alone must bring every run to its end. */
   readonly byMessagesAlone: boolean;
   readonly forgetsNames: boolean;
 }
@@ -36,7 +36,7 @@ function drawCloudShape(random: Random): CloudShape {
 
 const THIRD = 1 / 3;
 
-/** What breaks off between a write and its message loses the message: only a look into the store finds such a run. */
+/** A failure between a write and its message loses the message, and only a look into the store finds such a run; these settings exclude it. */
 const LOSES_NOTHING = { unavailable: 0, replyLost: 0, killed: 0, clock: 0, queueRefuses: 0, messageLost: 0 };
 
 function drawCloudFaults(random: Random, { byMessagesAlone }: CloudShape): CloudFaults {

@@ -66,7 +66,7 @@ export class ExecutionCluster {
   readonly database = new MemoryDatabase();
   readonly faults: ExecutionFaults;
   readonly shape: Shape;
-  /** What was told to workers and not taken yet. */
+  /** Messages to workers that no worker has taken yet. */
   readonly messages: RunMessage[] = [];
   readonly #parts: ClusterParts;
   readonly #members = new Map<string, Member>();
@@ -129,7 +129,7 @@ export class ExecutionCluster {
     this.scheduler.note(`clock of ${name} ${what}`);
   }
 
-  /** Whatever was put off on some clock has its moment by the time that all of them show now. */
+  /** Moves every clock to the furthest time of all, so that everything scheduled on one of them is due. */
   stopFaults(): void {
     Object.assign(this.faults, NO_EXECUTION_FAULTS);
     const latest = Math.max(...[...this.#members.values()].map(({ clock }) => clock.latest));
@@ -138,10 +138,10 @@ export class ExecutionCluster {
     this.#ahead = furthest - this.scheduler.now;
   }
 
-  /** How far instances that start now are ahead: as far as all others. */
+  /** The lead of the clocks of instances that start now: that of all others. */
   #ahead = 0;
 
-  /** Of an instance that is there; `undefined` while all are down. */
+  /** The runtime of an instance that is up; `undefined` while all are down. */
   runtime(): Runtime | undefined {
     return [...this.#members.values()].find(({ process }) => process.alive)?.instance.runtime;
   }
@@ -161,7 +161,7 @@ export class ExecutionCluster {
         after: (delayMs, callback) =>
           scheduler.after(process, delayMs, () => duringExecutionCall(undefined, callback)),
       },
-      http: () => Promise.reject(new Error('the execution runtime calls nobody')),
+      http: () => Promise.reject(new Error('the execution runtime sends no requests')),
     };
   }
 
@@ -197,7 +197,7 @@ export class ExecutionCluster {
     if (random.chance(this.faults.messageTwice)) this.messages.push(message);
   }
 
-  /** Sends a request and waits for what comes back, which need not be what happened. */
+  /** Sends a request and waits for the outcome that the client sees, which may differ from the effect. */
   async call<Id extends ExecutionOperation>(
     client: Process,
     name: string,

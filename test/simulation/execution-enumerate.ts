@@ -31,7 +31,7 @@ const WORKERS = [
   'fail for good',
   'complete what is to be cancelled',
 ] as const;
-/** What an instance does of its own accord: the lease of somebody who is gone has run out. */
+/** The work that an instance does by itself: the lease of a lost worker has run out. */
 const OWN = ['take back', 'end what was to be cancelled', 'fire a timer'] as const;
 
 export const EXECUTION_PROTOCOLS = [...CLIENTS, ...WORKERS, ...OWN] as const;
@@ -96,7 +96,7 @@ interface Step {
 }
 
 const TTL_SECONDS = 60;
-/** Runs out while nobody looks. */
+/** Runs out before any heartbeat. */
 const SHORT_SECONDS = 5;
 
 class Actor extends ExecutionUser {
@@ -109,13 +109,13 @@ class Actor extends ExecutionUser {
     }
   }
 
-  /** Time enough for what is due to be looked after. */
+  /** Time enough for upkeep to settle all due runs. */
   async idle(): Promise<ExecutionOutcome> {
     await this.work.cluster.scheduler.sleep(this, 4 * SHORT_SECONDS * 1_000);
     return { kind: 'unknown' };
   }
 
-  /** Brings a run to where the operation can be done, and says what to send; `null` where time alone does it. */
+  /** Prepares a run for the operation, and returns the request to send; `null` where only time must pass. */
   async prepare(protocol: ExecutionProtocol): Promise<Step | null> {
     const handlerId = protocol.endsWith('by key') ? 'x-key' : 'x-free';
     const start = { handlerId, idempotencyKey: 'k', payload: { deed: 'succeed' }, retryPolicy: TWICE };
@@ -151,7 +151,7 @@ class Actor extends ExecutionUser {
   ): Promise<Step | null> {
     const own = OWN.some((each) => each === protocol);
     const proof = await this.#leased(runId, start.handlerId, own ? SHORT_SECONDS : TTL_SECONDS);
-    // Somebody who waits for the key, to be told when it is free.
+    // A second run waits for the key, so that freeing it must send a message.
     if (start.handlerId === 'x-key') await this.#started({ ...start, idempotencyKey: 'next' });
     const params = { runId };
     const cancel: Step = { operation: 'cancelExecutionRun', params };
@@ -209,7 +209,7 @@ class Actor extends ExecutionUser {
 
 const TWICE = { maxAttempts: 2, initialDelaySeconds: 1, maxDelaySeconds: 1, backoffMultiplier: 1 };
 
-/** What a worker sends about the run that it holds. */
+/** The call of a worker about the run that it holds. */
 function told(protocol: ExecutionProtocol, proof: object): Step {
   const failed = { status: 'failed', error: 'failed' };
   switch (protocol) {
@@ -237,7 +237,7 @@ function complete(proof: object, result: object): Step {
   return { operation: 'completeExternalExecutionLease', body: { ...proof, result } };
 }
 
-/** What a sending may be answered; that it is the right one of these, the oracle has checked already. */
+/** Checks that a repeated sending got a possible answer; the oracle has checked already that it is the right one. */
 function checkAgain(protocol: ExecutionProtocol, outcome: ExecutionOutcome, which: string): void {
   const code = outcome.kind === 'refused' ? outcome.error.code : outcome.kind;
   // Parked by the first, and perhaps leased anew since.

@@ -1,7 +1,7 @@
 import { drawFaults, type Faults, NO_FAULTS } from './faults.ts';
 import type { Random } from './random.ts';
 
-/** What can go wrong around the execution runtime, from 0 to 1. */
+/** The probabilities of faults around the execution runtime, from 0 to 1. */
 export interface ExecutionFaults extends Faults {
   /** A message to a worker is lost, comes twice, or the queue does not take it. */
   messageLost: number;

@@ -5,12 +5,12 @@ import { isExternal, isOver } from './execution-transitions.ts';
 import { SimulatedWorker } from './execution-worker.ts';
 import { must } from './violation.ts';
 
-/** How often it is looked whether everything is over; a moment of the simulation may last much longer than this. */
+/** The interval of the checks for the end; one step of the simulation may take much longer. */
 const LOOK_EVERY_MS = 1_000;
-/** Looks after which everything that was left must be over, once nothing fails any more. */
+/** The number of checks after which all remaining runs must have ended, once faults have stopped. */
 const LOOKS_MAX = 600;
 
-/** What must hold in the end, whatever went wrong before. */
+/** Checks the conditions that must hold in the end, after any faults. */
 export class ExecutionAudit extends ExecutionUser {
   async run(): Promise<void> {
     await this.#account();
@@ -28,7 +28,7 @@ export class ExecutionAudit extends ExecutionUser {
     await this.#pruneAll();
   }
 
-  /** Whoever prunes at once removes everything, and nothing of it is left. */
+  /** Two prunes at the same time remove everything together, and leave nothing of it. */
   async #pruneAll(): Promise<void> {
     const { cluster, oracle } = this.work;
     const body = { dryRun: false, retainTerminalRuns: 0 };
@@ -44,7 +44,7 @@ export class ExecutionAudit extends ExecutionUser {
     must(left.length === 0, 'I8 run', `all runs are pruned, and there is ${names}`);
   }
 
-  /** No active run is forgotten, whatever went wrong: time, a worker or an event comes for each. */
+  /** No active run is forgotten after any fault: time, a worker or an event comes for each. */
   async #account(): Promise<void> {
     const { cluster } = this.work;
     let runtime = cluster.runtime();

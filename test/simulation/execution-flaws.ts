@@ -50,13 +50,13 @@ function written(change: (after: Run, before: Run | undefined) => Partial<Run> |
   };
 }
 
-/** What goes to one collection is dropped. */
+/** Drops every write to one collection. */
 function dropped(collection: string, when: () => boolean = () => true) {
   return (write: Write): Write | undefined =>
     'put' in write && write.put.key.collection === collection && when() ? undefined : write;
 }
 
-/** What is removed from one collection stays. */
+/** Drops every removal from one collection. */
 function unremoved(collection: string) {
   return (write: Write): Write | undefined =>
     'remove' in write && write.remove.collection === collection ? undefined : write;
@@ -108,7 +108,7 @@ const LEASE_FLAWS: Readonly<Record<string, ExecutionFlaw>> = {
     ),
   },
   'outlived-lease': {
-    about: 'a lease is good beyond its end as long as nobody took the run',
+    about: 'an expired lease is valid until another worker takes the run',
     wrap: between(
       shown((run) =>
         during(...HOLDERS) && run.lease !== null
@@ -156,11 +156,11 @@ const LEASE_FLAWS: Readonly<Record<string, ExecutionFlaw>> = {
     ),
   },
   'forgotten-completion': {
-    about: 'who completes a second time is told that it never had the run',
+    about: 'a repeated completion is answered as if the worker had never held the run',
     wrap: between(shown((run) => (run.endedLease?.how === 'completed' ? { endedLease: null } : null))),
   },
   'key-ignored': {
-    about: 'nobody looks who works under the concurrency key',
+    about: 'the concurrency key is not checked before a run is leased',
     wrap: withoutSlots,
   },
 };
@@ -235,7 +235,7 @@ const RUN_FLAWS: Readonly<Record<string, ExecutionFlaw>> = {
     ),
   },
   'deaf-to-cancel': {
-    about: 'who completes a run that was to be cancelled decides what became of it',
+    about: 'a completion overrides a requested cancellation of the run',
     wrap: between(
       shown(() => (during('completeExternalExecutionLease') ? { cancellationRequested: false } : null)),
     ),
@@ -289,7 +289,7 @@ const EVENT_FLAWS: Readonly<Record<string, ExecutionFlaw>> = {
     ),
   },
   'event-dropped': {
-    about: 'an event that nobody waits for yet is not kept',
+    about: 'an event is dropped where no wait exists yet',
     wrap: between(
       as,
       written((_, before) =>

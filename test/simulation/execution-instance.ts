@@ -21,18 +21,18 @@ const PROCESS_LEASE_MS = 20_000;
 export const CONCURRENCY_MAX = 2;
 const RECHECK_MS = 2_000;
 
-/** What the deployment of one seed is like. */
+/** The deployment of one seed. */
 export interface Shape {
   readonly instances: readonly string[];
   /** Whether instances know of ready runs in memory, or workers hear of them by messages alone. */
   readonly local: boolean;
-  /** Whether the database tells without being asked that something was written. */
+  /** Whether the database announces writes without being asked. */
   readonly marks: boolean;
   /** The mark of the database moves before the write that moves it can be read, as the size of a log file does. */
   readonly marksEarly?: boolean;
   /** Time between two checks for writes of other instances; 2 s where it is not given. */
   readonly recheckMs?: number;
-  /** Whether the workers of the end do nothing but wait to be told of a run. */
+  /** Whether the last workers only wait for messages about runs, and never poll. */
   readonly patient: boolean;
   readonly activeRunsMax: number | null;
   readonly counterShards: number;
@@ -122,7 +122,7 @@ export function executionInstance(parts: InstanceParts) {
     ...own,
   });
   const start = () => {
-    // Where instances live only as long as a request, whoever asks for work looks after what time brings.
+    // Where instances live only as long as a request, the caller that asks for work also settles due runs.
     if (!runtime.settlesDueRuns()) return;
     duringExecutionCall(undefined, () => {
       void local.start(settle);
@@ -135,7 +135,7 @@ export function executionInstance(parts: InstanceParts) {
 
 export type ExecutionInstance = ReturnType<typeof executionInstance>;
 
-/** What the process does by itself belongs to no call of a client. */
+/** The own work of a process belongs to no call of a client. */
 class DetachedQueue extends LocalQueue {
   override addExecutor(executor: Executor): void {
     super.addExecutor({

@@ -28,7 +28,7 @@ const TTL_MS = 1_000;
 const LATER = NOW + TTL_MS;
 const TOKEN = 'the token';
 
-/** What one of the rivals does, told as a word of what it was answered, and the call that it stands for. */
+/** The deed of one of the rivals: its answer as one word, and the call that it stands for. */
 interface Deed {
   readonly operation: ExecutionOperation | null;
   readonly now: number;
@@ -121,7 +121,7 @@ const beats: Deed = {
   act: async (runtime, runId) => (await heartbeat(runtime, held(runId), 5 * TTL_MS, NOW)).status,
 };
 
-/** What may happen at once to a run in each state. */
+/** The deeds that may happen at once to a run in each state. */
 export const RIVALS: Readonly<Record<string, Readonly<Record<string, Deed>>>> = {
   queued: { cancels, leases: leases(NOW), 'leases too': leases(NOW), raises: raises(NOW), looks },
   running: {
@@ -156,7 +156,7 @@ export interface Scenario {
   readonly rivals: readonly string[];
 }
 
-/** What does no more than another does: in threes it is left out. */
+/** Deeds with the same effect as another: they are left out of groups of three. */
 const IN_PAIRS_ONLY: ReadonlySet<string> = new Set([
   'raises too',
   'reports',
@@ -214,7 +214,7 @@ class Stage {
       random: { bytes: (size: number) => this.#random.bytes(size) },
       turns: new TurnRoom({ now: () => NOW }),
       timers: { after: () => () => undefined },
-      http: () => Promise.reject(new Error('nobody is called')),
+      http: () => Promise.reject(new Error('no request is sent')),
     };
     const ignored = { enqueue: () => undefined };
     const named = { name: `${rival}`, workerId: 'process', node: 1 + rival, handlers: [] };
@@ -229,7 +229,7 @@ class Stage {
     });
   }
 
-  /** Who waits for a turn, once nobody goes on by itself. */
+  /** The rivals that wait for a turn, once none goes on by itself. */
   async ready(): Promise<number[]> {
     await new Promise((resolve) => {
       setImmediate(resolve);
@@ -247,7 +247,7 @@ class Stage {
     return this.scheduler.failure;
   }
 
-  /** All that can be told of the run and what belongs to it, but for ids and clocks. */
+  /** The full state of the run and its satellites, except ids and clocks. */
   portrait(runId: string): string {
     const run = this.oracle.current(runId) as Run;
     const { status, attempt, failures, leaseExpirations, cancellationRequested, failureClass, counted } = run;
@@ -308,7 +308,7 @@ async function told(deed: Deed, runtime: Runtime, runId: string): Promise<string
   }
 }
 
-/** What the rivals were answered and what became of the run, in each order of one after the other. */
+/** The answers of the rivals and the final state of the run, in each order of one after the other. */
 async function serialResults({ state, rivals }: Scenario, deeds: readonly Deed[]): Promise<Set<string>> {
   const results = new Set<string>();
   for (const order of permutations(rivals.map((_, n) => n))) {

@@ -44,7 +44,7 @@ export class ExecutionOracle {
   readonly shape: Shape;
   /** Runs that a prune has removed, and when. */
   readonly removed = new Map<string, number>();
-  /** Those of them that an answer has told of. */
+  /** The removed runs that an answer has listed. */
   readonly pruned = new Set<string>();
   readonly #scheduler: Scheduler;
   readonly #keys = new Map<string, string>();
@@ -125,7 +125,7 @@ export class ExecutionOracle {
     must(isOver(run), 'I8 run', `${run.id} is gone, and was ${run.status}`);
     const { dryRun } = (call?.body ?? {}) as ExecutionMaintenancePruneRequest;
     const asked = call?.operation === 'pruneExecutionRuntimeMaintenance' && dryRun === false;
-    must(asked, 'I8 run', `${run.id} is gone, and nobody asked for it`);
+    must(asked, 'I8 run', `${run.id} is gone, and no prune asked for it`);
     const key = isRefused(run) ? null : admissionOfRun(run);
     const freed = changes.some(({ key: { id }, after }) => id === key?.id && after === undefined);
     must(key === null || freed, 'admission', `${run.id} is gone, and its key is not`);
@@ -228,7 +228,7 @@ export class ExecutionOracle {
     return this.versions.get(runId)?.findLast((version) => version.moment <= moment)?.run;
   }
 
-  /** What lies in the store at the end is what was written. */
+  /** The store holds at the end exactly the runs that were written. */
   checkStored(records: readonly RecordData[]): void {
     let runs = 0;
     for (const record of records) {

@@ -12,7 +12,7 @@ import { MemoryDatabase } from './memory-database.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Random } from './random.ts';
 
-/** What seeds have found, without the seeds: it must not come back unnoticed when they mean something else. */
+/** Findings of seeds, without the seeds: a seed draws another history after a change, and would miss them. */
 
 const NOW = Date.UTC(2026, 0, 2);
 const TTL_MS = 1_000;
@@ -33,7 +33,7 @@ function runtimeOver(store: RecordStore, now: number, enqueue: () => void = () =
     random: { bytes: (size: number) => random.bytes(size) },
     turns: new TurnRoom({ now: () => now }),
     timers: { after: () => () => undefined },
-    http: () => Promise.reject(new Error('nobody is called')),
+    http: () => Promise.reject(new Error('no request is sent')),
   };
   const parts = {
     name: 'A',
@@ -74,7 +74,7 @@ const wish = (token: string) => ({
   mayLease: () => true,
 });
 
-test('the key of a run whose lease ran out is only taken once nobody can renew that lease by a slower clock', async () => {
+test('the concurrency key of a run with an expired lease is taken only once no slower clock can renew the lease', async () => {
   const store = new MemoryStore(new MemoryDatabase());
   const slow = runtimeOver(store, NOW);
   const fast = runtimeOver(store, NOW + TTL_MS);
@@ -88,7 +88,7 @@ test('the key of a run whose lease ran out is only taken once nobody can renew t
   expect(refusal).toMatchObject({ code: 'lease_not_active' });
 });
 
-test('what is durable is answered, whether or not the queue hears of it', async () => {
+test('a durable start is answered, also where the queue does not answer', async () => {
   const runtime = runtimeOver(new MemoryStore(new MemoryDatabase()), NOW, () => {
     throw new Error('the queue does not answer');
   });

@@ -23,7 +23,7 @@ export interface ExecutionFlaw {
   readonly marksNothing?: true;
 }
 
-/** Tells now and then of a write that it was not made. */
+/** Reports now and then that a write was not made although it was. */
 function sulks(store: RecordStore): RecordStore {
   let writes = 0;
   return {
@@ -53,14 +53,14 @@ class StaleRuns extends MemoryStore {
   }
 }
 
-/** Nothing is ever found to be due. */
+/** The store never lists a run as due. */
 class NeverDue extends MemoryStore {
   protected override dueRecords(): Stored[] {
     return [];
   }
 }
 
-/** Lists of queued runs are empty, so that only who was told of a run can have it. */
+/** Lists of queued runs are empty, so that a worker gets a run only by its message. */
 function withoutLanes(store: RecordStore): RecordStore {
   const query = async (scope: Scope, selection: ListSelection) =>
     selection.equal?.lane === undefined ? store.query(scope, selection) : { records: [], next: null };
@@ -80,5 +80,5 @@ export const STORE_FLAWS: Readonly<Record<string, ExecutionFlaw>> = {
   'stale-reads': { about: 'a run is read from a copy that lags behind', store: StaleRuns },
   'never-due': { about: 'what time brings is never looked after', store: NeverDue },
   'empty-lanes': { about: 'queued runs are missing in the lists by handler', wrap: withoutLanes },
-  'undone-by-word': { about: 'what was done is told as if it were not', wrap: sulks },
+  'undone-by-word': { about: 'a successful write is answered as if it had failed', wrap: sulks },
 };

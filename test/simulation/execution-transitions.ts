@@ -4,7 +4,7 @@ import type { ExecutionCall } from './execution-calls.ts';
 import { EXTERNAL, LEASE_EXPIRATIONS_MAX } from './execution-instance.ts';
 import { must } from './violation.ts';
 
-/** Who wrote: an instance, and what its clock said at the latest. */
+/** The writer of a change: an instance, and the latest time of its clock. */
 export interface Writer {
   readonly instance: string;
   /** Under which its process leases runs. */
@@ -25,7 +25,7 @@ export function isOver(run: Run): boolean {
   return TERMINAL.has(run.status);
 }
 
-/** What may follow what, written down apart from the rules that it checks. */
+/** The allowed successors of each status, written down apart from the rules that it checks. */
 const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
   // A schedule whose time came, a lease that ran out and the next lease may be one write.
   queued: ['queued', 'running', 'cancelled'],
@@ -33,7 +33,7 @@ const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
   waiting: ['waiting', 'queued', 'running', 'cancelled'],
 };
 
-/** Throws where the change is none that the rules of runs allow whoever made it. */
+/** Throws where the rules of runs do not allow the change to any caller. */
 export function checkTransition(change: RunChange): void {
   const { before, after } = change;
   checkShape(after);
@@ -146,7 +146,7 @@ function checkHeld(change: RunChange, expired: boolean, leased: boolean, about: 
   checkEnd(before, after, call, about);
 }
 
-/** What only the holder may change. */
+/** Whether the write changes members that only the holder may change. */
 function isHoldersWrite(before: Run, after: Run): boolean {
   const own = ({ status, failures, progress, currentStep, result, statusDetails, lease, outcomes }: Run) =>
     JSON.stringify([status, failures, progress, currentStep, result, statusDetails, lease, outcomes]);
@@ -181,7 +181,7 @@ function checkWaiting(change: RunChange, about: string): void {
     return;
   }
   if (after.status === 'cancelled') {
-    must(call?.operation === 'cancelExecutionRun', 'I8 run', `${about} by nobody`);
+    must(call?.operation === 'cancelExecutionRun', 'I8 run', `${about} without a call that cancels`);
     return;
   }
   const dueAt = wait === null ? (before.scheduledAt ?? 0) : wait.dueAt;
@@ -198,7 +198,7 @@ function checkWaiting(change: RunChange, about: string): void {
   must(outcome?.outcome === expected, 'I9 event once', `${about} with the outcome ${outcome?.outcome}`);
 }
 
-/** Where each event raised into a run is: it goes from the inbox to a wait, and on to whoever waits, each once. */
+/** The place of each event raised into a run: it goes from the inbox to a wait, and on to the run that waits, each once. */
 export class EventLedger {
   readonly #places = new Map<string, 'inbox' | 'kept' | 'delivered' | 'ended'>();
   readonly #delivered = new Set<string>();
@@ -227,7 +227,7 @@ export class EventLedger {
     must(gone.length === 1 || isOver(after), 'I9 event once', `${gone.join()} are gone at once`);
     for (const id of gone) {
       const ended = isOver(after) && had.get(id) === 'kept';
-      must(ended || after.status === 'running', 'I9 event once', `${id} is gone, and nobody has it`);
+      must(ended || after.status === 'running', 'I9 event once', `${id} is gone, and no wait received it`);
       if (had.get(id) === 'inbox') mustBeOldest(before.inbox, id);
       this.#places.set(id, ended ? 'ended' : 'delivered');
       if (!ended) this.#delivered.add(id);
@@ -235,7 +235,7 @@ export class EventLedger {
   }
 }
 
-/** What the holder was given last, and kept no checkpoint after, is there again once its lease is lost or its attempt failed. */
+/** An outcome that the holder received without writing a checkpoint after it is there again once its lease is lost or its attempt failed. */
 function isGivenBack(id: string, before: Run | undefined, after: Run): boolean {
   if (before?.taken?.event?.id !== id || before.lease === null || isOver(after)) return false;
   return after.lease === null || after.attempt > before.attempt;
@@ -260,7 +260,7 @@ function mustBeOldest(inbox: readonly InboxEvent[], id: string): void {
   must(!older, 'I9 event once', `${id} was consumed before an older one`);
 }
 
-/** Whether somebody or something will go on with the run. */
+/** Checks that a holder, an event, a due time or the queue will continue the run. */
 export function checkLookedAfter(run: Run, due: number | null, lane: string | undefined): void {
   if (isOver(run)) {
     must(due === null && lane === undefined, 'I10 looked after', `${run.id} is over, and looked after`);

@@ -37,7 +37,7 @@ export class SimulatedWorker extends ExecutionUser {
     }
   }
 
-  /** By asking, by waiting, or for the run that a message names, however old. */
+  /** Leases a run by a poll, by a waiting call, or by the run id of a message, however old. */
   async #lease(): Promise<ExecutionExternalWorkerLease | null> {
     const { random, cluster } = this.work;
     const { messages } = cluster;
@@ -146,12 +146,12 @@ export class SimulatedWorker extends ExecutionUser {
     const result = resultOf(deed, random.below(100));
     const outcome = await this.persist('completeExternalExecutionLease', { body: { ...proof, result } });
     if (outcome.kind !== 'answer' || !random.chance(0.3)) return;
-    // Who lost count says it again, and may say something else: what was answered first counts.
+    // A worker that lost count completes again, perhaps with another result: the first accepted completion counts.
     const other = { ...result, error: 'again' };
     await this.send('completeExternalExecutionLease', { body: { ...proof, result: other } });
   }
 
-  /** Speaks of a run that it was given long ago. */
+  /** Makes a call about a run that it leased long ago. */
   async #haunt(): Promise<void> {
     const { random } = this.work;
     if (this.#old.length === 0) return;

@@ -8,7 +8,7 @@ import { EXECUTION_REGRESSION_SEEDS } from './execution-seeds.ts';
 const SEEDS = share(150, 500);
 const SEEDS_TO_FIND_A_BUG = 100;
 
-/** What is rare, and what a run without it would not have tested. */
+/** Rare events without which a run would have tested too little. */
 const MUST_BE_REACHED = [
   'event after the end',
   'event from the inbox',
@@ -62,7 +62,7 @@ describe('the execution runtime under faults', () => {
   });
 });
 
-/** As what each bug may come to light: one that merely crashes the run has not been understood. */
+/** The invariants that each bug may break: a bug that merely crashes the run has not been understood. */
 const FOUND_AS: Readonly<Record<string, readonly string[]>> = {
   'unguarded-reads': ['I7 ', 'I8 ', 'I9 ', 'I12 ', 'admission'],
   'torn-writes': ['admission'],

@@ -22,7 +22,7 @@ import { Violation } from './violation.ts';
 
 const STEPS_MAX = 40_000;
 
-/** What deployments have in common, and where they differ: by the seed. */
+/** The common parts of deployments, and their differences: by the seed. */
 export function drawShape(random: Random): Shape {
   const restricted = random.chance(0.3);
   const policy = (productId: string, allowedServiceIdentities: readonly string[]) => ({
@@ -115,7 +115,7 @@ export async function simulateExecution(seed: number, options: Options = {}): Pr
   return { seed, steps, traceHash, violation, histories: oracle.versions.size, reached: oracle.reached, log };
 }
 
-/** Runs what `story` tells to its end; what goes wrong stands in the scheduler's `failure`. */
+/** Runs `story` to its end; the scheduler's `failure` holds its first failure. */
 export async function runExecution(
   { scheduler }: ExecutionWorld,
   story: () => Promise<void>,

@@ -21,7 +21,7 @@ const STATES = ['ready', 'leased', 'scheduled', 'delivered', 'dead-letter'] as c
 const LONG_MS = 3_600_000;
 const ATTEMPTS_MAX = 100;
 
-/** Looks at everything once the faults have stopped: what was acknowledged is there, whole, and the outbox can be emptied. */
+/** Looks at everything once the faults have stopped: acknowledged commits are there, whole, and the outbox can be emptied. */
 export class Auditor extends Client {
   readonly #oracle: CommitPointOracle;
 
@@ -41,7 +41,7 @@ export class Auditor extends Client {
     await this.#copy();
   }
 
-  /** What is there in the end can be taken along and put back, and both forms of a copy say the same. */
+  /** The final tenant can be copied and restored, and both forms of a copy agree. */
   async #copy(): Promise<void> {
     const snapshot = await this.#snapshot();
     const archive = await this.#ask('exportTenantArchive', {}, null);

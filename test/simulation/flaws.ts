@@ -55,7 +55,7 @@ class TrustedAbsence extends MemoryStore {
   }
 }
 
-/** Forgets now and then what it has answered to have written, as a disk does that was not asked to sync. */
+/** Loses acknowledged writes now and then, as a disk without a sync does. */
 export class LostWrites extends MemoryStore {
   #writes = 0;
 
@@ -76,7 +76,7 @@ class MixedTenants extends MemoryStore {
   }
 }
 
-/** Answers a lost reply by writing once more what was decided before. */
+/** Repeats the earlier writes after a lost reply. */
 export class BlindRetry extends MemoryStore {
   protected override async written(scope: Scope, writes: readonly Write[]): Promise<void> {
     try {

@@ -21,7 +21,7 @@ export function objectHistories(history: History): ObjectHistories {
   // A lease call without an answer may have taken any event.
   const lostLeases: Observed<EventOp>[] = [];
   for (const observation of history.observations) {
-    // Nothing was done, and nothing was learned.
+    // The call had no effect and showed nothing.
     if (observation.outcome.kind === 'failed') continue;
     if (observation.operation === 'commitCanonicalTransaction') addCommit(histories, observation);
     else if (observation.operation === 'readCanonicalDocument') addRead(histories, observation);
@@ -53,7 +53,7 @@ function addCommit(histories: ObjectHistories, observation: Observation): void {
     const told = blamed?.startsWith(`/mutations/${n}/`) === true ? ('refused' as const) : undefined;
     const answer =
       result?.documents[n]?.revision ?? told ?? (outcome.kind === 'unknown' ? 'unknown' : undefined);
-    // A request that was refused for another reason says nothing of this document.
+    // A request that was refused for another reason shows nothing about this document.
     if (answer === undefined) return;
     const write = documentWrite(mutation, key, answer, result?.replayed === true);
     add(histories.documents, documentName(mutation), write, observation);
@@ -68,7 +68,7 @@ function addCommit(histories: ObjectHistories, observation: Observation): void {
   });
 }
 
-/** One mutation of the commit under `key`, with what its caller heard of it. */
+/** One mutation of the commit under `key`, with the outcome that its caller saw. */
 export function documentWrite(
   mutation: CanonicalMutation,
   key: string,
@@ -88,7 +88,7 @@ export function fenceChange(
   return { key, operation: fence.operation ?? 'claim', owner, answer };
 }
 
-/** What of the request a refusal speaks of, ended by a slash. */
+/** The pointer to the part of the request that a refusal names, ended by a slash. */
 export function blamedPointer(outcome: Observation['outcome']): string | undefined {
   if (outcome.kind !== 'refused' || outcome.error.code === 'idempotency_conflict') return undefined;
   const errors = outcome.error.extensions.errors;

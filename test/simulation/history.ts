@@ -12,7 +12,7 @@ export interface Observation {
   outcome: Outcome;
 }
 
-/** What all clients saw, in the order of a counter that they share: the raw matter of the linearizability check. */
+/** The observations of all clients, in the order of a counter that they share: the raw matter of the linearizability check. */
 export class History {
   readonly observations: Observation[] = [];
   #moment = 0;
@@ -30,7 +30,7 @@ export class History {
     this.observations.push(observation);
     return (outcome) => {
       observation.outcome = outcome;
-      // What nobody answered may still happen, so it has no end.
+      // A call without an answer may still take effect later, so it has no end.
       if (outcome.kind !== 'unknown') observation.returned = ++this.#moment;
     };
   }

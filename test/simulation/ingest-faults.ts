@@ -29,7 +29,7 @@ import { Violation } from './objects-faults.ts';
 export interface IngestCase {
   readonly name: string;
   readonly bytes: Buffer;
-  /** What a caller without an answer does. */
+  /** The next step of a caller that got no answer. */
   readonly caller: 'repeats' | 'repeats after upkeep' | 'gives up';
   /** Bytes that the key of the object holds before. */
   readonly before: Buffer | null;

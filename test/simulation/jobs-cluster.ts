@@ -135,7 +135,7 @@ export class JobsCluster {
     return flaw?.wrap?.(store) ?? store;
   }
 
-  /** Sends a request and waits for what comes back, which need not be what happened. */
+  /** Sends a request and waits for the outcome that the client sees, which may differ from the effect. */
   call(
     client: Process,
     operation: OperationId,

@@ -32,7 +32,7 @@ test(`jobs keep their promises in ${SEEDS} runs, which reach what is rare`, asyn
   expect([...reached]).toEqual(expect.arrayContaining(rare));
 });
 
-/** As what each bug may come to light. */
+/** The invariants that each bug may break. */
 const FOUND_AS: Readonly<Record<string, readonly string[]>> = {
   'torn-writes': ['I1 ', 'I2 ', 'I3 ', 'I4 ', 'admission'],
   'lost-writes': ['I1 ', 'I2 ', 'I3 ', 'I4 ', 'admission'],

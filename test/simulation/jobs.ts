@@ -16,7 +16,7 @@ export interface JobsReport {
   readonly steps: number;
   readonly traceHash: string;
   readonly violation: Error | undefined;
-  /** What happened, for a test that asks whether the faults reached anything. */
+  /** Names of the events that happened, for a test that asks whether the faults reached anything. */
   readonly reached: ReadonlySet<string>;
 }
 

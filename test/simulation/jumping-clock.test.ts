@@ -49,7 +49,7 @@ class JumpingWorld {
 type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null;
 
-/** What an answer says of moments that no clock makes true. `last` has the moments seen so far, by record. */
+/** The moments in an answer that no clock can have given. `last` has the moments seen so far, by record. */
 function faultsOf(answer: unknown, seenAt: string, last: Map<string, string>, place = ''): readonly string[] {
   if (!isObject(answer)) return [];
   const faults: string[] = [];

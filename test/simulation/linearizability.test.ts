@@ -39,14 +39,14 @@ describe('documents', () => {
     expect(isLinearizable(documentModel, history)).toBe(false);
   });
 
-  test('what was not answered may have happened late, or never', () => {
+  test('an operation without an answer may have happened late, or never', () => {
     const lost = at(write('a', 'unknown'), 1, null);
     expect(isLinearizable(documentModel, [lost, at(write('b', 1), 2, 3), at(read(1), 4, 5)])).toBe(true);
     expect(isLinearizable(documentModel, [lost, at(write('b', 1), 2, 3), at(read(2), 4, 5)])).toBe(true);
     expect(isLinearizable(documentModel, [lost, at(write('b', 1), 2, 3), at(read(3), 4, 5)])).toBe(false);
   });
 
-  test('a replay answers the first result, whatever came between', () => {
+  test('a replay answers the first result, also after writes of others', () => {
     const replayed: DocumentOp = {
       kind: 'write',
       key: 'a',

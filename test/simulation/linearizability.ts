@@ -1,8 +1,8 @@
-/** What the object does when operations follow one another; `undefined` where it could not have answered so. */
+/** A model of an object under sequential operations; `undefined` where it could not have answered so. */
 export interface ObjectModel<State, Op> {
   readonly initial: State;
   step(state: State, operation: Op): State | undefined;
-  /** States that the same operations led to, in whatever order, are equal where their keys are. */
+  /** Histories with the same operations in another order lead to equal states where the keys are equal. */
   key(state: State): string;
 }
 

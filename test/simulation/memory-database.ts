@@ -13,7 +13,7 @@ export interface Change {
   readonly after: Kept | undefined;
 }
 
-/** What an in-memory store keeps; several stores over one database are several instances over one database. */
+/** The content of an in-memory store; several stores over one database are several instances over one database. */
 export class MemoryDatabase {
   readonly #spaces = new Map<string, Map<string, Stored>>();
   readonly #swaps = new Map<string, number>();
@@ -62,7 +62,7 @@ export class MemoryDatabase {
   }
 }
 
-/** What a database keeps of a record. */
+/** The stored form of a record. */
 type Kept = Required<Omit<RecordData, 'keptOutside'>>;
 
 /** The record with what the write leaves out taken over. Parts are written once, when the record is created. */

@@ -15,7 +15,7 @@ export function duePlace({ record }: Stored): string {
   return JSON.stringify([record.due, record.listing?.id ?? '', record.key.id]);
 }
 
-/** What stands after the place, also when its own record is no longer due. */
+/** The records after the place, also when its own record is no longer due. */
 export function dueAfter(records: readonly Stored[], place: string): readonly Stored[] {
   const [due, listingId, id] = JSON.parse(place) as [number, string, string];
   return records.filter(({ record }) => {

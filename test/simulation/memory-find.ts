@@ -18,7 +18,7 @@ interface Entry {
   readonly search: SearchEntry;
 }
 
-/** What the port promises of finds, by brute force: providers are compared with it. */
+/** The finds that the port promises, by brute force: providers are compared with it. */
 export function findRecords(stored: readonly Stored[], request: FindRequest): FindPage {
   const entries = stored.flatMap(({ record }): Entry[] => {
     const { search, key } = record;

@@ -62,7 +62,7 @@ function matches({ record }: Stored, selection: ListSelection): boolean {
   if (record.key.collection !== selection.collection.name || listing === null) return false;
   if (group !== undefined && listing.group !== group) return false;
   if (listing.hidden && selection.includeHidden !== true) return false;
-  // A hidden record has no indexes, whatever its listing says.
+  // A hidden record has no indexes, although its listing may name some.
   const indexes = new Map(Object.entries(listing.hidden ? {} : listing.indexes));
   if (!Object.entries(equal).every(([name, value]) => indexes.get(name) === value)) return false;
   if (orderBy !== undefined && !indexes.has(orderBy)) return false;

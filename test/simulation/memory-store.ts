@@ -61,7 +61,7 @@ export interface MemoryHooks {
   readonly replaced?: (scope: Scope, records: readonly Required<Omit<RecordData, 'keptOutside'>>[]) => void;
 }
 
-/** What an attempt was shown: the version of each guarded key, and the records it may see. */
+/** The view of an attempt: the version of each guarded key, and the records it may see. */
 export interface Sight {
   readonly versions: ReadonlyMap<string, number>;
   readonly records: ReadonlyMap<string, RecordData>;
@@ -114,7 +114,7 @@ export class MemoryStore implements RecordStore {
         checkWrites(decision.writes, request.keys);
       } catch (error) {
         if (sight.unread.size === 0) throw error;
-        // A refusal is an answer too, and must not rest on what nobody looked at.
+        // A refusal is an answer too, so it must not rest on records that were not read.
         skips = false;
         continue;
       }
@@ -296,7 +296,7 @@ export class MemoryStore implements RecordStore {
     return outcome;
   }
 
-  // What follows is what a planted bug replaces.
+  // Planted bugs override the members below.
 
   /** The records of a scan, all as of this moment. */
   protected ordered(scope: Scope, { collections }: ScanRequest): RecordData[] {
@@ -307,7 +307,7 @@ export class MemoryStore implements RecordStore {
       .sort((l, r) => compareUtf8(l.key.collection, r.key.collection) || compareUtf8(l.key.id, r.key.id));
   }
 
-  /** What a swap has sent so far; nobody sees it yet. */
+  /** Receives the records that a swap has sent so far, which no reader sees yet. */
   protected loaded(_scope: Scope, _records: readonly RecordData[]): void {}
 
   protected replaceNow(scope: Scope, records: readonly RecordData[]): void {
@@ -355,12 +355,12 @@ export class MemoryStore implements RecordStore {
     this.hooks.applied?.(scope, changes);
   }
 
-  /** The way back of the reply. */
+  /** The round trip of the reply. */
   protected async written(_scope: Scope, _writes: readonly Write[]): Promise<void> {
     await this.hooks.after?.('transact write');
   }
 
-  /** What all reads of a call see. */
+  /** The one state that all reads of a call see. */
   protected moment(scope: Scope): Stored[] {
     return this.database.all(scope);
   }

@@ -28,7 +28,7 @@ export interface TenantState {
 }
 
 /**
- * One tenant as the specification tells of it, written anew in plain maps: what it says to a call is compared with what
+ * One tenant as the specification describes it, written anew in plain maps: its answer to a call is compared with what
  * the service did. It knows nothing of records, attempts or instances.
  */
 export class CanonicalModel {
@@ -41,7 +41,7 @@ export class CanonicalModel {
   readonly tokens = new Set<string>();
   /** Every key that was ever committed, also where a restore has freed it since. */
   readonly keys = new Set<string>();
-  /** What the tenant was from its beginning, one state after the other. */
+  /** The states of the tenant from its beginning, in order. */
   readonly states: TenantState[] = [];
   /** How often it was restored. */
   restores = 0;
@@ -51,7 +51,7 @@ export class CanonicalModel {
     this.keep();
   }
 
-  /** Takes down what the tenant is now. */
+  /** Records the present state of the tenant. */
   keep(): void {
     const { documents, fences, events, receipts } = this;
     const state = {
@@ -63,7 +63,7 @@ export class CanonicalModel {
     this.states.push(state);
   }
 
-  /** Makes the tenant what it was. */
+  /** Returns the tenant to an earlier state. */
   restore(state: TenantState): void {
     this.restores++;
     for (const name of ['documents', 'fences', 'events', 'receipts'] as const) {
@@ -81,7 +81,7 @@ export class CanonicalModel {
     return judgeEvent(call, this.events.get(eventId));
   }
 
-  /** Makes what a verdict says true. `result` is the answer to keep for a commit. */
+  /** Applies a verdict to the model. `result` is the answer to keep for a commit. */
   accept(call: Call, verdict: Verdict, result = ''): void {
     if (verdict.kind === 'event') this.events.set(verdict.event.id, verdict.event);
     if (verdict.kind === 'commit') this.#commit(call as Call<'commitCanonicalTransaction'>, verdict, result);
@@ -134,7 +134,7 @@ export class CanonicalModel {
     return { kind: 'commit', documents, fences, events };
   }
 
-  /** The refusal, or what becomes of the document. */
+  /** The refusal, or the next state of the document. */
   #mutate(mutation: CanonicalMutation): DocumentEffect | string {
     const documentType = mutation.document?.documentType ?? mutation.documentType ?? '';
     const id = mutation.document?.id ?? mutation.id ?? '';
@@ -169,8 +169,8 @@ export function nameOf(first: string, second: string): string {
   return JSON.stringify([first, second]);
 }
 
-/** What two requests under one key must share. */
+/** The part that two requests under one key must share. */
 function meaning(request: CanonicalTransactionRequest): string {
-  // What is undefined is left out of canonical JSON.
+  // Canonical JSON leaves out undefined members.
   return canonicalJson({ ...request, correlationId: undefined, actor: undefined });
 }

@@ -1,10 +1,10 @@
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { ObjectModel } from './linearizability.ts';
 
-/** What is known of one document to those who write it: the operations that its history is made of. */
+/** The operations in the history of one document, as its writers see them. */
 export type DocumentOp =
   | { readonly kind: 'read'; readonly revision: number; readonly deleted: boolean }
-  /** Answered that there is none to see. */
+  /** The answer that no such document is visible. */
   | { readonly kind: 'read none'; readonly includeDeleted: boolean }
   /** A copy shows the document so, or brought it back so. */
   | { readonly kind: 'exported'; readonly state: DocumentState }
@@ -24,7 +24,7 @@ export interface DocumentWrite {
 export interface DocumentState {
   readonly revision: number;
   readonly deleted: boolean;
-  /** What each idempotency key wrote. */
+  /** The revision that each idempotency key wrote. */
   readonly written: Readonly<Record<string, number>>;
 }
 
@@ -50,7 +50,7 @@ export const documentModel: ObjectModel<DocumentState, DocumentOp> = {
   },
 };
 
-/** Whatever the order in which their members came to be. */
+/** Compares two states without regard to the order of their members. */
 function same(left: DocumentState, right: DocumentState): boolean {
   return canonicalJson(left) === canonicalJson(right);
 }

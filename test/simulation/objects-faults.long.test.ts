@@ -30,7 +30,7 @@ async function tried(flaw: Parameters<typeof cases>[0]): Promise<number> {
   return count;
 }
 
-test('objects lose nothing that was acknowledged, and leave nothing behind, whatever call fails', async () => {
+test('objects lose no acknowledged write and leave no leftovers, whichever single call fails', async () => {
   expect(await tried(null)).toBeGreaterThanOrEqual(CASES_MIN);
 });
 

@@ -74,7 +74,7 @@ class ObjectsRun {
   readonly #world = new ManualWorld();
   readonly #database = new MemoryDatabase();
   readonly #place: MemoryPlace = new Map();
-  /** What each key may hold: several values after a write without an answer. */
+  /** The possible contents of each key: several values after a write without an answer. */
   readonly #known = new Map<string, (Buffer | null)[]>();
   readonly #activeRuns = new Set<string>();
   #process = this.#start();
@@ -206,7 +206,7 @@ class ObjectsRun {
       const isKnown = known.some((each) =>
         each === null || found === null ? each === found : each.equals(found),
       );
-      if (!isKnown) throw new Violation(`${key} holds what nobody was told`);
+      if (!isKnown) throw new Violation(`${key} holds bytes that no call can have left`);
     }
   }
 
@@ -264,7 +264,7 @@ function commitOf(
 
 const small = (fill: number) => Buffer.alloc(10, fill);
 
-/** What every pair of states and steps meets at least once. */
+/** Scripts that together reach every pair of states and steps at least once. */
 export const OBJECT_SCRIPTS: readonly (readonly Operation[])[] = [
   [{ put: 'a', bytes: largeBytes(1) }, { sweepAfterMs: HOUR_MS / 4 }],
   [{ put: 'a', bytes: largeBytes(1) }, { sweepAfterMs: 2 * HOUR_MS }, { put: 'a', bytes: largeBytes(2) }],

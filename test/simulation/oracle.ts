@@ -41,7 +41,7 @@ export class CommitPointOracle implements Oracle {
     this.reached.set(what, (this.reached.get(what) ?? 0) + 1);
   }
 
-  /** Called when a client sends a call: what the tenant was before is none of its answers. */
+  /** Called when a client sends a call: its answer must not show an earlier state of the tenant. */
   readonly sent = (call: AnyCall): void => {
     call.since = this.model(call.params.tenantId).states.length - 1;
   };
@@ -125,7 +125,7 @@ export class CommitPointOracle implements Oracle {
   #checkResult(call: Call, result: CanonicalTransactionResult): void {
     const { verdict, wrote } = call;
     const key = nameOf(result.tenantId, result.idempotencyKey);
-    // Not of the model as it is now: a restore may have come between the commit and its answer.
+    // Do not compare with the model of now: a restore may have come between the commit and its answer.
     const kept = result.replayed
       ? verdict?.kind === 'replayed'
         ? verdict.result

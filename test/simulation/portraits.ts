@@ -12,7 +12,7 @@ import { nameOf, type TenantState } from './model.ts';
 import { type EventModel } from './verdict.ts';
 import { must } from './violation.ts';
 
-/** An event as a copy shows it: nobody holds it. */
+/** An event as a copy shows it: without a lease. */
 type CopiedEvent = Omit<EventModel, 'expiry' | 'tokenHash'>;
 
 interface CopiedDocument {
@@ -21,7 +21,7 @@ interface CopiedDocument {
   readonly dataText: string | null;
 }
 
-/** What a copy says of the tenant, by the names of things; read here without the code that wrote it. */
+/** The content of a copy by the names of things; read here without the code that wrote it. */
 export interface Portrait {
   readonly documents: Readonly<Record<string, CopiedDocument>>;
   readonly fences: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface Portrait {
   readonly receipts: Readonly<Record<string, string>>;
 }
 
-/** The tenant as a copy of `now` must show it: what ran out has run out, and nobody holds an event. */
+/** The tenant as a copy of `now` must show it: expired things have expired, and no event is leased. */
 export function copied(state: TenantState, now: number): TenantState {
   const events = [...state.events.values()].map((event): EventModel => {
     const current = settled(event, now);
@@ -144,7 +144,7 @@ export function withoutReplayed(result: CanonicalTransactionResult): string {
 
 const portraits = new WeakMap<object, Portrait>();
 
-/** What this copy shows; looked at once. */
+/** Reads the portrait of a copy once, and keeps it. */
 export function portraitOfCopy(copy: CanonicalTenantSnapshot | ArchiveObjects): Portrait {
   const portrait =
     portraits.get(copy) ?? (copy instanceof Map ? portraitOfArchive(copy) : portraitOfSnapshot(copy));

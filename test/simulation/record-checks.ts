@@ -5,7 +5,7 @@ import { nameOf } from './model.ts';
 import type { DocumentEffect, EventModel, FenceEffect } from './verdict.ts';
 import { must } from './violation.ts';
 
-/** What records must hold once something was done to what they stand for. */
+/** Checks of the records after a change of the document, fence or event that they store. */
 
 export function checkDocument(
   changes: readonly Change[],
@@ -52,7 +52,7 @@ export function checkFence(changes: readonly Change[], { name, value, owner }: F
 
 const STATES = { open: 'open', leased: 'leased', delivered: 'delivered', dead: 'dead-letter' } as const;
 
-/** The record of an event says what the model says, and when the next lease call should meet it. */
+/** Checks that the record of an event agrees with the model, also about the time of its next delivery. */
 export function checkEvent({ before, after }: Change, event: EventModel): void {
   must(after !== undefined, 'I6 event', `${event.id} is gone`);
   const { head, due, body, listing } = after;

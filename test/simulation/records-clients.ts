@@ -82,7 +82,7 @@ export class RecordsClient {
     }
   }
 
-  /** Once all is over: what every name shows. */
+  /** Reads every name once all calls have ended. */
   async lookAtAll(): Promise<void> {
     for (const name of NAMES) {
       await this.#query(name);
@@ -280,7 +280,7 @@ function isMet(condition: WritePrecondition | null, revision: number): boolean {
   return condition === null || condition.expectedRevision === revision;
 }
 
-/** Executes jobs that are not over, gives one up now and then, and comes back to it all the same. */
+/** Executes unfinished jobs; now and then it abandons one, and executes it again later. */
 export async function work(
   { cluster, jobs, reached }: RecordsStage,
   name: string,

@@ -12,7 +12,7 @@ import { Process, type Scheduler, TICK_MS } from './scheduler.ts';
 
 export const SPACE = 'default';
 const ATTEMPTS_MAX = 6;
-/** So many records one transaction takes, so that small jobs have several chunks. */
+/** The limit of records of one transaction, so that small jobs have several chunks. */
 const WRITES_MAX = 5;
 
 export type RecordsOutcome<T> =

@@ -21,7 +21,7 @@ import { between } from './flaws.ts';
 import type { Stored } from './memory-database.ts';
 import { MemoryStore } from './memory-store.ts';
 
-/** A bug planted on purpose, also in what upkeep is told of runs. */
+/** A planted bug; it may also change the runs that upkeep sees. */
 export interface RecordsFlaw extends Pick<ExecutionFlaw, 'about' | 'store' | 'wrap'> {
   /** Upkeep takes every run for one that is over. */
   readonly forgetsRuns?: true;

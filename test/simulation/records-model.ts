@@ -40,7 +40,7 @@ export interface Window {
 /** No call that saw a name point at an incarnation lasts so long. */
 const CALL_MS_MAX = 600_000;
 
-/** What the clients have under way, and what the jobs are to load. */
+/** The calls that the clients have under way, and the records that the jobs are to load. */
 export interface Intentions {
   /** Whether a call that removes the record may be under way. */
   readonly mayRemove: (name: string, key: string) => boolean;
@@ -102,7 +102,7 @@ export class RecordsModel {
     const name = [...pointers].find(([, to]) => to === incarnation)?.[0];
     if (after === undefined) {
       const allowed = name === undefined || this.#intentions.mayRemove(name, key);
-      must(allowed, 'I1 acknowledged', `${key} of ${name} was removed by nobody`);
+      must(allowed, 'I1 acknowledged', `${key} of ${name} was removed without a call that removes it`);
       held.delete(key);
       this.#removed.push({ version: this.version + 1, incarnation, key });
     } else {
@@ -132,7 +132,11 @@ export class RecordsModel {
     const seen = before === undefined ? undefined : String(before.head['incarnation']);
     must(old === seen, 'I1 acknowledged', `${name} pointed at ${old}, and the store has ${seen}`);
     if (after === undefined) {
-      must(this.#intentions.mayDelete(name), 'I1 acknowledged', `${name} was deleted by nobody`);
+      must(
+        this.#intentions.mayDelete(name),
+        'I1 acknowledged',
+        `${name} was deleted without a call that deletes it`,
+      );
       pointers.delete(name);
     } else {
       pointers.set(name, String(after.head['incarnation']));

@@ -52,7 +52,7 @@ test('an intent that is announced again while a sweep looks at the name is kept'
     expect((await simulateRecords(seed)).violation?.message, `seed ${seed}`).toBeUndefined();
 });
 
-/** As what each bug may come to light. */
+/** The invariants that each bug may break. */
 const FOUND_AS: Readonly<Record<string, readonly string[]>> = {
   'torn-writes': ['I1 ', 'I2 ', 'I3 ', 'I4 ', 'answer', 'progress'],
   'lost-writes': ['I1 ', 'I2 ', 'I3 ', 'I4 ', 'answer', 'progress'],

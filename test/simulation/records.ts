@@ -27,7 +27,7 @@ export interface RecordsReport {
   readonly steps: number;
   readonly traceHash: string;
   readonly violation: Error | undefined;
-  /** What happened, for a test that asks whether the faults reached anything. */
+  /** Names of the events that happened, for a test that asks whether the faults reached anything. */
   readonly reached: ReadonlySet<string>;
   readonly log: readonly string[] | undefined;
 }

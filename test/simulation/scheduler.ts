@@ -54,7 +54,7 @@ export class Scheduler {
   readonly random: Random;
   now = START;
   steps = 0;
-  /** What went wrong first; the run ends there. */
+  /** The first failure, with which the run ends. */
   failure: Error | undefined;
   /** Called before each step with the one about to go on: the moment to kill it. */
   beforeStep: (process: Process, label: string) => void = () => undefined;
@@ -117,7 +117,7 @@ export class Scheduler {
     }
   }
 
-  /** Mixes what happened into the trace hash, which two runs of one seed must share. */
+  /** Adds an event to the trace hash, which two runs of one seed must share. */
   note(text: string): void {
     for (let n = 0; n < text.length; n++) this.#hash = Math.imul(this.#hash ^ text.charCodeAt(n), 0x01000193);
     this.log?.push(`${this.steps} ${new Date(this.now).toISOString().slice(11)} ${text}`);

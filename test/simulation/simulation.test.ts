@@ -16,7 +16,7 @@ const RIVAL_SEEDS = share(4, 100);
 /** More awaits than any operation of the enumeration has. */
 const AWAITS_MAX = 40;
 
-/** What is rare, and what a run without it would not have tested. */
+/** Rare events without which a run would have tested too little. */
 const MUST_BE_REACHED = [
   'fence_conflict',
   'fence_not_owned',
@@ -96,7 +96,7 @@ async function crashEverywhere(protocol: Protocol, aftermath: Aftermath, seed: n
   throw new Error(`${protocol} has more awaits than ${AWAITS_MAX}`);
 }
 
-/** As what each bug must come to light: one that merely crashes the run has not been understood. */
+/** The invariant that each bug must break: a bug that merely crashes the run has not been understood. */
 const FOUND_AS: Readonly<Record<string, string | readonly string[]>> = {
   'unguarded-reads': 'I2 ',
   'torn-writes': 'I2 ',
@@ -131,7 +131,7 @@ const FOUND_AS: Readonly<Record<string, string | readonly string[]>> = {
   'restored-elsewhere': 'I11 ',
 };
 
-/** Where the search for a rare bug begins. */
+/** The first seed of the search for a rare bug. */
 const FIRST_SEED: Readonly<Record<string, number>> = { 'expiry-inclusive': 104 };
 
 describe('a planted bug is found', () => {

@@ -10,7 +10,7 @@ export interface EventModel {
   readonly tokenHash: string | null;
 }
 
-/** What one document, fence or event must have become by a write. */
+/** The required state of one document, fence or event after a write. */
 export interface DocumentEffect {
   readonly documentType: string;
   readonly id: string;
@@ -26,7 +26,7 @@ export interface FenceEffect {
   readonly owner: string | null;
 }
 
-/** What the model says to a call in the state that it has. */
+/** The verdict of the model on a call in its current state. */
 export type Verdict =
   | { readonly kind: 'refused'; readonly code: string }
   | { readonly kind: 'replayed'; readonly result: string }

@@ -1,27 +1,27 @@
 /**
- * What must hold whatever happens:
+ * The invariants, which hold under all faults:
  *
- * - `I1 acknowledged`: a commit that was answered is there.
- * - `I2 whole`: of a commit, all is there or nothing.
+ * - `I1 acknowledged`: an acknowledged commit stays in the store.
+ * - `I2 whole`: the store holds all of a commit or nothing of it.
  * - `I3 one result`: a tenant's key has one result, and every repetition is answered with it.
- * - `I4 revisions`: those of a document are 1, 2, 3 and so on without a gap, deletes included.
+ * - `I4 revisions`: the revisions of a document are 1, 2, 3 and so on without a gap, deletes included.
  * - `I5 fence`: at most one owner, who changes only through a release.
- * - `I6 event`: never lost, never moved by somebody whose token was replaced, never delivered beyond its ceiling.
- * - `I7 token`: at most one holds an event.
- * - `I11 tenant`: what is done to one tenant does not touch another.
+ * - `I6 event`: an event is never lost, never moved with a replaced token, never delivered beyond its ceiling.
+ * - `I7 token`: at most one consumer holds an event.
+ * - `I11 tenant`: an operation on one tenant does not change another.
  * - `I13 counts`: the lists by state add up to all.
- * - `I14 export`: a copy is what the tenant was at one moment between question and answer.
- * - `I15 restore`: all that the tenant has is replaced by the copy, at one moment or not at all, and without its leases.
- * - `answer`: what was answered was right at a moment between question and answer.
- * - `linearizable`: what all clients saw of one object is one history.
+ * - `I14 export`: a copy shows the tenant at one moment between request and answer.
+ * - `I15 restore`: the copy replaces the whole tenant, at one moment or not at all, and without its leases.
+ * - `answer`: an answer was right at a moment between request and answer.
+ * - `linearizable`: the observations of all clients of one object form one history.
  * - `progress`: once faults have stopped, everything comes to an end.
- * - `I7 lease`: at most one holds a run, and nobody else moves it.
- * - `I8 run`: a run goes only from a state to one that follows it, and never leaves a terminal one; tries are bounded.
+ * - `I7 lease`: at most one worker holds a run, and only the holder changes it.
+ * - `I8 run`: a run goes only from a state to one that follows it, and never leaves a terminal one; attempts are bounded.
  * - `I9 event once`: an event raised into a run is kept until one wait consumes it.
  * - `I10 looked after`: a run that is not over has a moment, a holder, an event to wait for, or is queued.
  * - `I12 trace`: the sequence ids of a run strictly increase.
- * - `admission`: an idempotency key has one run, and no more runs are active than may be, as the counters say.
- * - `one at a time`: of the runs of one concurrency key one is executed.
+ * - `admission`: an idempotency key has one run, the active runs stay within their ceiling, and the counters are right.
+ * - `one at a time`: at most one run of a concurrency key is executed at a time.
  * - `a free key is used`: while a concurrency key is free, a waiting worker gets a queued run of it within a bounded time.
  * - `internal`: nothing fails in a way that the contract has no word for.
  */
