@@ -24,7 +24,7 @@ from svc_client._world import MACHINE
 
 NODE = ROOT / "node_modules/.bin/node"
 
-# What a machine is busy with says nothing of the code; what was found is in the report, with how to find it again.
+# A slow machine must not fail a property; a failed one prints how to find its example again.
 settings.register_profile(
     "svc",
     deadline=None,
@@ -48,7 +48,7 @@ def sdk(request: pytest.FixtureRequest) -> Iterator[Flavour]:
 
 @pytest.fixture(scope="session")
 def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the generator makes of another contract, with the runtime of this one: the package `svc_fixture`."""
+    """The clients generated from another contract, with the runtime of this one: the package `svc_fixture`."""
     folder = tmp_path_factory.mktemp("fixture")
     program = ROOT / "sdk/python/tests/fixture-sdk.ts"
     subprocess.run([NODE, program, folder], check=True, cwd=ROOT)

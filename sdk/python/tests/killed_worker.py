@@ -1,5 +1,5 @@
 """A worker as a process: `python killed_worker.py <address> <handler id> <seconds of a lease>`. Says when it works, and
-then works until it is killed or told to stop."""
+then works until it is killed or stopped by a signal."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def say(text: str) -> None:
 def work(context: RunContext) -> object:
     context.checkpoint("begun", {"by": "the one that is killed"})
     say(f"working on {context.run['id']}")
-    if context.payload != "until told":
+    if context.payload != "until stopped":
         threading.Event().wait()
     worker._stopping.event.wait()
     return {"stopped": context.cancellation.reason}
 
 
 def listen(said: WorkerLog) -> None:
-    """What it says is for nobody: its output is what the test reads."""
+    """Drops the log lines: the test reads the standard output."""
 
 
 address, handler_id, lease_seconds = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""What callers of the package can name, one member a line. Reads the sources and imports none of them, so that any
+"""The public names of the package, one member a line. Reads the sources and imports none of them, so that any
 Python writes the same: `python public_surface.py [folder of svc_client]`."""
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _class(module: Module, node: ast.ClassDef, public: list[str]) -> Iterator[st
     for name, text in _members(module, node, public).items():
         yield f"{node.name}.{name}  {text}"
     for each in node.body:
-        # What a property of a client gives has a name of its own, which is exported nowhere.
+        # The type of a client's property has a name of its own, which is exported nowhere.
         if isinstance(each, ast.FunctionDef) and isinstance(each.returns, ast.Name):
             found = module.find(each.returns.id)
             if found and isinstance(found[1], ast.ClassDef) and each.returns.id not in public:
@@ -193,7 +193,7 @@ def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 
 
 def _attributes(init: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
-    """What a constructor sets that no annotation of the class names."""
+    """The attributes that a constructor sets and that no annotation of the class names."""
     kinds = {each.arg: _type(each.annotation) for each in (*init.args.args, *init.args.kwonlyargs)}
     found: dict[str, str] = {}
     for node in init.body:

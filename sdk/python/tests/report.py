@@ -1,4 +1,4 @@
-"""What became of each test, a line of JSON each, for the test run of the whole project."""
+"""The result of each test, a line of JSON each, for the test run of the whole project."""
 
 from __future__ import annotations
 

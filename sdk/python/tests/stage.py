@@ -1,4 +1,4 @@
-"""A real server on a socket that answers what it is told, and time that passes when a test says so."""
+"""A real server on a socket with prescribed answers, and a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Seen:
 
 
 class Reply:
-    """What an answer is written with."""
+    """Writes one answer to the connection."""
 
     def __init__(self, handler: BaseHTTPRequestHandler) -> None:
         self._handler = handler
@@ -53,7 +53,7 @@ Answer = Callable[[Reply, Seen], None]
 
 
 class Stage:
-    """Answers in the order in which it was told; the last answer stands for all that follow."""
+    """Sends the given answers in their order, and repeats the last one for all further requests."""
 
     def __init__(self, *answers: Answer, context: Any = None) -> None:
         self.seen: list[Seen] = []
@@ -172,7 +172,7 @@ def problem(
 
 
 def foreign(status: int, headers: Mapping[str, str] | None = None) -> Answer:
-    """What a proxy would say."""
+    """An answer that comes from a proxy and not from the service."""
     return lambda reply, _: reply.send(
         status, {"content-type": "text/html", **(headers or {})}, b"<html>a proxy</html>"
     )

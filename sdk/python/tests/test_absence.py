@@ -1,4 +1,4 @@
-"""What does not exist, and waiting for the end of an import."""
+"""Reads of missing things, and waiting for the end of an import."""
 
 from __future__ import annotations
 

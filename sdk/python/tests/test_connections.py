@@ -140,7 +140,7 @@ def test_one_whose_answer_was_not_read_is_not_used_again() -> None:
         with client.with_streaming_response.health() as found:
             assert next(iter(found)).startswith(b'{"a"')
         client.health()
-        # Whoever forgets to close one loses the connection with the answer, and nothing else.
+        # A caller that forgets to close an answer loses its connection, and nothing else.
         client.with_streaming_response.health()
         gc.collect()
         client.health()
@@ -214,7 +214,7 @@ LARGE = {"idempotencyKey": "k", "actor": "x" * 20_000_000}
 
 @contextmanager
 def impatient(close: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server that answers before it has read the body, and then does as it is told."""
+    """A server that answers before it has read the body, and then closes the connection with `close`."""
 
     def serve() -> None:
         connection, _ = server.accept()

@@ -166,7 +166,7 @@ def shown(value: object, depth: int = 0) -> str:
     return text
 
 
-class TestACredentialIsToldToNobody:
+class TestACredentialIsNeverShown:
     def test_by_the_client(self, sdk: Flavour) -> None:
         client = sdk.client("https://x.example", api_key=KEY, token=TOKEN)
         for each in (
@@ -257,7 +257,7 @@ class TestACredentialIsToldToNobody:
 
 
 def _everything(value: Any) -> Iterator[dict[str, Any]]:
-    """What an object holds, and what that holds, down to the leaves."""
+    """The attributes of an object and of everything in it, down to the leaves."""
     held = value if isinstance(value, dict) else getattr(value, "__dict__", {})
     yield held
     for each in held.values():

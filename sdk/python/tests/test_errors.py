@@ -184,7 +184,7 @@ json_values = strategies.recursive(
 @given(
     strategies.dictionaries(strategies.sampled_from([*SOUND, "errors"]), json_values), strategies.booleans()
 )
-def test_no_document_breaks_whoever_reads_it(changes: dict[str, Any], whole: bool) -> None:
+def test_no_document_breaks_its_reader(changes: dict[str, Any], whole: bool) -> None:
     found = problem_of(
         "application/problem+json", json.dumps({**(SOUND if whole else {}), **changes}).encode()
     )
@@ -275,7 +275,7 @@ def test_an_answer_that_is_no_http(sdk: Flavour, garbage: bytes) -> None:
         sdk.call(sdk.client(stage, **ONCE), "health")
 
 
-def test_nobody_listens(sdk: Flavour) -> None:
+def test_no_server_listens(sdk: Flavour) -> None:
     with Stage(answer({})) as stage:
         address = stage.address
     with pytest.raises(APIConnectionError):

@@ -218,7 +218,7 @@ def test_a_file_that_becomes_longer_is_sent_as_it_was(depots: Flavour) -> None:
     with Stage(empty) as stage:
         depots.call(depots.client(stage), "put_bytes", Growing(b"x" * 70_000))
     assert stage.seen[0].body == b"x" * 70_000
-    # What goes beyond the announced length would be taken for the next request.
+    # The server would take bytes beyond the announced length for the next request.
     body = Body(content_segments(Growing(b"x" * 70_000)))
     assert body.length == sum(len(chunk) for chunk in islice(body.chunks(), 5)) == 70_000
 
@@ -359,7 +359,7 @@ names = strategies.text(strategies.characters(exclude_categories=["Cs"]), max_si
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.lists(strategies.tuples(names, strategies.binary(max_size=200)), max_size=4), names)
-def test_whatever_is_sent_as_a_form_comes_out_of_it(files: list[tuple[str, bytes]], text: str) -> None:
+def test_a_form_keeps_every_value(files: list[tuple[str, bytes]], text: str) -> None:
     specs = (
         PartSpec("manifest", binary=False),
         *(PartSpec(f"f{at}", binary=True) for at in range(len(files))),
@@ -391,7 +391,7 @@ json_values = strategies.recursive(
 
 
 @given(json_values)
-def test_whatever_is_sent_as_json_is_what_was_given(value: Any) -> None:
+def test_json_keeps_every_value(value: Any) -> None:
     assert json.loads(json_text(value)) == value
 
 

@@ -1,4 +1,4 @@
-"""What a report of a failure with the variables of all frames shows, such as those that services collect."""
+"""Credentials in reports of a failure with the variables of all frames, such as those that services collect."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def frames(error: BaseException) -> Iterator[FrameType]:
 
 
 def leaks(error: BaseException) -> list[str]:
-    """Where a credential can be read: in every frame but those of the tests, whoever's it is."""
+    """The places where a credential can be read: in all frames except those of the tests."""
     found = [f"the text of {type(each).__name__}" for each in chain(error) if "canary" in f"{each!r} {each}"]
     for frame in frames(error):
         if "/sdk/python/tests/" in frame.f_code.co_filename:
@@ -188,7 +188,7 @@ def test_whenever_a_call_ends_it_shows_none(ends: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_whatever_ends_an_asynchronous_call_shows_none(backend: str) -> None:
+def test_no_end_of_an_asynchronous_call_shows_a_credential(backend: str) -> None:
     class Ended(BaseException):
         pass
 
@@ -236,7 +236,7 @@ def test_what_a_caller_was_dealing_with_keeps_its_frames() -> None:
             assert mine.__traceback__ is not None
 
 
-def test_what_failed_is_told_all_the_same(sdk: Flavour) -> None:
+def test_the_cause_of_a_failure_is_still_reported(sdk: Flavour) -> None:
     with refused() as address, pytest.raises(APIConnectionError) as failed:
         sdk.call(sdk.client(address, **CREDENTIALS, max_retries=0), "health")
     assert failed.value.__cause__ is not None
@@ -283,7 +283,7 @@ def test_options_that_are_refused_show_none(
 ) -> None:
     given = {**CREDENTIALS, **options}
     sound = sdk.make("https://x.example", **CREDENTIALS)
-    # Whoever prints the environment prints the key.
+    # A report that prints the environment prints the key; only the client must not.
     monkeypatch.setenv("SVC_API_KEY", KEY)
     for make in (lambda: sdk.make("https://x.example", **given), lambda: sound.with_options(**given)):
         with pytest.raises((SvcError, TypeError)) as failed:

@@ -274,7 +274,7 @@ with Client() as client:
 
 
 def imports_of(path: Path) -> set[str]:
-    """What a module imports from outside the package when it is loaded, but for the types."""
+    """The modules outside the package that a module imports when it is loaded, without those for types."""
     found: set[str] = set()
     todo: list[ast.AST] = [ast.parse(path.read_text())]
     while todo:

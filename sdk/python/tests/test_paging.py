@@ -183,7 +183,7 @@ def test_what_was_asked_for_stays_what_it_was(sdk: Flavour) -> None:
         assert seen.headers["x-correlation-id"] == "c"
 
 
-def test_whoever_iterates_twice_asks_twice(sdk: Flavour) -> None:
+def test_a_second_iteration_requests_the_pages_again(sdk: Flavour) -> None:
     with Stage(page([1], None), page([2], None)) as stage:
         found = sdk.call(sdk.client(stage), "query_canonical_documents", "t")
         assert [sdk.run(found.collect), sdk.run(found.collect)] == [[1], [2]]

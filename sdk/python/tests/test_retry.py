@@ -66,7 +66,7 @@ def test_the_table_names_every_case_once() -> None:
         random=strategies.floats(0, 1),
     )
 )
-def test_whatever_fails_the_rules_hold(question: RetryQuestion) -> None:
+def test_the_rules_hold_for_every_failure(question: RetryQuestion) -> None:
     delay = retry_delay(question)
     if delay is None:
         return

@@ -173,7 +173,7 @@ def test_is_of_the_release_of_the_client(sdk: Flavour, client: Any) -> None:
     assert sdk.call(client, "health")["version"] == sdk.module.VERSION
 
 
-# The codes of a request that is not what the contract says, whatever is stored.
+# The codes of a request that breaks the contract; stored data does not matter.
 MISSHAPEN = {
     *("malformed_request", "invalid_path_segment", "validation_failed", "limit_exceeded", "tenant_mismatch"),
     *(

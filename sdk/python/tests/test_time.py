@@ -121,7 +121,7 @@ def test_the_time_of_a_call_does_not_cut_a_stream_off(sdk: Flavour) -> None:
         assert b"".join(chunks) == b"second"
 
 
-def test_whoever_reads_a_stream_has_time_but_not_for_ever(sdk: Flavour) -> None:
+def test_a_reader_of_a_stream_has_bounded_time(sdk: Flavour) -> None:
     def stalls(reply: Any, _: Any) -> None:
         reply.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{")
         stage.done.wait(30)
@@ -198,7 +198,7 @@ class TestCancellation:
             assert client.health() == {"b": 2}
         assert len({seen.connection for seen in stage.seen}) == 1
 
-    def test_ends_whoever_reads_a_stream(self) -> None:
+    def test_ends_a_reader_of_a_stream(self) -> None:
         cancellation = Cancellation()
 
         def begins(reply: Any, _: Any) -> None:

@@ -1,4 +1,4 @@
-"""What type checkers say of the package and of those who use it."""
+"""The findings of type checkers in the package and in programs that use it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROGRAMS = PACKAGE / "tests/typing"
 
 @pytest.fixture(scope="module", params=[mypy, pyright], ids=["mypy", "pyright"])
 def faults(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Fault]:
-    """What a checker says of the package, of its users and of a lax program. One process reads the package for all."""
+    """The findings in the package, its users and a lax program. One process reads the package for all."""
     lax = tmp_path_factory.mktemp("lax") / "lax.py"
     lax.write_text("def untyped(value):\n    return value\n")
     programs = SOURCE / "svc_client", PROGRAMS / "usage.py", PROGRAMS / "misuse.py", lax

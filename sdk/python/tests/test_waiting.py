@@ -42,7 +42,7 @@ def after(clock: Clock, seconds: float, given: Answer) -> Answer:
 
 
 def waits(stage: Stage) -> list[float]:
-    """What each read asked the service to wait."""
+    """The seconds that each read asked the service to wait."""
     return [float(parse_qs(urlsplit(seen.target).query)["waitSeconds"][0]) for seen in stage.seen]
 
 

@@ -44,7 +44,7 @@ def handler() -> str:
     return f"h-{next(_ids) + 1}"
 
 
-def test_reads_a_checkpoint_back_whatever_its_key(client: Client, handler: str) -> None:
+def test_reads_a_checkpoint_back_under_any_key(client: Client, handler: str) -> None:
     keys = ["k/1", "a\\b", "50%", "a?b", "a#b", "%2F"]
 
     def work(context: RunContext) -> None:
@@ -79,7 +79,7 @@ def test_carries_out_a_run_and_tells_of_it(client: Client, handler: str) -> None
     assert (run["status"], run["result"]) == ("succeeded", {"twice": [{"order": "7"}, handler]})
     assert {"half", "artifact.written", "checkpoint.written"} <= set(types(client, run_id))
     assert client.get_execution_run_artifact(run_id, "page")["text"] == "hello"
-    # What the service answered to the completion may come after whoever waits for the run has heard of its end.
+    # A reader may see the end of the run before the worker receives the answer to its completion.
     told.wait("The run is succeeded.")
     assert {each.run_id for each in told.logs} == {run_id}
 

@@ -33,7 +33,7 @@ def known(environ: Any) -> bool:
 def posted(
     app: Callable[..., Any], body: bytes | object = MESSAGE, **environ: Any
 ) -> tuple[str, dict[str, str], bytes]:
-    """What the application answers to one request."""
+    """The answer of the application to one request."""
     content = body if isinstance(body, bytes) else json_module.dumps(body).encode()
     given = {
         "REQUEST_METHOD": "POST",

@@ -1,4 +1,4 @@
-"""What keeps a lease, and who sees its token."""
+"""How a worker keeps a lease, and where its token can be seen."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def shown(error: BaseException | None) -> str:
     return "".join(told.format())
 
 
-def test_shows_its_token_to_nobody() -> None:
+def test_never_shows_its_token() -> None:
     errors: list[BaseException] = []
 
     def work(context: RunContext) -> None:

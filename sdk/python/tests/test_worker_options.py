@@ -1,4 +1,4 @@
-"""What a worker refuses to be made with, and what it says of itself."""
+"""Options that a worker refuses, and its log lines."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_a_process_that_is_killed_leaves_its_run_to_another(client: Client, hand
 
 @pytest.mark.parametrize("way", ["SIGTERM", "SIGINT"])
 def test_a_process_stops_with_a_signal(client: Client, handler: str, way: str) -> None:
-    run_id = start(client, handler, "until told")
+    run_id = start(client, handler, "until stopped")
     command = [sys.executable, str(KILLED), client.base_url, handler, "600"]
     env = {"PYTHONPATH": str(PACKAGE / "src")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:

@@ -25,7 +25,7 @@ class Fault:
 
 
 def mypy(*programs: Path, path: Path, python: str = "3.10", of: Path | None = None) -> list[Fault]:
-    """What is wrong, with `path` to import from, and what is installed for the Python `of`."""
+    """The faults, with `path` to import from, and with the packages installed for the Python `of`."""
     options = [
         "--strict",
         "--warn-unreachable",
@@ -57,7 +57,7 @@ def mypy(*programs: Path, path: Path, python: str = "3.10", of: Path | None = No
 
 
 def pyright(*programs: Path, path: Path, python: str = "3.10", of: Path | None = None) -> list[Fault]:
-    """What is wrong, with `path` to import from, and what is installed for the Python `of`."""
+    """The faults, with `path` to import from, and with the packages installed for the Python `of`."""
     with tempfile.TemporaryDirectory() as folder:
         project = {
             "include": [os.path.relpath(program, folder) for program in programs],

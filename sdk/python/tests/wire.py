@@ -51,7 +51,7 @@ def _request_of(sdk: Flavour, given: Any) -> Any:
     }
 
 
-# What the platform's HTTP adds by itself.
+# Headers that the platform's HTTP client adds by itself.
 _PLATFORM = {
     *("host", "connection", "content-length", "transfer-encoding"),
     *("accept", "accept-encoding", "user-agent"),

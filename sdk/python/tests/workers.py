@@ -20,7 +20,7 @@ TOKEN = "0123456789abcdef" * 4
 
 
 class Told:
-    """What a worker was heard to say."""
+    """The log lines of a worker."""
 
     def __init__(self) -> None:
         self.logs: list[WorkerLog] = []
@@ -42,14 +42,14 @@ class Told:
 
 
 def wait(event: threading.Event) -> None:
-    assert event.wait(PATIENCE_SECONDS), "nobody gave the signal"
+    assert event.wait(PATIENCE_SECONDS), "the signal did not come"
 
 
 _open: list[Client] = []
 
 
 def close_clients() -> None:
-    """Those that nobody was handed."""
+    """Closes the clients that `worker_of` made itself."""
     while _open:
         _open.pop().close()
 
@@ -182,7 +182,7 @@ UNKNOWN = "The run 7 was not carried out to its end: unknown."
 
 
 def delivered(protocol: Protocol, handler: Any = still, clock: Clock | None = None, **options: Any) -> Any:
-    """What became of one delivery, with time that passes in pauses alone."""
+    """The result of one delivery, with time that passes in pauses alone."""
     clock = clock or Clock()
     clock.chance = clock.chance or 1.0
     with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:

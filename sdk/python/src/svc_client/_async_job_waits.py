@@ -71,7 +71,7 @@ class AsyncJobWaits(AsyncOperations):
     async def wait_for_rag_ingestion_job(
         self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
     ) -> models.RagIngestionJob | None:
-        """Waits until the ingestion has ended and returns it, with what became of each chunk if it has succeeded; None
+        """Waits until the ingestion has ended and returns it, with the outcome of each chunk if it has succeeded; None
         if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
         continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
         read = partial(self.get_rag_ingestion_job, job_id)

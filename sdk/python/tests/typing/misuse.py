@@ -1,4 +1,4 @@
-"""What type checkers refuse: exactly the lines that say so. Checked, and never run."""
+"""Lines that type checkers must refuse: exactly those marked as refused. Checked, and never run."""
 
 from svc_client import AsyncClient, Cancellation, Client, models
 
@@ -31,7 +31,7 @@ async def token() -> str:
 
 
 async def waits(client: AsyncClient) -> None:
-    client.health()["version"]  # refused: nobody awaited it
+    client.health()["version"]  # refused: the call is not awaited
     await client.health(options={"cancellation": Cancellation()})  # refused: tasks are cancelled
     for _ in client.query_canonical_documents("t"):  # refused: asynchronous
         pass

@@ -1,4 +1,4 @@
-"""What type checkers know of the clients. Checked, and never run."""
+"""The types of the clients as type checkers see them. Checked, and never run."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Literal, TypedDict

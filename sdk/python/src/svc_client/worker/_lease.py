@@ -43,7 +43,7 @@ class HeldLease:
         self.seconds = seconds
         self.cancellation = RunCancellation()
         self.order: BaseException | None = None
-        """What the handler raised, if it addresses the program."""
+        """The exception of the handler, if it is one that ends the program."""
         self.takes_next = False
         """Whether the completion asks for the next run."""
         self.next: HeldLease | None = None
