@@ -22,7 +22,7 @@ export interface Project {
   readonly methods: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What the evidence of an operation lacks, as sentences. */
+/** The gaps in the evidence of an operation, one sentence each. */
 export function evidenceFaults(operation: CatalogOperation, project: Project): readonly string[] {
   const { tests } = operation.evidence;
   const lacking = Object.entries(KINDS)

@@ -13,7 +13,7 @@ export function lanesOf(env: NodeJS.ProcessEnv): readonly Lane[] {
   return env['TEST_NIGHTLY'] === 'true' ? ['plain', 'rest', 'nightly'] : ['plain', 'rest'];
 }
 
-/** What a test needs beside Node, by the module or package that gives it. A file that imports one of these, however far away, is in `rest`. */
+/** Modules and packages that need more than Node, with that need. A test that imports one, directly or not, is in `rest`. */
 export const needs: Readonly<Record<string, string>> = {
   'test/support/firestore.ts': 'the Firestore emulator, which needs Java',
   'test/support/firestore-setup.ts': 'the Firestore emulator, which needs Java',
@@ -31,7 +31,7 @@ export const needs: Readonly<Record<string, string>> = {
 /** Opens the stores of a lane on demand: a test that needs no more than them is in both lanes. */
 export const storesOfLane = 'test/conformance/stores/lane.ts';
 
-/** What a file imports: the path from the root of a file of the project, else the name of a package. */
+/** The imports of a file: paths from the root for files of the project, names for packages. */
 export type Imports = (path: string) => readonly string[];
 
 /** Reads each file once: hundreds of tests import the same modules. */

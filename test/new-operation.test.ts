@@ -130,7 +130,7 @@ describe('an operation of a known group', () => {
     ['', ''],
     ['For users:\n\n- One.\n', '\nFor contributors:\n\n- Two.\n'],
     ['- One.\n', '\n## 0.1.0 (2026-01-02)\n\nFor contributors:\n\n- Two.\n'],
-  ])('is told to users, after %j', (before, after) => {
+  ])('gets a line for users in the changelog, after %j', (before, after) => {
     const heading = '## 0.2.0 (unreleased)\n\n';
     const text = inChangelog(`${heading}${before}${after}`, parcel);
     const line = text.slice(heading.length + before.length, text.length - after.length);

@@ -93,7 +93,7 @@ describe('the comparison finds', () => {
     expect(inAll).toContain(found);
   });
 
-  /** What the comparison of the documents takes for none, or a small one. */
+  /** Changes that the comparison of the documents alone misses or ranks too low. */
   const inSchemas: readonly [what: string, change: (document: OpenApi) => void, found: string][] = [
     [
       'a value of an answer fewer',
@@ -145,7 +145,7 @@ describe('the comparison finds', () => {
   it.each<[string, (document: OpenApi) => void]>([
     ['more room', limited('CanonicalDocumentInput', 'data', 'x-svc-max-bytes', 900_001)],
     ['room without a bound', limited('CanonicalDocumentInput', 'data', 'x-svc-max-bytes', undefined)],
-    ['a default where none was told', limited('CanonicalTransactionRequest', 'actor', 'default', null)],
+    ['a default where there was none', limited('CanonicalTransactionRequest', 'actor', 'default', null)],
     ['a value more', inSchema('ServerCheckStatus', addValue('unknown'))],
     [
       'another text of a member that is called default',

@@ -49,7 +49,7 @@ const VERSIONED = [
   'CHANGELOG.md',
 ];
 const kept = releaseFixtures('.').map(({ name }) => `${RELEASES}/${releases.at(-1)}/${name}`);
-/** What a release is made of and kept in. The wire vectors are made of the code. */
+/** Files that a release reads and writes. The wire vectors come from the code. */
 const released = [
   'package.json',
   'sdk/python/pyproject.toml',

@@ -6,7 +6,7 @@ interface Job {
   readonly result: { readonly items: readonly unknown[] } | null;
 }
 
-/** What the service does where members of requests for embeddings are left out. */
+/** The effect of omitted members in requests for embeddings. */
 export const embeddingsAsDone: Readonly<Record<string, RecordBehaviour>> = {
   'EmbeddingRequest.purpose': {
     other: 'query',

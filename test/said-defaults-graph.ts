@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Call, created, type RecordBehaviour } from './said-defaults-records.ts';
 
-/** What the service does where members of requests on graphs are left out. */
+/** The effect of omitted members in requests on graphs. */
 
 interface Job {
   readonly id: string;

@@ -15,7 +15,7 @@ async function started(call: Call, added: object): Promise<Job> {
   return (await call('POST', `${PROVIDER}/jobs`, { capability: 'ai.rerank', payload, ...added })).body as Job;
 }
 
-/** What the service does where members of requests for runs of providers are left out. */
+/** The effect of omitted members in requests for provider runs. */
 export const providersAsDone: Readonly<Record<string, RecordBehaviour>> = {
   'ProviderRunRequest.operation': {
     other: 'stop',

@@ -4,7 +4,7 @@ import { graphPolicy } from '../functions/graph/rules/graph-policy.ts';
 import { graphRecords } from '../functions/graph/rules/record-map.ts';
 import { type Call, created, type RecordBehaviour } from './said-defaults-records.ts';
 
-/** What ingestions, contexts and prompts do where members of their requests are left out. */
+/** The effect of omitted members in requests for ingestions, contexts and prompts. */
 
 interface Job {
   readonly id: string;
@@ -140,13 +140,13 @@ async function evaluated(
   const {
     attempted,
     passedCount,
-    cases: told,
+    cases: outcomes,
   } = body as {
     readonly attempted: number;
     readonly passedCount: number;
     readonly cases: readonly { readonly context: object | null }[];
   };
-  return [attempted, passedCount, told.map((each) => each.context === null)];
+  return [attempted, passedCount, outcomes.map((each) => each.context === null)];
 }
 
 const ofEvaluation = (other: unknown): RecordBehaviour => ({

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** What the service does where members of requests on collections and records are left out. */
+/** The effect of omitted members in requests on collections and records. */
 
 export type Call = (
   method: string,
@@ -11,7 +11,7 @@ export type Call = (
 export interface RecordBehaviour {
   /** A value that is not the default. */
   readonly other: unknown;
-  /** What the service does with a request to which this is added. */
+  /** The effect of a request with the given members added. */
   readonly of: (call: Call, added: object) => Promise<unknown>;
 }
 

@@ -1,6 +1,6 @@
 import { created, type RecordBehaviour } from './said-defaults-records.ts';
 
-/** What retrievals and evaluations do where members of their requests are left out. */
+/** The effect of omitted members in requests for retrievals and evaluations. */
 
 type Call = Parameters<RecordBehaviour['of']>[0];
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { created, type RecordBehaviour } from './said-defaults-records.ts';
 
-/** What searches by words do where members of their options are left out. */
+/** The effect of omitted options in searches by words. */
 
 const filler = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 

@@ -5,7 +5,7 @@ import { createTraceParts } from '../functions/traces/parts.ts';
 import { writeTrace } from '../functions/traces/write-trace.ts';
 import type { RecordBehaviour } from './said-defaults-records.ts';
 
-/** What the service does where members of requests on traces are left out. */
+/** The effect of omitted members in requests on traces. */
 
 const UNSAFE = 'said.unsafe';
 

@@ -16,7 +16,7 @@ import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
 import { type RunningService, startService } from './support/service.ts';
 import { WriteSignal } from './support/write-signal.ts';
 
-/** What the document says of absent members and of room is what the service does. */
+/** The defaults and the byte limits of the published document agree with the service. */
 
 interface Schema {
   readonly default?: unknown;
@@ -151,13 +151,13 @@ class Tenant {
   }
 }
 
-/** What the service does with a request to which this is added, in a tenant of its own; and a value that is not the default. */
+/** The effect of a request with the given members added, in a tenant of its own; and a value other than the default. */
 interface Behaviour {
   readonly other: unknown;
   readonly of: (tenant: Tenant, added: object) => Promise<unknown>;
 }
 
-/** What a run says of its retries. */
+/** Reads a member of a run's retry policy. */
 function retryMember(other: number): Behaviour {
   return {
     other,
@@ -169,7 +169,7 @@ function retryMember(other: number): Behaviour {
   };
 }
 
-/** What the history says of an event of a worker. */
+/** Reads a member of a worker's event in the history. */
 function eventMember(member: 'type' | 'severity', other: string): Behaviour {
   return {
     other,
@@ -264,7 +264,7 @@ const asDone: Readonly<Record<string, Behaviour>> = {
     other: 7,
     async of(tenant, added) {
       waits = [];
-      const wish = { workerId: 'w', handlerIds: ['nobody.starts.this'], ...added };
+      const wish = { workerId: 'w', handlerIds: ['never.started'], ...added };
       const { status } = await tenant.execution('POST', '/workers/leases', wish);
       return [status, waits.includes(7_000)];
     },

@@ -225,7 +225,7 @@ describe('files that import each other in a circle', () => {
     ]);
   });
 
-  test('are told apart, and a file that imports itself is one', () => {
+  test('are listed one by one, and a file that imports itself is one', () => {
     const planted = new Map([
       ['functions/a.ts', `import './a.ts';`],
       ['functions/b.ts', `import './a.ts';\nimport './c.ts';`],
@@ -391,7 +391,7 @@ test('http names no group, no class and no path parameter of the contract', () =
   expect(namedFaults('functions/http/x.ts', 'const { tenantId } = params;', names)).toHaveLength(1);
 });
 
-test('regular expressions are told from divisions, strings and comments', () => {
+test('regular expressions are distinguished from divisions, strings and comments', () => {
   const text = `const a = /^[/'"]+$/u;\nf(/a\\/b/g, 4 / 2 / 1); // /no/\nconst s = 'a /no/ b';\n/* /no/ */ return /c/.test(x);`;
   expect(patternsOf(text)).toEqual([
     { source: `^[/'"]+$`, flags: 'u' },

@@ -1,4 +1,4 @@
-/** What the project's source may import and touch: pure rules over one file's path and text. */
+/** Rules on the imports and globals that the project's source may use: pure, over one file's path and text. */
 
 const imported =
   /(?:^|[\s;}])(?:import|export)\s(type\s[^'";]*?\sfrom\s|[^'";]*?\sfrom\s)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/g;
@@ -50,7 +50,7 @@ const usedGroups: Readonly<Record<string, readonly string[]>> = {
   rag: ['retrieval'],
 };
 
-/** What each room may import beside itself, other than packages; compare ARCHITECTURE.md, "Rooms". */
+/** The rooms that each room may import beside itself; compare ARCHITECTURE.md, "Rooms". */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   kernel: ['contracts'],
   config: shared,
@@ -76,7 +76,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   mcp: [...shared, 'http', 'identity'],
 };
 
-/** What a group may import: `groups -> jobs -> runs -> ports -> kernel`, and what the groups share. */
+/** The rooms that a group may import: `groups -> jobs -> runs -> ports -> kernel`, and those that groups share. */
 const groupRooms = [
   ...shared,
   ...ports,
@@ -257,7 +257,7 @@ const isProvider = (path: string) => roomOf(path).startsWith('store/');
 const machine = (path: string) => machineFiles.has(path) || isProvider(path);
 const config = (path: string) => path.startsWith('functions/config/');
 
-/** What the service must be handed, so that a test decides it. */
+/** Globals that the source must not use: the service gets these values from its caller, so that a test controls them. */
 export const bans: readonly Ban[] = [
   { what: 'process.env', pattern: /\bprocess\.env\b|\bprocess\[/, instead: 'a setting', allowed: config },
   { what: 'process.argv', pattern: /\bprocess\.argv\b/, instead: 'a setting', allowed: config },

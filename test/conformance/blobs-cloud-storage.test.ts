@@ -170,7 +170,7 @@ describe('Cloud Storage answers what does not pass', () => {
     [401, 'unavailable'],
     [403, 'unavailable'],
     [413, 'too_large'],
-  ] as const)('%d is told at once', async (status, failure) => {
+  ] as const)('%d fails the call without a retry', async (status, failure) => {
     await using on = await stage();
     for (const call of [
       () => on.store.put(key, bytes, attributes),

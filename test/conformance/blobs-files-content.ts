@@ -1,9 +1,7 @@
 import type { BlobAttributes } from '../../functions/blobs/port.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 
-/** What the killed writers and those who look after them agree on. */
-
-/** A key that the writers fight for. */
+/** A key that several writers write at the same time. */
 export function sharedKey(number: number): string {
   return `shared/${number % 7}/${number}.bin`;
 }

@@ -208,7 +208,7 @@ describe('beside other processes', () => {
     expect((await again.get('run/a.bin', 200_000))?.bytes).toHaveLength(200_000);
   });
 
-  test('a folder that is gone, or no folder, is told', async () => {
+  test('a missing folder, or a file in its place, fails as unavailable', async () => {
     const store = await reopen();
     await rm(folder, { recursive: true });
     await expect(store.ping()).rejects.toEqual(failing('unavailable'));

@@ -140,7 +140,7 @@ function describeObjects(suite: () => OpenedBlobs): void {
     expect((await store.get(key, 1000))?.bytes).toHaveLength(1000);
   });
 
-  test('a damaged object is told and not given out', async () => {
+  test('a read of a damaged object fails as corrupt', async () => {
     const { store, damage } = suite();
     const key = `${randomPrefix()}damaged.json`;
     const bytes = Buffer.alloc(100_000, 'x');
@@ -206,7 +206,7 @@ function describePrefixes(suite: () => OpenedBlobs): void {
     expect([...first.keys, ...rest]).toEqual(names.map((name) => `${prefix}${name}`).sort());
   });
 
-  test('nothing is under a prefix that nobody used', async () => {
+  test('an unused prefix has no objects', async () => {
     const { store } = suite();
     expect(await store.list(randomPrefix(), { limit: 5 })).toEqual({ keys: [], next: null });
     expect(await store.removeAll(randomPrefix())).toBe(0);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Commit, refused, TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical-suite.ts';
 
-/** What a commit carries at the most, and the ids that it may not use again. */
+/** The largest commit that the service accepts, and the ids that a later commit cannot reuse. */
 export function describeCommitSizes({ store }: Conformance): void {
   describe('commit', () => {
     it('carries large payloads, and brings them back on replay', async () => {

@@ -89,7 +89,7 @@ function describeExport({ store }: Conformance): void {
     await tenant.renew('leased', { leaseToken: leased });
   });
 
-  it('a tenant that nobody wrote to has an export too, and it names the tenant', async () => {
+  it('a tenant without data has an export, which names the tenant', async () => {
     const [one, two] = [new TenantClient(store()), new TenantClient(store())];
     const snapshot = await one.export();
     const lists = { documents: [], revisions: [], fences: [], outbox: [], transactions: [] };
@@ -294,7 +294,7 @@ function describeRestore({ store, rivals }: Conformance): void {
 }
 
 function describeOthers({ store }: Conformance): void {
-  it('a restore of one tenant leaves the others as they were, whatever they are called', async () => {
+  it('a restore of one tenant leaves tenants with similar names unchanged', async () => {
     const name = `tenant-${randomUUID()}`;
     const tenant = new TenantClient(store(), name);
     const empty = await tenant.export();

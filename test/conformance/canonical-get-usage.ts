@@ -16,7 +16,7 @@ export function describeGetUsage({ store }: Conformance): void {
       const tenant = { kind: 'tenants', name: tenantId } as const;
       const space = { kind: 'spaces', name: tenantId } as const;
       await addUse(store(), tenant, 0, { data: 500, runs: 70 });
-      // What one process has written, another removes.
+      // Another process removes data that the first one wrote.
       await addUse(store(), tenant, 3, { data: -100, runs: 0 });
       await addUse(store(), space, 1, { data: 9, runs: 0 });
       expect(await read()).toEqual({

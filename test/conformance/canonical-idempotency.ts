@@ -30,7 +30,7 @@ export function describeIdempotency({ store, rivals }: Conformance): void {
   }
 
   describe('idempotency', () => {
-    it('answers a repeated key with the stored result, whatever happened since', async () => {
+    it('answers a repeated key with the stored result, also after later changes', async () => {
       const tenant = new TenantClient(store());
       const first = await tenant.commit(whole(tenant));
       expect(first.replayed).toBe(false);

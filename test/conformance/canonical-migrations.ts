@@ -33,7 +33,7 @@ class Ledger {
     return (await this.#handlers.listCanonicalMigrations(input, callAt(this.clock.now))).body;
   }
 
-  /** What the ledger holds of this test's namespaces, which begin alike. */
+  /** The migrations of this test: its namespaces share one prefix. */
   async list() {
     return (await this.listAll()).filter(({ namespace }) => namespace.startsWith(this.namespace));
   }
@@ -281,7 +281,7 @@ export function describeMigrations({ store, rivals }: Conformance): void {
       expect(await tenant.export()).toMatchObject({ contentHash });
     });
 
-    it('is no tenant’s: whatever a tenant of its name has', async () => {
+    it('is kept apart from a tenant named like the ledger', async () => {
       const ledger = new Ledger(store());
       await ledger.apply([ledger.migration('1')]);
       await store().swap(tenantScope('migrations'), eachOf([]), () => undefined);

@@ -11,7 +11,7 @@ const data = { '!': 1, '"': 2 };
 
 export function describeNames({ store }: Conformance): void {
   describe('names of members', () => {
-    it('are kept as they are written, whatever other tenants store', async () => {
+    it('keep their spelling when another tenant stores similar names', async () => {
       const [other, tenant] = [new TenantClient(store()), new TenantClient(store())];
       await other.commit({ mutations: [other.upsert('a', others)] });
       await other.read('claim', 'a');

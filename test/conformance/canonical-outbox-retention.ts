@@ -30,7 +30,7 @@ export function describeOutboxRetention({ store }: Conformance): void {
   }
 
   describe('retention of delivered events', () => {
-    it('keeps them for ever unless told otherwise', async () => {
+    it('keeps them without a limit when no retention is set', async () => {
       const { tenant, leaseToken } = await delivered({});
       tenant.world.now += 10_000 * DAY_MS;
       await tenant.lease();

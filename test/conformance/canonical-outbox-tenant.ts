@@ -57,7 +57,7 @@ export class OutboxTenant {
     const open = () => Promise.resolve(store);
     const log = (event: LogEvent) => void this.log.push(event);
     this.retention = new DeliveredRetention({ keptDays: options.keptDays ?? null, store: open, clock, log });
-    // What the outbox never asks for is left out.
+    // The outbox handlers use these members alone.
     this.#dependencies = {
       store: open,
       world: { ...machine, clock, timers: this.world.timers },

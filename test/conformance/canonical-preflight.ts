@@ -25,7 +25,7 @@ const all = {
   'canonical.probe_cleanup': true,
 };
 
-/** What no report and no line of the log may hold: a tenant, a hash, a payload's marker, or a word of an error. */
+/** A report and the log must not hold a tenant, a hash, a payload's marker or a word of an error. */
 const secret = /svc-preflight|[0-9a-f]{32}|tenantId|contentHash|postgres:|hunter2/;
 
 class Operator {
@@ -266,7 +266,7 @@ function describeFailures(store: () => RecordStore): void {
         });
         await expect(operator.probe(client.signal)).rejects.toThrow('gone');
         expect(await leftIn(store(), operator.tenants), `call ${number}`).toBe(0);
-        // What ended the trial is no failure of the store.
+        // The caller cancelled the trial; the log must not report a failure of the store.
         expect(operator.lines).toEqual([]);
         if (number === 1) expect(operator.tenants.size).toBe(0);
         // The step under way is ended, none or one more is begun, and then six calls empty two tenants and look.

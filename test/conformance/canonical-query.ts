@@ -43,7 +43,7 @@ export function describeQueries({ store, rivals }: Conformance): void {
       beforeAll(async () => {
         tenant = new TenantClient(store());
         stored = await fill(tenant);
-        // What others hold under the same names must never show.
+        // A second tenant holds equal documents, which no query of the first may return.
         await fill(new TenantClient(store()));
       });
 

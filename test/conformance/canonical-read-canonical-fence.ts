@@ -55,7 +55,7 @@ export function describeReadCanonicalFence({ store }: Conformance): void {
         expect(await read(tenant, name, value)).toMatchObject({ name, value, ownerDocumentId: `d${n}` });
     });
 
-    it('refuses a fence that nobody holds', async () => {
+    it('answers not_found for a fence without an owner', async () => {
       const tenant = new TenantClient(store());
       await refused('not_found', read(tenant));
       await tenant.commit({ fences: [FENCE] });

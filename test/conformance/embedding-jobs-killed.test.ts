@@ -24,7 +24,7 @@ const cases = [
 ];
 type Case = (typeof cases)[number];
 
-/** What a planted bug makes of the store of the first worker. */
+/** A planted bug: wraps the store of the first worker. */
 type Plant = (store: RecordStore) => RecordStore;
 
 // A turn count does not see that a handler loads its code.
@@ -37,7 +37,7 @@ interface Outcome {
   readonly paidTwice: readonly string[];
 }
 
-/** Executes the job with a worker that dies as told, then with one that lives. */
+/** Executes the job with a worker that dies at the given commit, then with one that survives. */
 async function killedAt(
   dies: Death,
   { texts, resultBytesMax, isPaid }: Case,

@@ -75,7 +75,7 @@ export function describeEmbeddingRefusals({ store, local }: JobsConformance): vo
     for (const text of ['a', 'b']) await service.start({ text });
     await expect(service.start({ text: 'c' }, { key: 'k' })).rejects.toMatchObject({ code: 'queue_full' });
     expect(await service.start({ text: 'c' }, { as: 'bob' })).toMatchObject({ status: 'queued' });
-    // Nobody has a share for each product that it names.
+    // Naming another product gives the caller no second share.
     const named = { productId: 'invented', tenantId: stage.space };
     await expect(service.start({ text: 'c' }, { query: named })).rejects.toMatchObject({
       code: 'queue_full',

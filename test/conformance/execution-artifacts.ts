@@ -66,9 +66,9 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect(await list(client, run.id)).toEqual([first, second, named]);
       expect(await list(client, other.run.id)).toEqual([elsewhere]);
       for (const ref of ['A', 'b', elsewhere.id]) await refused('not_found', find(client, run.id, ref));
-      const nobody = '00000000000000000001';
-      await refused('not_found', find(client, nobody, 'a'));
-      await refused('not_found', list(client, nobody));
+      const unknownRun = '00000000000000000001';
+      await refused('not_found', find(client, unknownRun, 'a'));
+      await refused('not_found', list(client, unknownRun));
     });
 
     it('stay after the end of their run, and none is added then', async () => {

@@ -58,7 +58,7 @@ export function describeCeiling({ store, rivals }: ExecutionConformance): void {
       const run = await client.start({ handlerId: HANDLER, idempotencyKey });
       await refused('queue_full', client.start({ handlerId: HANDLER }));
       expect((await client.start({ handlerId: HANDLER, idempotencyKey })).id).toBe(run.id);
-      await refused('handler_missing', client.start({ handlerId: 'nobody' }));
+      await refused('handler_missing', client.start({ handlerId: 'unregistered' }));
       await refused('queue_full', client.start({ handlerId: HANDLER }));
     });
 

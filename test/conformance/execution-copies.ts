@@ -112,7 +112,7 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
       expect((await to.client.artifact(begun.held, 'small')).text).toBe(begun.tenantId);
     });
 
-    it('have one hash for one content, whatever database holds it', async () => {
+    it('have the same hash for the same content on every database', async () => {
       const from = await deployment();
       await begin(from);
       const [one, two] = [await archived(from, ALL_RUNS), await archived(from, ALL_RUNS)];

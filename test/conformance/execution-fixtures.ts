@@ -53,7 +53,7 @@ export function scopeOf(productId: string, tenantId = 't') {
   return { productId, tenantId };
 }
 
-/** What a worker proves with each call, for a run that was just leased. */
+/** The proof that a worker sends with each call about a run that it just leased. */
 export interface Work {
   readonly leaseKey: string;
   readonly leaseToken: string;

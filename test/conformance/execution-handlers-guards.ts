@@ -12,7 +12,7 @@ import { executed, pluginOf } from './execution-plugins.ts';
 import { refusedWith, Stage, typesOf } from './execution-stage.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 
-/** What a handler that is careless, hangs or has lost its run must not do to others. */
+/** A handler that is careless, hangs or has lost its run must not harm other runs. */
 export function describeHandlerGuards(conformance: ExecutionConformance): void {
   describeCalls(conformance);
   describeRoom(conformance);
@@ -151,7 +151,7 @@ function describeCalls({ store }: ExecutionConformance): void {
     expect(executions[0]?.context.signal.aborted).toBe(true);
   });
 
-  test('a cancellation through another instance is heard of with whatever the handler does next', async () => {
+  test('every next call of the handler reports a cancellation made through another instance', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const plugins = [pluginOf({ 'p.held': run })];

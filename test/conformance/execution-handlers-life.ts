@@ -69,7 +69,7 @@ function describeCancelled({ store }: ExecutionConformance): void {
     await client.cancel(id);
     for (let turn = 0; turn < 10; turn += 1) await stage.pass(2_000);
     expect(await client.get(id)).toMatchObject({ status: 'cancelled', attempt: 1 });
-    // What it brings in the end is too late.
+    // The server ignores a result that arrives after the cancellation.
     executions[0]?.end();
     await stage.quiet();
     expect(await client.get(id)).toMatchObject({ status: 'cancelled', result: null });
@@ -248,7 +248,7 @@ function describeStops({ store, alone }: ExecutionConformance): void {
     failures = 1;
     executions[1]?.fail(new StoreError('unavailable', 'not now'));
     await stage.quiet();
-    // What the store refused its handler is no fault of the run: its lease runs out, and it is executed again.
+    // A store failure inside the handler does not fail the run: the lease expires, and the run is executed again.
     failures = 0;
     for (let turn = 0; turn < 8; turn += 1) await stage.pass(1_000);
     expect(executions[2]?.context).toMatchObject({ runId: second.id, attempt: 2 });

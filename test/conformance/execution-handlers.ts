@@ -288,11 +288,11 @@ function describeContext({ store }: ExecutionConformance): void {
     const ids = [];
     for (const _ of [0, 1]) ids.push((await executed(stage, client, 'p.lease')).id);
     const say = async (index: number, what: string) => {
-      const told = steps.splice(0);
-      expect(told).toHaveLength(2);
+      const waiting = steps.splice(0);
+      expect(waiting).toHaveLength(2);
       // The other one goes on waiting for its next word.
-      steps.push(...told.filter((_, other) => other !== index));
-      told[index]?.(what);
+      steps.push(...waiting.filter((_, other) => other !== index));
+      waiting[index]?.(what);
       await stage.quiet();
       if (index === 0) steps.reverse();
       return answers.at(-1);
@@ -309,7 +309,7 @@ function describeContext({ store }: ExecutionConformance): void {
     stage.time.advance(1);
     expect(await say(0, 'take')).toBe(true);
     expect(await say(1, 'release')).toBe(false);
-    for (const told of steps) told('end');
+    for (const waiting of steps) waiting('end');
     await stage.quiet();
     expect((await typesOf(client, ids[0] ?? '')).filter((type) => type === 'lease.released')).toHaveLength(1);
     expect(await client.get(ids[1] ?? '')).toMatchObject({ status: 'succeeded' });

@@ -133,7 +133,7 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
       );
       const ids = history.map(({ sequenceId }) => sequenceId);
       expect(ids).toEqual([...new Set(ids)].sort());
-      // What is kept on the run itself stays small.
+      // The run's own record keeps the newest events alone.
       expect((await storedRun(client, run.id)).trace.length).toBeLessThanOrEqual(17);
     });
 

@@ -25,7 +25,7 @@ const objectOf = (bytes: number) => ({ a: text(bytes - '{"a":""}'.length) });
 type Starting = (size: number) => Partial<StartBody>;
 type Working = (client: ExecutionClient, work: Work, size: number, runId: string) => Promise<unknown>;
 
-/** What is at its limit, and what is one beyond. */
+/** Each case is tried at its limit and one beyond. */
 const starts: [string, number, Starting][] = [
   ['bytes of the payload', 262_144, (size) => ({ payload: textOfBytes(size) })],
   ['units of the handler', 160, (size) => ({ handlerId: text(size) })],

@@ -195,8 +195,8 @@ export function describePruneFaults({ store }: ExecutionConformance): void {
       const { id } = await own.client.start({ handlerId: HANDLER });
       const run = await findRun(own.instance.runtime, id);
       if (run === undefined) throw new Error('the run is there');
-      const told = { ...run, status: 'succeeded' as const };
-      expect(await removeRun(own.instance.runtime, told, own.clock.now)).toBeNull();
+      const outdated = { ...run, status: 'succeeded' as const };
+      expect(await removeRun(own.instance.runtime, outdated, own.clock.now)).toBeNull();
       expect((await own.client.get(id)).status).toBe('queued');
     });
   });

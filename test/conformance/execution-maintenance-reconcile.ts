@@ -34,9 +34,9 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       const second = await client.start({ handlerId: OTHER });
       const { runtime, messages } = deaf(instance.runtime);
       const found = async () => {
-        const told = messages.size;
+        const before = messages.size;
         const shown = await reconcile(runtime, { ...every, dryRun: true }, clock.now);
-        expect([messages.size, shown.dispatched]).toEqual([told, 0]);
+        expect([messages.size, shown.dispatched]).toEqual([before, 0]);
         const { candidateRunIds } = await reconcile(runtime, every, clock.now);
         expect(shown.candidateRunIds).toEqual(candidateRunIds);
         return candidateRunIds;

@@ -25,11 +25,11 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
       await client.start({ handlerId: HANDLER });
       const parked = await working(client);
       await client.wait({ ...parked.work, kind: 'external_event', name: 'never' });
-      const told = await client.maintenance();
+      const answer = await client.maintenance();
       const none = { failed: 0, cancelled: 0, rejected: 0, timed_out: 0 };
-      expect(told.runCounts).toEqual({ queued: 1, running: 1, waiting: 1, succeeded: 3, ...none });
+      expect(answer.runCounts).toEqual({ queued: 1, running: 1, waiting: 1, succeeded: 3, ...none });
       const events = 3 * 4 + 5 + 1 + 4;
-      expect(told.rowCounts).toEqual({
+      expect(answer.rowCounts).toEqual({
         runs: 6,
         events,
         artifacts: 1,
@@ -41,7 +41,7 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
         leases: 0,
         timers: 0,
       });
-      expect(told).toMatchObject({
+      expect(answer).toMatchObject({
         adapterId: 'local-test',
         retentionScope: 'run_owned',
         maxRetainedTerminalRuns: 500,
@@ -119,7 +119,7 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
       expect((await client.list()).map(({ id }) => id)).toEqual([later.id, failed.run.id]);
     });
 
-    it('leaves nothing of a run, whatever it had', async () => {
+    it('removes a run with every kind of record that belongs to it', async () => {
       const blobs = await roomForBytes();
       const own = ownRuns(store(), {
         blobs,

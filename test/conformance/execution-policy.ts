@@ -58,7 +58,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       ['another tenant', { handlerId: HANDLER, scope: scopeOf('narrow', 'u') }, 'product_policy_violation'],
       [
         'no handler of anybody',
-        { handlerId: 'nobody', scope: scopeOf('narrow') },
+        { handlerId: 'unregistered', scope: scopeOf('narrow') },
         'product_policy_violation',
       ],
       [
@@ -105,7 +105,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       expect((await client.lease({ ...wish, workerId: 'its-worker' }))?.run.scope?.productId).toBe('narrow');
     });
 
-    it('leave runs from before them to nobody, but readable', async () => {
+    it('keep runs from before them readable, and lease them to no worker', async () => {
       const { client, scope } = ownRuns(store());
       const old = await client.start({ handlerId: HANDLER });
       const later = ownRuns(store(), { scope, policies }).client;

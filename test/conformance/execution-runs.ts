@@ -90,7 +90,7 @@ export function describeRuns({ store }: ExecutionConformance): void {
     });
 
     it.each<[string, StartBody, string]>([
-      ['a handler that nobody registered', { handlerId: 'nobody' }, 'handler_missing'],
+      ['an unregistered handler', { handlerId: 'unregistered' }, 'handler_missing'],
       ['another plugin', { handlerId: HANDLER, pluginId: 'another' }, 'plugin_mismatch'],
       ['a plugin of a handler that has none', { handlerId: OTHER, pluginId: PLUGIN }, 'plugin_mismatch'],
     ])('of %s leaves a rejected run that can be read', async (_, body, code) => {
@@ -112,7 +112,7 @@ export function describeRuns({ store }: ExecutionConformance): void {
       const again = admissionIn(await refused(code, client.start({ ...body, idempotencyKey })));
       expect(again).toMatchObject({ status: 'rejected', failureClass: code, replayed: false });
       expect(again.resourceId).not.toBe(run.id);
-      const handlerIds = [HANDLER, OTHER, 'nobody'];
+      const handlerIds = [HANDLER, OTHER, 'unregistered'];
       expect(await client.lease({ workerId: 'w', handlerIds })).toBeNull();
       expect(await client.lease({ workerId: 'w', handlerIds, runId: run.id })).toBeNull();
       expect((await client.cancel(run.id)).status).toBe('rejected');
@@ -182,7 +182,7 @@ export function describeRuns({ store }: ExecutionConformance): void {
       ['no payload', { payload: null }],
       ['another handler', { handlerId: OTHER }],
       ['another plugin', { pluginId: 'another' }],
-      ['a handler that nobody registered', { handlerId: 'nobody' }],
+      ['an unregistered handler', { handlerId: 'unregistered' }],
     ])('conflicts with %s, and nothing changes', async (_, change) => {
       const { client } = ownRuns(store());
       const idempotencyKey = someKey();

@@ -34,7 +34,7 @@ export class Stage {
     turns: new TurnRoom(this.time.clock),
   };
   readonly scope = ownScope();
-  /** What jobs that wait for their providers have logged. */
+  /** The log lines of jobs that wait for their providers. */
   readonly logged: LogEvent[] = [];
   readonly log: Log = (line) => void this.logged.push(line);
   readonly store: RecordStore;

@@ -139,7 +139,7 @@ export function describeTenantDeletion({ store }: ExecutionConformance): void {
       expect(await remove()).not.toHaveProperty('earlier');
     });
 
-    it('leaves tenants whose names begin alike, whatever characters they hold', async () => {
+    it('leaves tenants with the same name prefix, also those with special characters', async () => {
       const room = await deployment();
       const { runtime } = room.instance;
       const start = randomUUID().slice(0, 8);

@@ -41,7 +41,7 @@ function opened(store: RecordStore) {
   const owner = ownRuns(store, { scope, node: 3, options }).client;
   const reader = new ExecutionClient(instance, CALLER);
   const start = async () => (await owner.start({ handlerId: HANDLER, scope: mine })).id;
-  /** What 0.5.0 does with a run: it reads the body and writes body, indexes and, at its end, the counter anew. */
+  /** Changes a run as 0.5.0 does: it reads the body, and writes the body, the indexes and, when the run ends, the counter. */
   const change = async (id: string, by: (run: Run) => Partial<Run>) => {
     const counter = activeCounterKey(0);
     await store.transact(scope, { keys: [{ key: runKey(id), view: 'body' }, { key: counter }] }, (found) => {

@@ -15,7 +15,7 @@ import {
 import type { ExecutionConformance } from './execution-suite.ts';
 import { scanAll } from './store-fixtures.ts';
 
-/** What is kept of waits and events until it is taken. */
+/** The server keeps wait outcomes and external events until a handler takes them. */
 export function describeKept(conformance: ExecutionConformance): void {
   describeOutcomes(conformance);
   describeInbox(conformance);
@@ -110,7 +110,7 @@ function describeInbox({ store }: ExecutionConformance): void {
     expect((await event(client, proof)).outcome).toMatchObject({ event: { payload: 0 } });
     await client.raise(id, { name: 'e', payload: 256 });
     expect(await refusedWith(client.raise(id, { name: 'e' }))).toBe('inbox_full');
-    // What a wait is waiting for needs no room.
+    // An event that a wait is waiting for does not count against the inbox limit.
     expect(await event(client, proof, 'y')).toMatchObject({ suspended: true });
     await client.raise(id, { name: 'y', payload: 'mine' });
     const again = proofOf(await leased(client, { runId: id }));

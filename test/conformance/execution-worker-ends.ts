@@ -10,7 +10,7 @@ export function describeEnds(conformance: ExecutionConformance): void {
 }
 
 function describeReplays({ store, rivals }: ExecutionConformance): void {
-  test('a completion may be repeated: it changes nothing, whatever it says then', async () => {
+  test('a repeated completion changes nothing, also with another result', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, proof } = await begun(client);

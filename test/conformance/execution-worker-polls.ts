@@ -206,7 +206,7 @@ export function describePolls({ store, alone }: ExecutionConformance): void {
     await client.instance.stop();
   });
 
-  alone('a run that one worker may not have is still told to the one who may', async () => {
+  alone('a run that the policy denies to one polling worker goes to the one that it allows', async () => {
     const stage = new Stage(store());
     const policy = {
       productId: 'p',

@@ -100,7 +100,7 @@ export function describeSharedKeys({ store, rivals, alone }: ExecutionConformanc
     await client.instance.stop();
   });
 
-  test('a handler that nobody works for does not keep the key from the others', async () => {
+  test('a handler without a worker does not block the shared key for other handlers', async () => {
     const stage = new Stage(store());
     const client = stage.client({ external });
     const holder = await client.start({ handlerId: SECOND });

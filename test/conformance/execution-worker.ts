@@ -180,8 +180,8 @@ function describeProofs({ store }: ExecutionConformance): void {
     stage.time.advance(1);
     await expectAll(client, proof, 'lease_not_active');
     // No call has settled the run: its next holder finds it so. A message carries the time itself.
-    const told = client.instance.runtime.queue.delivers === true;
-    if (!told) expect(await client.get(id)).toMatchObject({ status: 'running', attempted: 3 });
+    const delivers = client.instance.runtime.queue.delivers === true;
+    if (!delivers) expect(await client.get(id)).toMatchObject({ status: 'running', attempted: 3 });
     await stage.settle(client.instance);
     expect(await client.get(id)).toMatchObject({ status: 'queued', attempt: 1, attempted: 3 });
     await expectAll(client, proof, 'lease_not_active');

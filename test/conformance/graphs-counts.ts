@@ -58,7 +58,7 @@ const choices = fc.record({
   partitionKey: fc.constantFrom(null, ...partitions),
 });
 
-/** What the counts of a walk by indexes cost, on one store. */
+/** The number of reads that counts cost in a walk by indexes, on one store. */
 export function describeGraphCounts(store: () => RecordStore, runs: number): void {
   describe('a walk by indexes', () => {
     test('counts the graph without a read of its records, however many it has', async () => {

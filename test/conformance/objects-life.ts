@@ -65,7 +65,7 @@ export function describeObjectLife({ store, rivals }: ObjectsConformance): void 
       expect(await other.get('a')).toBeNull();
     });
 
-    test('is replaced and removed, whatever its size', async () => {
+    test('of any size is replaced and removed', async () => {
       const { stage } = staged();
       const versions = [largeBytes(1), Buffer.from('small'), largeBytes(2), largeBytes(3), Buffer.from('')];
       for (const bytes of versions) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MemoryBlobs, type MemoryPlace } from '../simulation/memory-blobs.ts';
 import { HOUR_MS, largeBytes, type ObjectsConformance, ObjectsStage } from './objects-stage.ts';
 
-/** What upkeep removes, and what it leaves. */
+/** Upkeep removes replaced and abandoned bytes, and leaves those in use. */
 export function describeObjectUpkeep({ store }: ObjectsConformance): void {
   describe('upkeep of objects', () => {
     test('removes bytes that were replaced, once no reader needs them', async () => {

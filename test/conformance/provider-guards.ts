@@ -38,7 +38,7 @@ interface Call {
   readonly answered?: Promise<void>;
 }
 
-/** What became of a call: `made`, or the word of its refusal. */
+/** The outcome of a call: `made`, or the word of its refusal. */
 async function call(
   instance: Instance | undefined,
   { tokens = 1, now = NOW, space = 'a', failure, answered }: Call = {},
@@ -140,7 +140,7 @@ export function describeProviderGuards(tested: TestedStore, { rivals }: { readon
       },
     );
 
-    test('a call that tries and ends by a fault of the service keeps nobody waiting', async () => {
+    test('a trial call that fails by a fault of the service frees the next call to try', async () => {
       const [one, two] = instances(stores);
       for (let each = 0; each < FAILURES_MAX; each += 1) await call(one, { failure: 'network' });
       if (one === undefined) throw new Error('there is no instance');

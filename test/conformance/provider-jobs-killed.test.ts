@@ -28,7 +28,7 @@ interface Outcome {
   readonly paid: number;
 }
 
-/** Executes the job with a worker that dies as told, then with one that lives. */
+/** Executes the job with a worker that dies at the given commit, then with one that survives. */
 async function killedAt(store: RecordStore, dies: Death, plant: Plant = (same) => same): Promise<Outcome> {
   const stage = new ProvidersStage(store);
   const model = new PaidChat();

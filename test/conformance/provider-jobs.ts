@@ -9,10 +9,10 @@ import { HELLO, PaidChat, ProvidersStage } from '../support/providers-stage.ts';
 import { refusedWith } from './execution-stage.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
 
-/** What a database has to declare for these tests. */
+/** The collections that a database must declare for these tests. */
 export const jobCollections = [...declaredCollections, PROVIDER_RUNS, PROVIDER_QUALIFICATIONS];
 
-/** What callers of provider jobs can rely on, against any provider of storage. */
+/** The guarantees that provider jobs give their callers, on every provider of storage. */
 export function describeProviderJobs(tested: TestedStore): void {
   describe(`provider jobs on ${tested.title}`, () => {
     let store: RecordStore;

@@ -17,7 +17,7 @@ import {
 import type { RecordStore } from '../../functions/store/port.ts';
 import type { TestedStore } from './stores/tested-store.ts';
 
-/** What a database has to declare for these tests. */
+/** The collections that a database must declare for these tests. */
 const providerCollections = [PROVIDER_RUNS, PROVIDER_QUALIFICATIONS];
 
 const NOW = Date.UTC(2026, 0, 2, 12);
@@ -65,7 +65,7 @@ const placeOf = (space: string, id: string, holder = 'first') => ({
   signal,
 });
 
-/** What became of a run: `begun`, or the word of its refusal. */
+/** The outcome of a begin: `begun`, or the word of its refusal. */
 async function begin(parts: Instance | undefined, space: string, id: string, now = NOW): Promise<string> {
   if (parts === undefined) throw new Error('there is no such instance');
   parts.now = now;

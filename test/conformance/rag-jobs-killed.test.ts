@@ -40,13 +40,13 @@ const cases = [
 ];
 type Case = (typeof cases)[number] & { readonly meetsRival?: boolean };
 
-/** What a planted bug makes of the store of the first worker. */
+/** A planted bug: wraps the store of the first worker. */
 type Plant = (store: RecordStore) => RecordStore;
 
 // A turn count does not see that a handler loads its code.
 beforeAll(() => import('../../functions/groups/rag/jobs/run-rag-job.ts'));
 
-/** What differs between two executions of the same job: times, and the ids of runs. */
+/** JSON without the values that differ between two executions of one job: times, and the ids of runs. */
 function timeless(value: unknown): string {
   const differs = new Set(['durationMs', 'id', 'generatedAt']);
   return JSON.stringify(value, (name, each: unknown) =>
@@ -61,7 +61,7 @@ interface End {
   readonly state: string;
 }
 
-/** Executes the job with a worker that dies as told, then with one that lives. */
+/** Executes the job with a worker that dies at the given commit, then with one that survives. */
 async function endOf(
   store: RecordStore,
   dies: Death,

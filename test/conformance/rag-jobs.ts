@@ -5,7 +5,7 @@ import { describeRagJobsLife } from './rag-jobs-life.ts';
 import { describeRagRivals } from './rag-jobs-rivals.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
 
-/** What callers of ingestion jobs can rely on, against any provider. */
+/** The guarantees that ingestion jobs give their callers, on every provider of storage. */
 export function describeRagJobs(tested: TestedStore): void {
   describe(`ingestion jobs on ${tested.title}`, () => {
     let store: RecordStore;

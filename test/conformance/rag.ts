@@ -26,7 +26,7 @@ class RagStage extends RecordsStage {
   readonly embedded: string[] = [];
   /** Records that one call may read. */
   readsMax = 5_000;
-  /** What happens once between a plan and its commit. */
+  /** Runs once, between a plan and its commit. */
   beforeEmbedding: (() => Promise<unknown>) | null = null;
 
   async begin(): Promise<this> {

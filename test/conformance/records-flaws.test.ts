@@ -41,7 +41,7 @@ function without(name: 'afterId' | 'group', selection: ListSelection): ListSelec
 }
 
 const faults: Readonly<Record<string, (selection: ListSelection, list: List) => Promise<RecordPage>>> = {
-  'begins with the first record, whatever it is to begin behind': (selection, list) =>
+  'ignores `afterId` and begins with the first record': (selection, list) =>
     list(without('afterId', selection)),
   'loses the last record of each page': async (selection, list) => {
     const page = await list(selection);

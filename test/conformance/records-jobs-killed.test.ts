@@ -20,7 +20,7 @@ const cases: readonly Case[] = [
   { name: 'that replaces a collection', replaceExisting: true, policyStatus: 'replaced' },
 ];
 
-/** Runs the import with a worker that dies as told, then with one that lives; answers how many calls the first made. */
+/** Runs the import with a worker that dies at the given call, then with one that survives; answers how many calls the first made. */
 async function killedAt(dies: Death, { replaceExisting, policyStatus }: Case): Promise<number> {
   const stage = new RecordsStage(new MemoryStore(new MemoryDatabase()));
   const api = stage.records({ concurrencyMax: 0 });

@@ -153,7 +153,7 @@ export function describeRecordLife({ store, rivals }: RecordsConformance): void 
       expect(await readCollection(other.parts, other.space, 'notes')).toBeNull();
     });
 
-    test('is never half written: what a writer was told is there, or gone with all of it', async () => {
+    test('is never half written: a confirmed write is complete, or was removed with its collection', async () => {
       const stage = new RecordsStage(store());
       await stage.create({ name: 'notes' });
       const processes = Array.from({ length: 3 }, () => new RecordsStage(store(), {}, stage.space));

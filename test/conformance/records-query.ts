@@ -95,7 +95,7 @@ export async function allOf(
 
 const placeOf = ({ partitionKey, id }: RecordValue) => JSON.stringify([partitionKey, id]);
 
-/** What a list of all records answers. */
+/** The answer of a list of all records, by brute force. */
 function expected(all: Iterable<RecordValue>, request: QueryRequest): string[] {
   const order = readOrder(request.orderBy);
   const condition = {

@@ -23,7 +23,7 @@ export interface Flaw {
   readonly store: 'memory' | 'memory that narrows nothing';
   /** Below `functions/collections/`. */
   readonly module: string;
-  /** What replaces exports of the module. */
+  /** Answers the replacements of the module's exports. */
   readonly plant: (module: never) => object;
 }
 

@@ -36,7 +36,7 @@ function interrupted(store: RecordStore, meanwhile: () => Promise<unknown>): Rec
   });
 }
 
-/** What a search answers during which `meanwhile` happens, after its first find. `null`: there is no such collection. */
+/** Answers a search; `meanwhile` runs after its first find. `null`: the collection does not exist. */
 async function during(
   stage: RecordsStage,
   store: RecordStore,

@@ -9,7 +9,7 @@ import { upsertRecord } from '../../functions/collections/write-records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { ManualWorld } from '../support/manual-world.ts';
 
-/** What a provider must know of collections, records and objects when it opens. */
+/** The declarations that a provider needs when it opens, for collections, records and objects. */
 export const recordCollections = [...spaceCollections, ...upkeepCollections];
 
 export interface RecordsConformance {

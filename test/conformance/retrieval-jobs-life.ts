@@ -168,12 +168,12 @@ function describeRefusals(conformance: JobsConformance): void {
   test('whoever starts a job may write and read, and others neither see nor end it', async () => {
     const stage = await furnished(conformance);
     const service = stage.jobs({ concurrencyMax: 0 });
-    for (const as of ['reader', 'writer', 'nobody'])
+    for (const as of ['reader', 'writer', 'stranger'])
       expect(await refusalOf(service.start({ cases }, { as }))).toBe('permission_denied');
     const { id } = await service.start({ cases });
     expect((await service.get(id, 'reader')).id).toBe(id);
     expect(await refusalOf(service.get(id, 'writer'))).toBe('permission_denied');
-    for (const as of ['reader', 'writer', 'nobody'])
+    for (const as of ['reader', 'writer', 'stranger'])
       expect(await refusalOf(service.cancel(id, as))).toBe('permission_denied');
     expect(await refusalOf(service.get(id, 'bob'))).toBe('not_found');
     expect(await refusalOf(service.cancel(id, 'bob'))).toBe('not_found');

@@ -36,7 +36,7 @@ const jobs = [
 ] as const;
 type Job = (typeof jobs)[number];
 
-/** What a planted bug makes of the store of the first worker. */
+/** A planted bug: wraps the store of the first worker. */
 type Plant = (store: RecordStore) => RecordStore;
 
 // A turn count does not see that a handler loads its code.

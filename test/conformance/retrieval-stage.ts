@@ -15,7 +15,7 @@ import { writeAll } from './records-search-stage.ts';
 import { RecordsStage, recordCollections } from './records-stage.ts';
 import { TracesStage } from './traces-stage.ts';
 
-/** What a provider must know of collections when it opens. */
+/** The collections that a provider needs when it opens. */
 export const retrievalCollections = [...recordCollections, ...traceCollections, EMBEDDINGS];
 
 export const DIMENSIONS = 16;

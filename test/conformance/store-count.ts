@@ -16,7 +16,7 @@ type Asked = Omit<CountSelection, 'after'>;
 const groups = ['0'.repeat(32), 'f'.repeat(32)];
 const [first = '', second = ''] = groups;
 /** Ends of ids that try the end of a range of ids: the last code point, and those around the surrogates. */
-const prefixes = ['a\u0001', 'a', 'b\u0001', '\uD7FF', '\u{10FFFF}', 'nobody'];
+const prefixes = ['a\u0001', 'a', 'b\u0001', '\uD7FF', '\u{10FFFF}', 'nowhere'];
 const ends = ['', '\u0001', 'x', '\u{10FFFF}', '😀'];
 const ids = [...new Set(prefixes.slice(0, -1).flatMap((prefix) => ends.map((end) => prefix + end)))];
 const texts = ['v', 'v\u0001', 'w', '😀'];
@@ -36,7 +36,7 @@ export function countAll(store: RecordStore, scope: Scope, asked: Asked): Promis
   });
 }
 
-/** What all pages of a count cost, in records read. */
+/** The number of records that all pages of a count read. */
 function readsOf(store: RecordStore, scope: Scope, asked: Asked): Promise<number> {
   return store.snapshot(scope, async (moment) => {
     let all = 0;
@@ -92,7 +92,7 @@ interface CountSize {
   readonly manyRecords: number;
 }
 
-/** What the port promises of counts, each as a check that a store passes or fails. */
+/** The port's guarantees on counts; each is a check that a store passes or fails. */
 export const countChecks: Readonly<Record<string, (store: RecordStore, size: CountSize) => Promise<void>>> = {
   'agrees with brute force': async (store, { cases }) => {
     for (const collection of [grouped, documents]) {

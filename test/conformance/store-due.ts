@@ -32,7 +32,7 @@ async function namesOf(store: RecordStore, scope: Scope, request: DueRequest): P
   return (await dueAll(store, scope, request)).map(({ listing }) => listing?.id ?? '');
 }
 
-/** What the port promises of `due`, each as a check that a store passes or fails. */
+/** The port's guarantees on `due`; each is a check that a store passes or fails. */
 export const dueChecks: Readonly<Record<string, (store: RecordStore) => Promise<void>>> = {
   'reads what is due, earliest first, then by listing id, page by page': async (store) => {
     const scope = randomScope();

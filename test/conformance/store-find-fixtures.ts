@@ -13,7 +13,7 @@ export const group = 'a'.repeat(32);
 export const otherGroup = 'b'.repeat(32);
 export const otherCollection: Collection = { name: 'drafts', pairedIndexes: false, listedByGroup: true };
 
-/** What each check is called with: one store, and another over the same database. */
+/** A check gets two stores over one database. */
 export type FindCheck = (store: RecordStore, other: RecordStore) => Promise<void>;
 
 export function spaceScope(): Scope {

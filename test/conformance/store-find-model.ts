@@ -121,7 +121,7 @@ export async function compareWithModel(
   }
 }
 
-/** What the port promises of an answer, and whether it was narrowed. */
+/** The answer that the port's rules allow, and whether the store narrowed it. */
 async function answerOf(store: RecordStore, scope: Scope, asked: FindRequest, narrows: boolean) {
   const sent = narrows || asked.by !== 'nearest' ? asked : withoutAmong(asked);
   return store.snapshot(scope, async (moment: Moment) => {

@@ -25,7 +25,7 @@ export const events: Collection = { name: 'outboxEvents', pairedIndexes: false }
 /** As the record plane keeps records: a group is one state of one collection, and every list names one. */
 export const grouped: Collection = { name: 'records', pairedIndexes: false, listedByGroup: true };
 
-/** What a store under test is opened with. */
+/** The collections with which a store under test opens. */
 export const declared: readonly Collection[] = [
   documents,
   events,

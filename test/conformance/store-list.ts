@@ -176,7 +176,7 @@ const viewedSelections: readonly Asked[] = [
   { equal: { status: 'open' }, range: { index: 'rank', from: '7' }, orderBy: 'rank', limit: 1 },
 ];
 
-/** What the port promises of the views of a list, each as a check that a store passes or fails. */
+/** The port's guarantees on the views of a list; each is a check that a store passes or fails. */
 export const listViewChecks: Readonly<Record<string, (store: RecordStore) => Promise<void>>> = {
   'a list of heads shows the same records, with head and due alone': async (store) => {
     const scope = await fillViewed(store);
@@ -301,7 +301,7 @@ const rangeArbitrary = fc
     ...(to === null ? {} : { to }),
   }));
 
-const groupArbitrary = fc.constantFrom(...groups, 'nobody');
+const groupArbitrary = fc.constantFrom(...groups, 'nowhere');
 
 const askedArbitrary = ({ collection, limits: [least, middle, most] }: Size): fc.Arbitrary<Asked> =>
   fc

@@ -77,7 +77,7 @@ function describeParts(suite: StoreSuite): void {
     }
     const none = await partsAll(store, scope, {
       collection: documents,
-      of: keyOf('nobody').id,
+      of: keyOf('nowhere').id,
       direction: 'ascending',
       limit: 5,
     });

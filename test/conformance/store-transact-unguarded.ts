@@ -10,7 +10,7 @@ const unguarded = { key: pointer, unguarded: true } as const;
 const countIn = (found: LoadedRecords, name: string) => Number(found.get(keyOf(name))?.head['count'] ?? 0);
 const counted = (name: string, count: number) => ({ put: { key: keyOf(name), head: { count } } });
 
-/** What the port promises of a key that a decision is only shown. */
+/** The port's guarantees on an unguarded key: a decision reads it, and its change causes no conflict. */
 export const unguardedChecks: Readonly<Record<string, Check>> = {
   'its change neither spoils the decision nor runs it again': async (store, turns) => {
     const scope = randomScope();

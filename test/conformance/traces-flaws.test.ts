@@ -63,7 +63,7 @@ const isCounts = (write: Decision<unknown>['writes'][number]) =>
 const isRemoval = (write: Decision<unknown>['writes'][number]) => 'remove' in write;
 
 const faults: Readonly<Record<string, Faults>> = {
-  'begins a list with the newest trace, whatever it is to begin behind': {
+  'ignores `afterId` and begins a list with the newest trace': {
     list: (selection) => without('afterId', selection),
   },
   'answers traces of other operations': { list: (selection) => without('equal', selection) },

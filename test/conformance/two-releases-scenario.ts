@@ -15,7 +15,7 @@ export interface ReleasesEffort {
   readonly every?: number;
 }
 
-/** What was seen first that must not be: `null` where all was right. */
+/** The first wrong observation, as a sentence; `null` without one. */
 export type Fault = string | null;
 
 class Seen extends Error {}

@@ -31,7 +31,7 @@ const HYBRID_CANDIDATES = 50;
 
 export type Verdict = 'equal' | 'refused' | 'wrong';
 
-/** What one release has planted in it. */
+/** The bugs planted in one release. */
 interface Planted {
   readonly store?: (store: RecordStore) => RecordStore;
   readonly parts?: (parts: RecordParts) => RecordParts;

@@ -8,7 +8,7 @@ const never = () => new Promise<never>(() => undefined);
 /** Asked after each commit of a process, which dies there if the answer is true. */
 export type IsDeadly = (commit: string) => boolean;
 
-/** What a commit writes to, and the status of a run: the same whenever a step is executed, unlike keys and content. */
+/** Names a commit by its collections and the status of a run: these repeat each time a step runs, unlike keys and content. */
 function nameOf(scope: Scope, writes: readonly Write[]): string {
   const kinds = writes.map((write) => {
     const { collection } = 'put' in write ? write.put.key : write.remove;

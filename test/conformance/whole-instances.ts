@@ -16,7 +16,7 @@ export class ScenarioInstances {
   readonly #processes: readonly [ScenarioProcess, ScenarioProcess];
 
   constructor({ folder, stores: [one, other], executors }: InstancesOptions) {
-    // What only the other instance executes is found by its regular check for changes.
+    // An executor on the other instance alone finds runs by its periodic check for changes.
     const isHurried = executors === 'second';
     const answers = new Map<string, unknown>();
     const shared = { folder, time: new StepWorld(), commits: new Commits(), answers, isHurried };

@@ -2,7 +2,7 @@ import { withTiesBroken } from './whole-answers.ts';
 import type { Answer, ScenarioProcess } from './whole-stage.ts';
 import { PROBES, type ScenarioStep } from './whole-steps.ts';
 
-/** What a step answered and left, without what a later moment and another process change. */
+/** The answer of a step and the records it left, without values that depend on the time or the process. */
 export interface StepOutcome {
   /** The last one: the first of a job shows how far it happens to be. */
   readonly answer: string;

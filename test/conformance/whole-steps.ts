@@ -275,7 +275,7 @@ export const STEPS: readonly ScenarioStep[] = [
   get('export of a tenant', '/canonical/tenants/acme/export'),
 ];
 
-/** What a killed step must have left as if it had not been killed. */
+/** The reads whose answers must be the same after a killed step as after a completed one. */
 export const PROBES: readonly ScenarioStep[] = [
   get('probe: collections', '/collections'),
   ...['notes', 'papers', 'topics', 'copies', 'topics-copy'].map((name) => ({

@@ -12,7 +12,7 @@ interface Promised {
   readonly typescript: string;
 }
 
-/** What is compared of an entry of the catalog. */
+/** The members of a catalog entry that the test compares. */
 interface Entry {
   readonly id: string;
   readonly group: string;

@@ -24,7 +24,7 @@ async function serve(settings: Record<string, string> = {}, world = machine): Pr
 
 /** A dispatcher of the service that reports its events to the test. */
 function dispatch(service: RunningService, options: Partial<DispatcherOptions>) {
-  const told: DispatcherEvent[] = [];
+  const events: DispatcherEvent[] = [];
   const listeners = new Set<() => void>();
   const dispatcher = new Dispatcher({
     client: new HttpOutboxClient({ address: 'http://in-process', fetch: fetchOf(service) }),
@@ -32,7 +32,7 @@ function dispatch(service: RunningService, options: Partial<DispatcherOptions>) 
     consumerId: 'test',
     backoff: { baseMs: 1, capMs: 1 },
     onEvent: (event) => {
-      told.push(event);
+      events.push(event);
       for (const listener of listeners) listener();
     },
     ...options,
@@ -47,10 +47,10 @@ function dispatch(service: RunningService, options: Partial<DispatcherOptions>) 
       listeners.add(look);
       look();
     });
-  const count = (type: DispatcherEvent['type']) => told.filter((event) => event.type === type).length;
+  const count = (type: DispatcherEvent['type']) => events.filter((event) => event.type === type).length;
   cleanUps.push(() => dispatcher.stop());
   dispatcher.start();
-  return { dispatcher, told, until, count };
+  return { dispatcher, events, until, count };
 }
 
 describe('a dispatcher over a real service', () => {
@@ -187,8 +187,8 @@ test('two dispatchers over two instances of one database deliver every event, of
   expect(Object.fromEntries(handled)).toEqual(Object.fromEntries(ids.map((id) => [id, 1])));
   expect((await tenant.events('delivered')).map(({ id }) => id)).toEqual(ids);
   expect(
-    dispatchers.flatMap(({ told }) =>
-      told.filter(({ type }) => type === 'lost' || type === 'unacknowledged'),
+    dispatchers.flatMap(({ events }) =>
+      events.filter(({ type }) => type === 'lost' || type === 'unacknowledged'),
     ),
   ).toEqual([]);
   const failures = dispatchers.reduce((sum, { count }) => sum + count('failed'), 0);

@@ -1,7 +1,7 @@
 import type { Firestore } from '@google-cloud/firestore';
 import { wrapRpcs } from './rpc-counter.ts';
 
-/** What Firestore bills, and how often it was called. */
+/** The units that Firestore bills, and the number of calls. */
 export interface Bill {
   readonly reads: number;
   readonly writes: number;

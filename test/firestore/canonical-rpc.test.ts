@@ -5,7 +5,7 @@ import { firestoreMissing } from '../support/firestore.ts';
 import { openTestStore } from './fixtures.ts';
 import { countRpcs } from './rpc-counter.ts';
 
-/** What the operations themselves cost: the promise of two calls a commit is about these. */
+/** Counts the calls of each operation alone: the promise is two calls per commit. */
 describe.skipIf(firestoreMissing !== undefined)(`operations on Firestore ${firestoreMissing ?? ''}`, () => {
   const { store, client } = openTestStore({ collections });
   const rpcs = countRpcs(client);

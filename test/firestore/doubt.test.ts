@@ -67,7 +67,7 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
     });
   }
 
-  test('when nothing is confirmed, the caller is told so, soon', async () => {
+  test('fails the call as unavailable within ten tries when no commit is confirmed', async () => {
     const { store, state } = openBroken('commit', 14, 'before', 1000);
     await expect(increment(store)).rejects.toMatchObject({ failure: 'unavailable' });
     expect(state.sent).toBeLessThan(10);
@@ -144,7 +144,7 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
     expect(now).toBeLessThan(15_000);
   });
 
-  test('a claim whose answer was lost is won by nobody, and its record waits for its new time', async () => {
+  test('a claim with a lost answer has no winner, and its record becomes due again at the new time', async () => {
     const { store } = openBroken('batchWrite', 14, 'after');
     const event = { key: keyOf('e', events), head: {}, due: 5 };
     await write(store, scope, event);

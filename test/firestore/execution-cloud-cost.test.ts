@@ -12,7 +12,7 @@ import { countBill } from './bill-counter.ts';
 import { countingCalls } from './counted-calls.ts';
 import { openTestStore } from './fixtures.ts';
 
-/** What runs cost where messages are tasks: documents, and calls of Cloud Tasks with the deliveries that they lead to. */
+/** The cost of runs on Cloud Tasks: documents, calls that create tasks, and the deliveries of those tasks. */
 
 interface Entry {
   /** Its use of the cloud is in the table of `npm run cost`. A task created or delivered is one operation on the bill. */
@@ -195,7 +195,7 @@ function openStage(store: Store, counter: Counter) {
       world.advance(ms);
       await stage.deliver();
     },
-    /** What was done so far is not counted. */
+    /** Restarts the counts, so that the preparation is left out. */
     mark() {
       counter.take();
       tasks.operations = 0;

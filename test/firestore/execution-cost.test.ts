@@ -14,7 +14,7 @@ type Call = (stage: Stage) => Promise<unknown>;
 interface Entry {
   /** Its use of the cloud is in the table of `npm run cost`. */
   readonly operation: keyof typeof execution;
-  /** What must be there before; not counted. */
+  /** Prepares the records that the operation needs; not counted. */
   readonly before?: (stage: Stage) => Promise<Call>;
   readonly call?: Call;
 }

@@ -33,7 +33,7 @@ describe.skipIf(firestoreMissing !== undefined)(`generations ${firestoreMissing 
     expect(await documentsIn('resting', String(head?.['generation']))).toBe(1);
   });
 
-  test('maintenance sweeps every scope that was swapped, by whatever name', async () => {
+  test('maintenance sweeps every swapped scope, also one with special characters in its name', async () => {
     const names = ['plain', 'a/b%2Fc%', '__x__', '..'];
     const kinds = ['tenants', 'spaces', 'system'] as const;
     const scopes = kinds.flatMap((kind) => names.map((name): Scope => ({ kind, name })));

@@ -114,7 +114,7 @@ test('every collection that the service declares is there', () => {
   expect(recordGroups).toEqual(expect.arrayContaining([...declared]));
 });
 
-test('the tools find rules and indexes, and the rules let nobody in', () => {
+test('the tools find rules and indexes, and the rules deny all access', () => {
   const firebase = readJson('firebase.json') as { firestore: { rules: string; indexes: string } };
   expect(firebase.firestore).toEqual({
     rules: 'infra/firestore.rules',

@@ -23,7 +23,7 @@ function entryWith(terms: number, vectors: number): SearchEntry {
   };
 }
 
-/** What an entry takes of a commit that replaces an equal one. */
+/** The bytes of a commit that an entry uses when it replaces an equal one. */
 function firestoreWeight(entry: SearchEntry): number {
   const scope = { kind: 'spaces', name: 's'.repeat(40) } as const;
   const path = recordPath(scope, 'g'.repeat(20), { collection: 'records', id: 'a'.repeat(32) });

@@ -14,7 +14,7 @@ const FENCE_NAME = 'slot';
 /** How many of the latest requests of a cell may be sent once more: some of them are still under way. */
 const RECENT = 6;
 
-/** What all clients together know of a cell. */
+/** The clients' common knowledge of a cell. */
 interface Cell {
   readonly type: string;
   readonly revisions: Map<string, number>;

@@ -19,13 +19,13 @@ import {
 } from '../simulation/object-models.ts';
 
 /**
- * What one commit may change together: the documents of a type, and a fence that is named after it. A cell is one object
- * to the checker, so that half of a commit is a state that no order of whole commits explains.
+ * The documents of one type and the fence named after that type: one commit may change them together. The checker sees
+ * a cell as one object, so it finds a half-made commit: no order of whole commits explains that state.
  */
 export interface CellState {
   readonly documents: Readonly<Record<string, DocumentState>>;
   readonly fence: FenceState;
-  /** What was first committed under each idempotency key. */
+  /** The first intent committed under each idempotency key. */
   readonly intents: Readonly<Record<string, string>>;
   /** The writes of commits without an answer; the answers of all others name the revisions that they wrote. */
   readonly doubtful: readonly string[];
@@ -107,7 +107,7 @@ function apply(state: CellState, part: Part): CellState | undefined {
   return document && { ...state, documents: { ...state.documents, [part.id]: document } };
 }
 
-/** What stands before the blamed part must have been possible, and the blamed part not. */
+/** True when all parts before the blamed one are possible and the blamed one is not. */
 function isRefused(state: CellState, parts: readonly Part[], { part: blamed, revision }: Refusal): boolean {
   const part = parts[blamed];
   if (part === undefined) throw new Error('a refusal blames what was not asked for');
@@ -160,16 +160,16 @@ function readCommit({ body, outcome }: Observation): [string, CellOp] {
   mutations?.forEach((mutation, n) => {
     const { documentType, id } = mutation.document ?? mutation;
     cell = documentType ?? '';
-    const told = isBlamed(`/mutations/${n}`) ? 'refused' : 'unknown';
-    const answer = result?.documents[n]?.revision ?? told;
-    if (told === 'refused') refusal = { part: parts.length, revision: toldRevision(outcome) };
+    const fallback = isBlamed(`/mutations/${n}`) ? 'refused' : 'unknown';
+    const answer = result?.documents[n]?.revision ?? fallback;
+    if (fallback === 'refused') refusal = { part: parts.length, revision: toldRevision(outcome) };
     parts.push({ of: 'document', id: id ?? '', op: documentWrite(mutation, key, answer, replayed) });
   });
   fences?.forEach((fence, n) => {
     cell = fence.ownerDocumentType;
-    const told = isBlamed(`/fences/${n}`) ? 'refused' : 'unknown';
-    const answer = result === undefined ? told : replayed ? 'replayed' : 'done';
-    if (told === 'refused') refusal = { part: parts.length, revision: undefined };
+    const fallback = isBlamed(`/fences/${n}`) ? 'refused' : 'unknown';
+    const answer = result === undefined ? fallback : replayed ? 'replayed' : 'done';
+    if (fallback === 'refused') refusal = { part: parts.length, revision: undefined };
     parts.push({ of: 'fence', op: fenceChange(fence, key, answer) });
   });
   const intent = canonicalJson({ mutations, fences });

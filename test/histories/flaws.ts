@@ -19,11 +19,11 @@ import type {
 import type { CountsRequest } from '../../functions/store/search.ts';
 import { FLAWS } from '../simulation/flaws.ts';
 
-/** What the bugs of all instances over one database share. */
+/** Shared by the planted bugs of all instances over one database. */
 export interface Ground {
-  /** Lets others go on, as a round trip to a database does. */
+  /** Yields to other clients, as a round trip to a database does. */
   readonly pause: () => Promise<void>;
-  /** Runs one after the other what is handed in. */
+  /** Runs the given functions one at a time. */
   readonly alone: <T>(act: () => Promise<T>) => Promise<T>;
 }
 

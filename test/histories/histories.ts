@@ -11,11 +11,11 @@ import { WideClients } from './wide-clients.ts';
 import { Workload, type WorkloadOptions } from './workload.ts';
 
 export interface Verdict {
-  /** What the clients saw that no order of whole operations explains; `null` where one does. */
+  /** The observations that no order of whole operations explains, or `null`. */
   readonly fault: string | null;
   /** The codes of refusals, and other things that a run must have met to have tested anything. */
   readonly reached: ReadonlySet<string>;
-  /** All that was answered, and in which order, as one hash. */
+  /** One hash of all answers in their order. */
   readonly answered: string;
 }
 
@@ -73,14 +73,14 @@ function faultOf<State, Op>(
     if (isLinearizable(model, until(list, moments[middle] ?? 0))) good = middle;
     else bad = middle;
   }
-  const told = until(list, moments[bad] ?? 0).slice(-12);
-  const lines = told.map(
+  const last = until(list, moments[bad] ?? 0).slice(-12);
+  const lines = last.map(
     ({ operation, called, returned }) => `${called}..${returned} ${JSON.stringify(operation)}`,
   );
   return [`${name} has no one history; it ends with`, ...lines].join('\n');
 }
 
-/** What had been seen by a moment: what was under way then has no answer yet. */
+/** The history up to a moment: an operation that was under way has no answer. */
 function until<Op>(list: readonly Observed<Op>[], moment: number): Observed<Op>[] {
   return list
     .filter(({ called }) => called <= moment)

@@ -11,7 +11,7 @@ import type { History, Observation } from '../simulation/history.ts';
 import type { ObjectModel, Observed } from '../simulation/linearizability.ts';
 import { type EventModel } from '../simulation/verdict.ts';
 
-/** What one call did to one event. The time of each call was handed in, so that time is a part of what is asked. */
+/** The effect of one call on one event. The caller hands in the time, so it is part of the operation. */
 type LeaseOp = { readonly now: number } & (
   | {
       /** Leased to a holder. Where the answer was lost, no client knows the token. */
@@ -52,8 +52,8 @@ function step(state: EventModel, op: LeaseOp): EventModel | undefined {
 
 function judge(state: EventModel, call: Call, answer: string): EventModel | undefined {
   const verdict = judgeEvent(call, state);
-  const told = verdict.kind === 'refused' ? verdict.code : 'done';
-  if (answer !== 'unknown' && answer !== told) return undefined;
+  const expected = verdict.kind === 'refused' ? verdict.code : 'done';
+  if (answer !== 'unknown' && answer !== expected) return undefined;
   if (verdict.kind === 'event') return verdict.event;
   // Without an answer and without an effect it has no place.
   return answer === 'unknown' ? undefined : state;

@@ -8,7 +8,7 @@ const SEEDED_AT_ONCE = 80;
 const BALANCE = 10;
 const TYPE = 'account';
 
-/** What a client last saw of an account. */
+/** The state of an account that a client read last. */
 interface Seen {
   readonly revision: number;
   readonly balance: number;

@@ -16,10 +16,10 @@ export interface WorkloadOptions {
 
 /** How often a caller never hears the answer to what was done, as when a connection breaks on the way back. */
 const ANSWER_LOST = 0.03;
-/** By how much the clock that all share goes on before a call, at most. */
+/** The most that the shared clock advances before a call. */
 const CLOCK_STEP_MS_MAX = 300;
 
-/** What all clients of one tenant share: who serves them, what they saw, and one clock. */
+/** Shared by all clients of one tenant: the instances, the history and one clock. */
 export class Workload {
   readonly history = new History();
   readonly tenantId = `tenant-${randomUUID()}`;
@@ -89,9 +89,9 @@ export class Workload {
     const params = { tenantId, ...more } as Request<Id>['params'];
     const done = this.history.begin(operation, params, body, now);
     const outcome = await instance.call({ operation, params, body, now });
-    const told: Outcome<Id> = heard ? outcome : { kind: 'unknown' };
-    done(told);
-    return told;
+    const observed: Outcome<Id> = heard ? outcome : { kind: 'unknown' };
+    done(observed);
+    return observed;
   }
 
   async #ready(): Promise<Instance> {

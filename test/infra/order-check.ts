@@ -2,7 +2,7 @@ import { type Configuration, type NamedResource, resourcesOf, textsIn } from './
 
 /** Whether Terraform creates and replaces resources in an order that Google accepts. */
 
-/** What a function uses from its first request on, beyond what its own arguments name. */
+/** Resources that a function needs from its first request on and that its arguments do not name. */
 const neededByFunctions: readonly string[] = [
   'google_project_iam_member.database',
   'google_secret_manager_secret_iam_member.settings',

@@ -1,7 +1,7 @@
 import { type Block, type Configuration, resourcesOf, textsIn } from './configuration.ts';
 import { attributeOf, type BlockSchema, dataSourceSchemas, resourceSchemas } from './schema.ts';
 
-/** What `terraform validate` finds about names: arguments, blocks and references that do not exist. */
+/** Finds unknown arguments, blocks and references, as `terraform validate` does. */
 
 const metaArguments = new Set(['for_each', 'count', 'depends_on', 'lifecycle', 'provider']);
 

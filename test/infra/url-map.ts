@@ -3,8 +3,8 @@ import type { PublicRoutes } from '../../scripts/public-routes.ts';
 /** How the load balancer selects a backend: the first rule that matches decides, else the default service. */
 
 /**
- * What `**` at the end of a template matches. Documents of load balancers differ on whether it may be nothing, so rules
- * must be right under both readings.
+ * The meaning of `**` at the end of a template. The documentation of load balancers contradicts itself on whether it
+ * matches an empty rest, so rules must be right under both readings.
  */
 export const readings = ['nothing or more segments', 'one or more segments'] as const;
 export type Reading = (typeof readings)[number];

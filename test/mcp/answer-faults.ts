@@ -2,7 +2,7 @@ import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import { isJsonObject } from '../../functions/kernel/json-kinds.ts';
 import { messagesOf } from './support.ts';
 
-/** The oracle of the wire: what every answer of the endpoint must be, whatever was asked. */
+/** The oracle of the wire: rules that every answer of the endpoint must keep, for any request. */
 
 const statuses: Readonly<Record<number, readonly number[]>> = {
   [-32700]: [400],

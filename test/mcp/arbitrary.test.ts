@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { answerFaults } from './answer-faults.ts';
 import { bodyOf, fieldsOf, META, mcpStage, post, TASKS, withCapabilities } from './support.ts';
 
-/** Whatever is sent, the answer is well formed, and any instance gives the same one. */
+/** For any request the answer is well formed and the same on every instance. */
 
 const methods = [
   'server/discover',

@@ -35,7 +35,7 @@ test.each(questions)('an answer to %s counts until it is sent', async (method, p
   expect(first.status).toBe(200);
   expect(bytes.total).toBeGreaterThanOrEqual(TEXT.length);
   expect(bytes.total).toBe((first.body as string | Uint8Array).length);
-  // What a call did is done.
+  // A tool call has already changed the data, so its answer is sent even above the limit.
   const second = await ask();
   expect(second.status).toBe(method === 'tools/call' ? 200 : 429);
   second.settled?.();

@@ -11,7 +11,7 @@ export interface OperationCase {
   readonly shows: string;
 }
 
-/** What the cases name: a run that has ended, and the collections that tasks are to make. */
+/** Resources that the cases refer to: a run that has ended. */
 export interface CaseWorld {
   readonly runId: string;
 }

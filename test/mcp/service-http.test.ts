@@ -3,7 +3,7 @@ import { type InjectedRequest } from '../../functions/http/host-inject.ts';
 import { callTool, IDENTITY, type McpService, startMcpService } from './service-stage.ts';
 import { bodyOf, fieldsOf, TASKS, withCapabilities } from './support.ts';
 
-/** What HTTP decides before the protocol: the credential, the page, the sizes and the rate. */
+/** HTTP checks before the protocol: the credential, the origin page, the sizes and the rate. */
 
 let service: McpService;
 

@@ -322,7 +322,7 @@ describe('a task is authorized with each request', () => {
     await stripped.close();
   });
 
-  test('who may read and not cancel is told so', async () => {
+  test('a caller who may read a task but not cancel it gets a refusal', async () => {
     const { taskId } = await waitingRun();
     const reading = await startMcpService({
       folder: service.folder,

@@ -104,7 +104,7 @@ describe('who may see a task', () => {
     expect(result).toMatchObject({ resultType: 'complete' });
   });
 
-  test('O08: a task that a tool makes for a client without the capability is not told', async () => {
+  test('O08: no task is shown to a client without the capability, also when the tool does not declare the need', async () => {
     const stage = mcpStage({}, (catalog) => ({
       ...catalog,
       tools: async (caller) => ((await catalog.tools?.(caller)) ?? []).map((tool) => without(tool, 'needs')),

@@ -5,7 +5,7 @@ import { importsOf } from '../structure.ts';
 /** Modules of Node that only compute. */
 const computing = /^node:(buffer|crypto|util)$/;
 
-/** What a file's code has, apart from types and the imports that only bring types. */
+/** Facts about the code of a file, without types and imports of types. */
 export interface Code {
   readonly imports: readonly string[];
   readonly waits: boolean;
@@ -27,7 +27,7 @@ export function codeOf(path: string, text: string): Code {
 
 /**
  * The pure files of `functions/`: they have a function, wait for nothing, and import by value only pure files, the contract and
- * modules that compute. The files of `rules/` and `collections/search/` count as pure whatever they import.
+ * modules that compute. The files of `rules/` and `collections/search/` always count as pure.
  */
 export function pureFiles(codes: ReadonlyMap<string, Code>): string[] {
   const candidates = [...codes].filter(([, { waits }]) => !waits);

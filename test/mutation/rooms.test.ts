@@ -97,7 +97,7 @@ describe('the lists of what mutation runs change', () => {
   });
 });
 
-/** What makes a test slow or dependent on the machine. `node:net` is absent: it also parses addresses. */
+/** Modules that make a test slow or dependent on the machine. `node:net` is absent: it also parses addresses. */
 const machinery = /^node:(child_process|http|http2|https|worker_threads)$/;
 
 describe('the tests that judge mutants', () => {

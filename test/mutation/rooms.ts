@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 
-/** What one mutation run changes, and the tests that judge it: quick ones without an emulator, a child process or a server. */
+/** The files that one mutation run changes, and the tests that judge it: quick ones without an emulator, a child process or a server. */
 export interface Room {
   readonly files: readonly string[];
   readonly tests: readonly string[];

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { type MysqlDatabase, mysqlServer, mysqlUrl } from '../support/mysql.ts';
 
-/** What stands between a store and the server, and can fail as a network does. */
+/** A proxy between a store and the server, which can fail as a network does. */
 export interface Proxy {
   readonly connectionString: string;
   /** Times that a client spoke after the server had: round trips, and what a client sends without waiting. */

@@ -96,7 +96,7 @@ describeMysql('the schema of MySQL', () => {
       expect(odd).toThrow('a table prefix is of letters, digits and _');
     }));
 
-  test('compares bytes whatever the database folds or pads, and keeps all of them', () =>
+  test('compares values byte by byte on a database that folds case and pads, and keeps every byte', () =>
     withDatabase(async (database) => {
       const store = openMysqlStore(database.options());
       const scope = randomScope();

@@ -125,7 +125,7 @@ function describeRefusals({ store }: JobsConformance): void {
     expect(answered(await notes.call('GET', '/note-imports'))).toMatchObject({ items: [] });
   });
 
-  test('where products have policies, a job needs one, whatever handlers it may start', async () => {
+  test('with product policies configured, a job needs an allowed product, but no policy needs to list its handler', async () => {
     const stage = new NotesStage(store());
     const policies = [
       { ...openProduct, productId: 'p', allowedHandlerIds: ['test.work'], allowedTenantIds: ['t'] },
@@ -149,7 +149,7 @@ function describeQuota({ store }: JobsConformance): void {
     test(`a full share refuses one owner, a full ceiling all, over ${counterShards} counters`, async () => {
       const stage = new NotesStage(store());
       const notes = stage.notes({ concurrencyMax: 0, options });
-      // Nobody has a share for each product that it names.
+      // Naming another product gives the caller no second share.
       const query = (product: number) => ({ query: `?productId=p${product}&tenantId=t` });
       const jobs: { readonly as: string; readonly id: string }[] = [];
       for (let at = 0; at < 4; at += 1) jobs.push({ as: 'ada', ...(await notes.imported(1, query(at))) });

@@ -15,7 +15,7 @@ import {
 
 const OWN = 'test/notes/contracts';
 const GENERATED = `${OWN}/generated`;
-/** What a group loads; documents and clients are made of the published catalog alone. */
+/** The generated files that a group loads; documents and clients come from the published catalog alone. */
 const KEPT = /^contracts\/generated\/(models\.ts|groups\.ts|operations\.ts|operations\/|validators\/)/;
 
 const EVIDENCE = {

@@ -23,7 +23,7 @@ export interface NotesOptions extends InstanceOptions {
 
 /** A deployment with the fixture group: each instance serves its operations and may execute its jobs. */
 export class NotesStage extends Stage {
-  /** A space of this test, whatever else the database holds. */
+  /** A space of this test alone: the database may hold others. */
   readonly space = randomUUID();
   readonly grants: readonly NotesGrant[] = [
     { principal: 'ada', space: this.space, rights: ['note_read', 'note_write'] },

@@ -69,7 +69,7 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await increment(store, scope)).toBe(2);
     });
 
-    test('lost after the COMMIT was made: all of it is written once, and the caller hears that nobody knows', async () => {
+    test('lost after the COMMIT was made: all of it is written once, and the caller gets an unknown outcome', async () => {
       const scope = await openScope();
       let asked = false;
       proxy.onRequest = (bytes) => {
@@ -118,7 +118,7 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await read(plain, scope, also)).toBeUndefined();
     });
 
-    test('sessions that end while nobody uses them are replaced', async () => {
+    test('idle sessions that end are replaced', async () => {
       const scope = await openScope();
       await increment(store, scope);
       const end = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1';
@@ -151,7 +151,7 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await scanAll(store, scope, ['documents'], 1)).toHaveLength(2);
     });
 
-    test('a scan that nobody goes on with does not hold up the close', async () => {
+    test('an abandoned scan does not delay the close', async () => {
       const scope = await openScope();
       const brief = openStore(schema);
       const pages = brief.scan(scope, { collections: ['documents'], pageSize: 1 })[Symbol.asyncIterator]();
@@ -160,7 +160,7 @@ describe.skipIf(postgresMissing !== undefined)(
       await expect(pages.next()).rejects.toMatchObject(unavailable);
     });
 
-    test('no connection comes back with a transaction open, whatever a decision does', async () => {
+    test('no connection returns to the pool with an open transaction, also after a decision that throws', async () => {
       const scope = await openScope();
       const connectionString = `${postgresUrl()}&application_name=${schema}_few`;
       const few = openStore(schema, { poolSize: 1, connectionString });

@@ -14,7 +14,7 @@ import { openSession, openStore, poll } from './fixtures.ts';
 
 const nothing = (): void => undefined;
 
-/** What swaps leave behind is swept; what is live, or being loaded, is not. */
+/** The sweep removes generations that swaps replaced, and keeps the live one and those being loaded. */
 describe.skipIf(postgresMissing !== undefined)(`spaces in PostgreSQL ${postgresMissing ?? ''}`, () => {
   const schema = postgresSchema();
   let store: RecordStore;

@@ -40,7 +40,7 @@ describe.skipIf(postgresMissing !== undefined)(`lost races in PostgreSQL ${postg
     readonly names?: readonly string[];
   }
 
-  /** What a call that has read `a` writes, where `between` happens before its writes arrive. */
+  /** Runs a call that reads `a` and writes; `between` runs before the writes arrive. */
   async function race(
     scope: Scope,
     writes: (tries: number) => readonly Write[],

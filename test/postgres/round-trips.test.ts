@@ -44,7 +44,7 @@ describe.skipIf(postgresMissing !== undefined)(`round trips to PostgreSQL ${post
     expect(await turnsOf(call)).toBe(2);
   });
 
-  test('a transaction that only reads, or is refused: one, and a farewell that nobody waits for', async () => {
+  test('a transaction that only reads, or is refused: one, and a farewell that the store does not await', async () => {
     const keys = [{ key: keyOf('a'), view: 'parts' as const }];
     expect(
       await turnsOf(() => store.transact(scope, { keys }, () => ({ writes: [], result: null }))),

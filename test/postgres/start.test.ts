@@ -15,7 +15,7 @@ import { type Proxy, startProxy } from './proxy.ts';
 
 const unavailable = { name: 'StoreError', failure: 'unavailable' };
 
-/** What the call throws; a call that succeeds is a fault. */
+/** The error of the call; the test fails if the call succeeds. */
 async function failureOf(call: Promise<unknown>): Promise<StoreError> {
   const error = await call.then(
     () => undefined,

@@ -48,7 +48,7 @@ test('an idle instance asks the database nothing, also while callers wait', asyn
   await store.close();
 });
 
-test('what a process left that is gone comes at its moment, though nobody writes', async () => {
+test('work that a closed process left starts when it is due, without another write', async () => {
   const open = await file();
   const theirs = await open();
   const ours = await open();
@@ -74,7 +74,7 @@ test('what a process left that is gone comes at its moment, though nobody writes
   await theirs.close();
 });
 
-test('what is told last of a run is what holds, also while its trace is moved away', async () => {
+test('the newest announcement of a run counts, also while its trace is moved away', async () => {
   const store = await (await file())();
   const stage = new Stage(store);
   // Only the instance's own announcements trigger a query.

@@ -18,7 +18,7 @@ export interface Known {
   readonly textOf: (path: string) => string | undefined;
 }
 
-/** What is wrong with the entries, as sentences that name the requirement. */
+/** The faults of the entries, as sentences that name the requirement. */
 export function requirementFaults(requirements: readonly Requirement[], known: Known): readonly string[] {
   const ids = new Set<string>();
   return requirements.flatMap((requirement) => {

@@ -10,7 +10,7 @@ export interface NotesGrant {
   readonly rights: readonly NotesRight[];
 }
 
-/** The space of callers that nobody verified, in the open development mode. */
+/** The space of unverified callers in the open development mode. */
 export const OPEN_SPACE = 'default';
 
 export class NotesAccess {

@@ -101,7 +101,7 @@ export type AdmissionReceipt = {
 
 // ---- notes
 
-/** What a note says. */
+/** The text of a note. */
 export type NoteText = {
   /** The text. (at most 10000 characters) */
   readonly text: string;
@@ -137,7 +137,7 @@ export type NoteImportRequest = {
   readonly idempotencyKey?: string | null;
 };
 
-/** What an import wrote. */
+/** The notes that an import wrote. */
 export type NoteImportResult = {
   /** The notebook. (1 to 160 characters) */
   readonly notebook: string;
@@ -181,7 +181,7 @@ export type NoteImportJob = {
   readonly failureClass: string | null;
   /** The failure in words. (at most 4096 characters) */
   readonly error: string | null;
-  /** What it wrote, once it succeeded. */
+  /** The notes that it wrote, after it succeeded. */
   readonly result: NoteImportResult | null;
 };
 
