@@ -5,16 +5,16 @@ import type { BodyPage, HashedBodies, HashedBody } from './hashed-bodies.ts';
 import { type RecordKey, type RecordStore, type Scope, StoreError } from './port.ts';
 
 /**
- * What a minute may read. A page without bodies counts as one, because databases bill it so.
+ * The most bodies that a check reads in a minute. A page without bodies counts as one, because databases bill it so.
  * @testonly
  */
 export const BODIES_A_SHARE = 500;
 /** @testonly */
 export const BYTES_A_SHARE = 32 * 1024 * 1024;
 const SHARE_MS = 60_000;
-/** So many in a row that cannot be read: the place of their bytes is away. */
+/** After this many failed reads in a row the check assumes that the blob store is out of reach. */
 const FAILED_MAX = 3;
-/** So many shares in a row begin with the same ones that could not be read. Then these are passed over. */
+/** After this many shares in a row that fail at the same bodies, the check skips those bodies. */
 const AWAY_MAX = 10;
 /**
  * All bodies are read again so long after the last time has begun.

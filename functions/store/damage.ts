@@ -11,7 +11,7 @@ export class DamageLog {
     this.#log = log;
   }
 
-  /** What was met first; `null` for no damage. */
+  /** The first damage met, or `null`. */
   get met(): string | null {
     return this.#met;
   }

@@ -7,7 +7,7 @@ const pageRecordsMax = 128;
 /** A due record's place in the order. `tie` separates records of one time and one listing id; each provider has its own. */
 export type DuePlace<Tie extends string | number> = readonly [due: number, listingId: string, tie: Tie];
 
-/** What one statement of a SQL provider reads for a page. */
+/** The range of due records that one SQL statement reads for a page. */
 export interface DueRange<Tie extends string | number> {
   readonly until: number;
   readonly after: DuePlace<Tie> | undefined;

@@ -23,7 +23,7 @@ export interface BodyPage {
 /** All stored bodies of one kind. */
 export interface HashedBodies {
   readonly kind: string;
-  /** What an operator does about a damaged one. */
+  /** The steps by which an operator repairs a damaged body. */
   readonly remedy: string;
   readonly page: (after: string | null) => Promise<BodyPage>;
 }

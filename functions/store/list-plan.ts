@@ -16,7 +16,7 @@ export interface ListPlan {
   /** The driver's entries are counted and few; other drivers have to be walked with care. */
   readonly few: boolean;
   readonly table: 'records' | 'entries';
-  /** What each row of the driver must also fulfil. */
+  /** The other conditions that each row of the driver must fulfil. */
   readonly others: readonly Predicate[];
   /** Hidden records are among the driver's rows and the selection leaves them out. */
   readonly skipsHidden: boolean;
@@ -76,14 +76,14 @@ export function countQuestion({ max, idPrefix, ...selection }: CountSelection): 
   return question === undefined ? undefined : { ...question, idPrefix };
 }
 
-/** What a walk of `rowsMax` rows has counted; `last` is the listing id of its last row. */
+/** The result of a walk over at most `rowsMax` rows; `last` is the listing id of its last row. */
 export interface CountedRows {
   readonly walked: number;
   readonly matched: number;
   readonly last: string | null;
 }
 
-/** Where a count goes on; `null` after a walk that has met its end. */
+/** The position at which a count continues; `null` after the last row. */
 export function placeAfterCount(
   { group }: CountSelection,
   { walked, last }: CountedRows,
@@ -96,7 +96,7 @@ export function placeAfterCount(
 const comparedPerRead = 10;
 const countedPerRead = 1_000;
 
-/** What a walk has cost, in records read. */
+/** The cost of a walk, in records read. */
 export function readsOfCount({ others }: ListPlan, { walked }: CountedRows): number {
   return Math.max(1, Math.ceil(walked / (others.length === 0 ? countedPerRead : comparedPerRead)));
 }
@@ -130,9 +130,9 @@ export interface Look {
 }
 
 /**
- * What to try before entries are counted: the order's own index, for so many rows. A page that they fill, or that ends within
- * them, is the one that every other plan finds. `undefined` where there is no choice between drivers, and where looks at such
- * questions were in vain.
+ * A first look before entries are counted: it walks a limited number of rows of the order's own index. When these rows fill
+ * the page or end the list, the page is final. `undefined`: there is only one driver, or earlier looks at such questions
+ * found too little.
  */
 export function firstLook(looks: LookMemory, scope: string, question: ListQuestion): Look | undefined {
   if (predicatesToCount(question).length === 0) return undefined;

@@ -33,7 +33,7 @@ function byName(left: Collection, right: Collection): number {
 }
 
 /**
- * What is wrong with declarations: copies would carry data of another owner, or one name has two declarations.
+ * The faults of declarations: copies would carry data of another owner, or one name has two declarations.
  * @testonly
  */
 export function declarationFaults(collections: readonly OwnedCollection[]): readonly string[] {

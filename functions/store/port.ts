@@ -118,7 +118,7 @@ export interface Notices {
 }
 
 export interface Notice {
-  /** What has changed. Every user of the database may read it, so it holds no data of tenants. */
+  /** The kind of change. Every user of the database may read it, so it holds no data of tenants. */
   readonly topic: string;
   /** How many changes, of one or several calls of `send`. */
   readonly count: number;
@@ -162,7 +162,7 @@ export interface Scope {
   readonly name: string;
 }
 
-/** What the domain declares once about a kind of record. */
+/** The domain's declaration of a kind of record. */
 export interface Collection {
   /** A full word, such as `documents`; operators meet it in the database. */
   readonly name: string;

@@ -135,7 +135,7 @@ export interface NearestRequest {
   readonly among?: Among;
 }
 
-/** What the records are known to fulfil. Of each member all conditions hold. The group is that of their listing, too. */
+/** Conditions that every record fulfils, all of them together. The group is also that of the listing. */
 export interface Among {
   readonly equal?: Readonly<Record<string, string>>;
   /** Both bounds inclusive. */

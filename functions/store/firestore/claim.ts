@@ -85,7 +85,7 @@ async function claimInto<R>(
     if (error !== undefined) await patience.afterDoubt(error);
     if (due.length === size || won.length >= limit) continue;
     if (!lost) return;
-    // What rivals changed may be due still; it is looked for from the start.
+    // A record that a rival changed may still be due, so the next pass starts at the beginning.
     if (error === undefined) await patience.afterRefusal();
     lost = false;
     after = undefined;

@@ -33,8 +33,8 @@ export function wasApplied<R>({ stamp, reading, writes }: Doubt<R>, now: MomentR
 }
 
 /**
- * What the next try shows to `decide`. While the guarded keys are as a lost Commit saw them, that Commit may still be made.
- * So this try shows the unguarded keys as they were then, and `decide`, which is pure, gives the same writes and result.
+ * The reading that the next try hands to `decide`. A lost Commit may still be applied while its guarded keys are unchanged.
+ * Then the try reuses the unguarded keys of that Commit, so that the pure `decide` gives the same writes and result.
  */
 export function shownAfter<R>(
   doubts: readonly Doubt<R>[],

@@ -48,7 +48,7 @@ describe('order entries', () => {
     expect(Object.keys(orderEntries(hidden, true))).toHaveLength(2);
   });
 
-  /** What Firestore does with a driver, in a few lines: the range of one field, in the order of its bytes. */
+  /** Models Firestore in a few lines: a driver reads the range of one field in byte order. */
   test('every driver finds all that match, and an exact one nothing else', () => {
     fc.assert(
       fc.property(

@@ -135,7 +135,7 @@ function between(from: string | undefined, to: string | undefined): { from?: str
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { below: `${to}\u0001` }) };
 }
 
-/** What the selection really asks for. */
+/** The reference rule for a selection, without indexes. */
 export function matches(listing: Listing | null | undefined, selection: ListSelection): boolean {
   if (listing === null || listing === undefined) return false;
   const { group, equal = {}, range, orderBy, includeHidden = false } = selection;

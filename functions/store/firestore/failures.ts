@@ -1,8 +1,8 @@
 import { StoreError } from '../port.ts';
 
 /**
- * What a failed write means. `refused`: nothing was written, because a rival was faster. `busy`: nothing was written,
- * for want of quota. `unknown`: it may have been written.
+ * The outcome of a failed write. `refused`: Firestore wrote nothing, because a rival was faster. `busy`: Firestore wrote
+ * nothing, because a quota was used up. `unknown`: Firestore may have written.
  */
 export type CommitFailure = 'refused' | 'busy' | 'unknown';
 

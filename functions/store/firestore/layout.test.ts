@@ -29,7 +29,7 @@ describe('scope names', () => {
     );
   });
 
-  test('escapes are told from names that look like them', () => {
+  test('a name that looks like an escape is distinguished from one', () => {
     const encoded = ['a/b', 'a%2Fb', 'a%252Fb'].map((name) => encodeScopeName({ kind: 'tenants', name }));
     expect(new Set(encoded).size).toBe(3);
   });
@@ -86,7 +86,7 @@ test('short bodies are readable, long ones compressed, and all come back', () =>
   );
 });
 
-test('continuations are told from records', () => {
+test('a continuation is distinguished from a record', () => {
   expect(parseDocumentId('abc')).toEqual({ id: 'abc', number: 0 });
   expect(parseDocumentId('abc~12')).toEqual({ id: 'abc', number: 12 });
 });

@@ -27,10 +27,10 @@ export interface Fields {
   readonly partOrder?: Readonly<Record<string, string>>;
   /** How many `~n` documents follow this one. */
   readonly continuations?: number;
-  /** What the entries of `order` and `partOrder` take in the index: a later write frees them, which counts too. */
+  /** Index bytes of the entries in `order` and `partOrder`: a later write removes them, and removals count towards its limit. */
   readonly orderBytes?: number;
   readonly partOrderBytes?: number;
-  /** Where the search entry is (`search-fields.ts`), and what a later write has to know of it. */
+  /** The place of the search entry (`search-fields.ts`), and its facts that a later write needs. */
   readonly searched?: Searched;
   /** Names the attempt that wrote last, so that a caller recognises its own write after a lost answer. */
   readonly writtenBy: string;
@@ -39,7 +39,7 @@ export interface Fields {
 export interface Searched {
   /** The number of the document that holds it: 0 is the record's own. */
   readonly document: number;
-  /** What it takes of its document, and in the index. */
+  /** Bytes in its document. */
   readonly bytes: number;
   readonly indexBytes: number;
   /** The names of its vector fields, with spaces between. */

@@ -7,7 +7,7 @@ import { indexedValues } from './search-fields.ts';
 
 const metrics: readonly Metric[] = ['cosine', 'dotProduct', 'euclidean'];
 
-/** What a service gives that keeps every number and sum in float32, and makes distances of lengths. */
+/** The rank from a service that keeps every number and sum in float32 and derives distances from lengths. */
 function rankOf(metric: Metric, asked: readonly number[], values: readonly number[]): number {
   const sum = (each: (index: number) => number): number =>
     asked.reduce((total, _, index) => Math.fround(total + Math.fround(each(index))), 0);

@@ -9,9 +9,9 @@ export interface ProvenMatch {
 }
 
 /**
- * What proves that no record beyond those that Firestore ranked first is among the nearest. Firestore does not say in which
- * precision and order it adds. The bound holds for sums in float32 in any order, also where the distance is made of
- * lengths and a dot product, with room to spare; ranks beyond it show that Firestore calculates otherwise.
+ * Proves that the nearest records are all among those that Firestore ranked first. Firestore does not document the
+ * precision and order of its sums. The bound holds with a margin for float32 sums in any order, also for a distance derived
+ * from lengths and a dot product; a rank beyond it shows that Firestore calculates otherwise.
  */
 export class NearestProof {
   readonly #metric: Metric;
@@ -51,7 +51,7 @@ export class NearestProof {
     return rounded(1 / (1 + Math.sqrt(Math.max(0, sum - this.#error))));
   }
 
-  /** What Firestore adds up: the distance is its root. */
+  /** The sum behind a rank: a Euclidean distance is its root. */
   #sum(rank: number): number {
     return this.#metric === 'euclidean' ? rank * rank : rank;
   }

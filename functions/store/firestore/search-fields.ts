@@ -83,8 +83,8 @@ function bySlot<V>(vectors: readonly SearchVector[], value: (vector: SearchVecto
 }
 
 /**
- * What Firestore compares: for cosine the vector at length 1, so that dot products are the scores. A zero vector stays
- * zero and scores 0, where the cosine of Firestore knows no score.
+ * The vector that Firestore compares. For cosine it has length 1, so that dot products are the scores. A zero vector stays
+ * zero and scores 0: Firestore's own cosine has no score for it.
  */
 export function indexedValues({ metric, values }: Pick<SearchVector, 'metric' | 'values'>): number[] {
   const length = metric === 'cosine' ? norm(values) : 1;
@@ -95,7 +95,7 @@ export function searchBytes(fields: StoredFields): number {
   return storedBytes(fields);
 }
 
-/** What the entry takes in the index: an entry for each term, and two for each vector. */
+/** Index bytes of a search entry: one index entry for each term, and two for each vector. */
 export function searchIndexBytes(path: string, { group, terms, orderKey, vectors }: SearchEntry): number {
   const fixed = entryBytes(path, utf8Bytes(group) + 20);
   const ofOrder = utf8Bytes(orderKey) + 1;

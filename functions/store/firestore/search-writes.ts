@@ -20,7 +20,7 @@ export interface SearchChange {
   readonly changes: Readonly<Record<string, FirestoreValue | undefined>>;
   /** Entries of the index that come and go. */
   readonly indexBytes: number;
-  /** What the entry takes of the record's own document beside `changes`. */
+  /** Bytes of the record's own document that the entry uses beside `changes`. */
   readonly keptBytes: number;
   /** The document of its own that the entry has from now on. */
   readonly beside: { readonly path: string; readonly fields: StoredFields } | null;
@@ -28,10 +28,10 @@ export interface SearchChange {
   readonly left: string | null;
 }
 
-/** What a record's own document may hold with its search entry; a twentieth is kept for what is not known of it. */
+/** The most bytes of a record's own document with its search entry; a twentieth is reserved for unknown fields. */
 const ownBytesMax = 1_000_000;
 
-/** The largest body of a record, as far as it is not known. */
+/** The size that is assumed for an unknown body: the largest one. */
 const bodyBytesMax = 900_100;
 
 /** `otherBytes`: of the record's own document without its search entry. `parts`: how many documents hold its parts. */

@@ -4,7 +4,7 @@ import { type Scope, StoreError } from '../port.ts';
 import { FIRST_GENERATION, headPath } from './layout.ts';
 import type { Limits } from './size.ts';
 
-/** What every verb needs. */
+/** Dependencies of every verb. */
 export interface Session {
   readonly db: Firestore;
   readonly clock: Clock;

@@ -3,13 +3,13 @@ import { StoreError } from '../port.ts';
 import type { FirestoreValue, StoredFields } from './layout.ts';
 
 /**
- * What a write weighs, before it is sent: Firestore refuses a request over its limit only after it has travelled, and
+ * The size of a write, calculated before it is sent: Firestore refuses a too large request only after the transfer, and
  * the client library retries that refusal for ten minutes.
  */
 export interface Weight {
   /** Of the request message. */
   readonly message: number;
-  /** Of the index entries that come and go. */
+  /** Of the index entries that the write adds and removes. */
   readonly index: number;
   /** Of the stored document, as far as this write knows it. */
   readonly document: number;

@@ -38,11 +38,11 @@ export interface FirestoreStoreOptions extends ClientOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
-  /** What one commit may weigh with the index entries that it changes; more is `too_large`. */
+  /** The most bytes of one commit with its changed index entries; a larger one fails as `too_large`. */
   readonly commitBytesMax?: number;
   /**
-   * The collections as their owners declare them. Which index entries a record gets depends on `pairedIndexes`, and
-   * a write names its collection only; without this every collection is taken for paired.
+   * The collections as their owners declare them. `pairedIndexes` decides the index entries of a record, and a write
+   * names its collection only; without this member the store treats every collection as paired.
    */
   readonly collections?: readonly Collection[];
 }

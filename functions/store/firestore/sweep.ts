@@ -8,7 +8,7 @@ import { messageBytes } from './size.ts';
 
 /** Longer than any call lasts that may still read or write the generation. */
 const restMs = 60 * 60 * 1000;
-/** What one swap deletes at the most; the rest is left to the next one, or to maintenance. */
+/** The most documents that one swap deletes; the next swap or maintenance deletes the rest. */
 const documentsMax = 20_000;
 const pageSize = 300;
 

@@ -26,7 +26,7 @@ type Changes = Readonly<Record<string, FirestoreValue | undefined>>;
 /** Names of project and database in front of every path of a message, at their longest. */
 const rootBytes = 160;
 
-/** What parts may take of a document beside its name, framing and a full set of other fields. */
+/** The most bytes of parts in a document: the rest is room for its name, framing and all other fields. */
 const partBytesMax = 900_000;
 
 /** On the condition that there is no such record. */

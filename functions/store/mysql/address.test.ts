@@ -21,7 +21,7 @@ describe('the address of a MySQL database', () => {
     expect(addressOf('mysql:///d?socketPath=/s')).toMatchObject({ socketPath: '/s', database: 'd' });
   });
 
-  test('with TLS verifies the certificate and its name, unless told otherwise', () => {
+  test('with TLS verifies the certificate and its name by default', () => {
     const tls = (parameters: string) => addressOf(`mysql://u:p@h/d?${parameters}`).ssl;
     const full = { minVersion: 'TLSv1.2', rejectUnauthorized: true, verifyIdentity: true };
     for (const parameters of ['ssl=true', 'sslmode=require', 'sslmode=verify-full']) {

@@ -30,7 +30,7 @@ export interface ConnectionOptions {
 /** Writes are sent in packets of about this size: round trips are few, and no server's own limit is near. */
 const packetBytes = 1024 * 1024;
 
-/** What the driver puts before a statement. */
+/** Bytes that the driver puts before a statement. */
 const packetHeadBytes = 64;
 
 /** One session of the server, for one user at a time. */
@@ -85,7 +85,7 @@ export class Connection {
     return !this.#broken && !this.#open;
   }
 
-  /** What the values of one statement may take, so that it stays below the server's limit even where they are escaped. */
+  /** The most bytes of the values in one statement: escaping may double them, and the server limits the packet. */
   get valuesBytes(): number {
     return Math.min(packetBytes, this.#packetBytesMax / 4);
   }

@@ -36,14 +36,14 @@ export function unlockedRows({ rows }: StatementAnswer<LiveRow>): UnlockedReadin
   return { space: rows[0]?.live, rows: new Map(found.map((row) => [nameOf(row), row])) };
 }
 
-/** What a decision rests on. */
+/** The reads that a decision depends on. */
 export interface Reliance extends UnlockedReading {
   readonly scope: Scope;
   /** Guarded keys, each once. */
   readonly keys: readonly { readonly key: RecordKey; readonly view: RecordView }[];
 }
 
-/** What the check compares, in bytes: it carries all values that were seen. */
+/** Bytes of the check, which sends all values that the decision read. */
 export function seenBytes({ rows, keys }: Pick<Reliance, 'rows' | 'keys'>): number {
   return keys.reduce((sum, { key, view }) => {
     const row = rows.get(nameOf(key));

@@ -20,7 +20,7 @@ import { SlotRows } from './search-vectors.ts';
 import { Snapshot } from './snapshot.ts';
 import { statement } from './statement.ts';
 
-/** What finds and lists need beside the connection. */
+/** Dependencies of finds and lists beside the connection. */
 export interface Searching {
   readonly tables: SearchTables;
   readonly nearest: NearestSearch;

@@ -91,7 +91,7 @@ async function readList(
   return { records, next };
 }
 
-/** What matches, in order, up to one more than a page shows. */
+/** The matching rows in order, up to one more than the page needs. */
 interface Places {
   readonly rows: readonly PlaceRow[];
   /** The position after which the next page starts, when the walk stopped before its end. */
@@ -218,7 +218,7 @@ function partsOf<Row>(
   return sql;
 }
 
-/** What a page of at most `limit` shows; `last` is its last one where more would follow. */
+/** The rows of a page of at most `limit`; `last` is its last row when more rows follow. */
 function pageOf<Row extends { readonly body_bytes: number }>(
   rows: readonly Row[],
   limit: number,

@@ -11,7 +11,7 @@ import {
 } from './rows.ts';
 import { IN_SCOPE, ofScope, Sql, type Statement } from './statement.ts';
 
-/** What one statement asks for; the next ones travel in the same packet. */
+/** The most keys of one statement; further statements travel in the same packet. */
 const keysPerStatement = 200;
 
 /** How known keys are read: a few statements to send, and how to read their answers. */

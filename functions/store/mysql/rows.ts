@@ -27,7 +27,7 @@ export interface PartRow {
   readonly body: string;
 }
 
-/** What every view needs, of the record `r`. */
+/** The columns of the record `r` that every view needs. */
 export const smallColumns = `r.collection, r.id, r.due, r.listing_group, r.listing_id, r.hidden, r.body_bytes, r.parts,
   r.part_bytes, r.head, r.indexes`;
 export const columns = `${smallColumns}, r.body`;

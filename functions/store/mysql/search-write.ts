@@ -14,7 +14,7 @@ export function markOf(collection: string, group: string): string {
   return hash('sha256', JSON.stringify([collection, group]), 'hex').slice(0, 24);
 }
 
-/** What is stored of an entry, as far as a write of the record has to know it. */
+/** The stored columns of an entry that a write of the record needs. */
 interface EntryRow {
   readonly collection: string;
   readonly id: string;
@@ -122,7 +122,7 @@ function changedTerms(row: EntryRow | undefined, { collection }: RecordKey, sear
   return { gone: [...old].map((term): MarkedTerm => [before, term]), fresh };
 }
 
-/** What one statement names; each of them is one probe of the table's own order. */
+/** The most terms of one statement; each term is one lookup in the primary key. */
 const termsPerStatement = 200;
 
 function deleteTerms(

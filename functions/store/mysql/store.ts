@@ -51,7 +51,7 @@ export interface MysqlStoreOptions {
   readonly timers: Timers;
   /** In which long searches take turns with other long work; without it each takes turns by itself. */
   readonly turns?: TurnRoom;
-  /** What the names of all tables begin with: letters, digits and `_`. Stores of two prefixes share nothing. */
+  /** The prefix of all table names: letters, digits and `_`. Stores with different prefixes share nothing. */
   readonly tablePrefix?: string;
   /** Whether the tables are made where there are none (default), or every call refused with `NoStoreError`. */
   readonly create?: boolean;

@@ -46,7 +46,7 @@ export async function swapRecords(
     await verify();
     await flip((connection) => flipTo(connection, scope, space, clock.now()));
   } catch (error) {
-    // What cannot be retired now, because the store is closing or the server is gone, is swept once it is old.
+    // When the store is closing or the server is gone, the space cannot be retired now: a later sweep removes it by its age.
     await run(async (connection) => {
       await connection.send(abandonLoading(space, clock.now()));
     }).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { kernelBase64 } from './generated/kernel.ts';
 
 declare global {
-  /** What the kernel needs of it; the types of Node name none. */
+  /** The part of WebAssembly that the kernel uses: the types of Node do not declare it. */
   namespace WebAssembly {
     class Memory {
       constructor(pages: { readonly initial: number; readonly maximum: number });

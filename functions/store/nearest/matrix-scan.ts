@@ -4,7 +4,7 @@ import type { NearestCandidates } from './candidates.ts';
 import type { Matrix } from './matrix.ts';
 import type { RowBlock } from './row-block.ts';
 
-/** What a row costs beside its numbers, as bytes. */
+/** The cost of a row beside its numbers, in bytes. */
 const BYTES_A_ROW = 256;
 
 export interface Scan {

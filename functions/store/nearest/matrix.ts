@@ -13,12 +13,12 @@ const DIGITS = Int8Array.from({ length: 128 }, (_, code) =>
 );
 const ID_CHARACTERS = 32;
 const NO_DIGIT = /[^0-9a-f]/;
-/** A greater one is not kept. */
+/** A row with a greater place is not kept. */
 const PLACE_MAX = 2 ** 32 - 1;
-/** What an id of another form takes in memory, about. */
+/** The approximate memory of an id that is not hexadecimal. */
 const NAME_BYTES = 200;
 
-/** What the index takes at most for a row, and for the first ones. */
+/** The most bytes of the index per row, and its least size. */
 const INDEX_BYTES = 11;
 const INDEX_LEAST = 2048;
 

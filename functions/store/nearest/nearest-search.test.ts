@@ -276,7 +276,7 @@ describe('memory', () => {
     const busy = Array.from({ length: 20 }, () => slotOf(200, 'busy'));
     const [quiet, other] = [slotOf(200, 'quiet'), slotOf(200, 'other')];
     expect(await loads(quiet)).toBe(true);
-    // What is free may be taken by one owner.
+    // One owner may use all free memory.
     for (let n = 0; n < 100; n += 1) await loads(busy[n % 20]!);
     expect(search.bytes).toBeGreaterThan(700_000);
     expect(await loads(quiet)).toBe(false);

@@ -1,6 +1,6 @@
 import type { Block, Region } from './arena.ts';
 
-/** What a row takes beside its numbers: norm, scale, residual, id, place. */
+/** Bytes of a row beside its numbers: norm, scale, residual, id, place. */
 const BESIDE = 8 + 4 + 4 + 16 + 4;
 /** Room for the alignment of the numbers. */
 const ALIGNMENT = 16;

@@ -57,7 +57,7 @@ export class ModelRows implements VectorRows {
   readonly calls: RowsCall[] = [];
   /** Called before each read: a test stops the search there, lets others work, or fails the read. */
   before: (call: RowsCall) => Promise<void> | void = () => undefined;
-  /** What `among` answers. */
+  /** The answer of `among`. */
   narrowed: readonly string[] | null = null;
   readonly owner: string;
   readonly given: VectorSlotState;
@@ -79,7 +79,7 @@ export class ModelRows implements VectorRows {
     this.#listingIds = listingIds;
   }
 
-  /** What the moment holds, for a comparison. */
+  /** The content of the moment, for a comparison. */
   get content(): ReadonlyMap<string, VectorChange & { readonly listingId: string }> {
     const listed = ([id, row]: [string, VectorChange]) =>
       [id, { ...row, listingId: this.#listingIds.get(id) ?? '' }] as const;

@@ -1,8 +1,8 @@
 import type { Among } from '../search.ts';
 
 /**
- * What a SQL provider hands to a search by vector: the rows of one slot of one group, as they are at one moment. Reads
- * follow one another: the search makes none while another is under way.
+ * The rows of one slot of one group at one moment, which a SQL provider hands to a search by vector. The search makes one
+ * read at a time.
  */
 export interface VectorRows {
   /** Whose slot it is. Each owner has a share of the memory while others use theirs. */

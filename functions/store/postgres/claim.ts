@@ -16,11 +16,11 @@ const offersMax = 1_000;
 /** How often a call that won nothing waits for rivals that hold due records. */
 const waitsMax = 3;
 
-/** What rivals hold is passed over, so that claims never wait for each other, let alone in a circle. */
+/** Skips rows that rivals hold, so that claims never wait for each other and cannot deadlock. */
 const takeDue = `${selectDue} FOR UPDATE OF r SKIP LOCKED`;
 const countDue = `SELECT count(*)::int AS count FROM (SELECT 1 ${due} ${afterPlace} LIMIT $8) AS r`;
-// One row is chosen before any is locked. Waiting in order for one that is due would lock each that turned out not to be
-// any more, and two who wait so can wait for each other.
+// The statement chooses one row before it locks any. A statement that waits in order would also lock rows that are no longer
+// due, and two such statements can deadlock.
 const waitForDue = `
   WITH first AS MATERIALIZED (
     SELECT r.space, r.collection, r.id ${due} AND r.id <> ALL ($5::text[]) ${inOrder} LIMIT 1

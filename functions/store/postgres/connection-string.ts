@@ -26,8 +26,8 @@ const keywords = new Set([
  * `uselibpqcompat=true` what they mean to libpq. A Unix socket and this machine are spoken to in the clear unless the
  * string asks for TLS.
  *
- * What the string leaves out the driver would take from the environment (`PGHOST`, `PGPORT`, `PGSSLMODE` …): where the
- * database is, who asks and whether in the clear is said in full here, so that none of those decides.
+ * The driver would fill omitted parts from the environment (`PGHOST`, `PGPORT`, `PGSSLMODE` …). The result therefore names
+ * host, user and TLS mode in full, so that the environment decides none of them.
  */
 export function driverUrl(connectionString: string): string {
   const url = /^postgres(ql)?:\/\//i.test(connectionString)

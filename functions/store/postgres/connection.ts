@@ -11,7 +11,7 @@ type Rows<S extends readonly Statement[]> = {
   -readonly [I in keyof S]: S[I] extends Statement<infer Row> ? Row[] : never;
 };
 
-/** What answers statements that read. */
+/** Sends statements that only read. */
 export interface Reader {
   send<const S extends readonly Statement[]>(...statements: S): Promise<Rows<S>>;
 }

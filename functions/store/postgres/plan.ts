@@ -1,12 +1,12 @@
 import type { RecordData, RecordKey } from '../port.ts';
 import type { RecordRow } from './rows.ts';
 
-/** What one transaction writes into one space. */
+/** The writes of one transaction into one space. */
 export interface Plan {
   readonly creates: readonly RecordData[];
   readonly updates: readonly { readonly row: RecordRow; readonly record: RecordData }[];
   readonly removes: readonly RecordRow[];
-  /** Keys that were found absent and stay so: rivals that would create them have to wait for this transaction. */
+  /** Keys that must stay absent: a rival that creates one waits for this transaction. */
   readonly absent: readonly RecordKey[];
   /** Whether it changes what searches read. */
   readonly searched: boolean;

@@ -26,7 +26,7 @@ export interface RecordRow {
   readonly part_bodies?: readonly string[] | null;
 }
 
-/** What every view needs, of the record `r`. */
+/** The columns of the record `r` that every view needs. */
 export const columns =
   'r.space, r.collection, r.id, r.head, r.listing_group, r.listing_id, r.hidden, r.indexes, r.due, r.parts';
 

@@ -9,8 +9,8 @@ import { BEGIN, type Statement, statement } from './statement.ts';
 export const deadMax = 2_000;
 
 /**
- * What searches read. The tables stand beside the numbered schema and have numbers of their own, because the release before
- * refuses a schema with a higher number and works on the same database during a change of releases.
+ * The tables of searches. They have version numbers of their own beside the numbered schema: the previous release refuses a
+ * schema with a higher number, and it works on the same database during an upgrade.
  */
 const steps: readonly string[] = [
   `

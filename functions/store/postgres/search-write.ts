@@ -7,8 +7,8 @@ import { trim } from './search-sweep.ts';
 import { arrayOf, CONDITION, type Statement, statement } from './statement.ts';
 
 /**
- * What a term begins with beside the space, so that it leads to no record of another group. Short, and so not proof by
- * itself: readers compare collection and group as well.
+ * The mark of a group, which follows the space in each term, so that a lookup skips records of other groups. The mark is
+ * short and may collide: readers compare collection and group as well.
  */
 export function groupMark(collection: string, group: string): string {
   return hash('sha256', JSON.stringify([collection, group]), 'base64url').slice(0, 8);

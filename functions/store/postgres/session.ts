@@ -9,7 +9,7 @@ import { isLostRace } from './errors.ts';
 import type { Locks } from './locks.ts';
 import type { SearchTables } from './search-schema.ts';
 
-/** What every verb works with. */
+/** Dependencies of every verb. */
 export interface Session {
   readonly database: Database;
   readonly locks: Locks;

@@ -26,7 +26,7 @@ export async function swapRecords(
       if (!(await flipTo(session, connection, scope, space))) throw abandonedLoad();
     });
   } catch (error) {
-    // What cannot be retired now, because the store is closing or out of reach, is swept once it is old.
+    // When the store is closing or out of reach, the space cannot be retired now: a later sweep removes it by its age.
     await database.run((connection) => abandonLoading(connection, space)).catch(() => undefined);
     throw error;
   }

@@ -40,7 +40,7 @@ function placeOf({ name, value, listing }: Entry): string {
   return JSON.stringify([name, value, listing.group, listing.id]);
 }
 
-/** What is deleted or updated is looked up by its key first and then by its place, which leaves the planner no choice. */
+/** The statements find a row by its key and then change it by its place, so that the planner always uses the index. */
 export function deleteEntries(
   space: string,
   entries: readonly Entry[],

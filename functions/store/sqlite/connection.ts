@@ -56,7 +56,7 @@ export class Connection {
     return this.#prepared(sql).iterate(...values) as Iterable<Row>;
   }
 
-  /** What `read` sees is one moment, also beside other processes. */
+  /** `read` sees one moment, also while other processes write. */
   snapshot<R>(read: () => R): R {
     this.run('BEGIN');
     try {

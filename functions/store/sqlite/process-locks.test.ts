@@ -52,7 +52,7 @@ test('a process that was killed is gone, and one that lives is not', async () =>
   expect(readdirSync(place)).toEqual([]);
 });
 
-test('the files lie beside the database, by whatever path it is reached', () => {
+test('the lock files lie beside the database, also when it is opened by a symbolic link', () => {
   const [place, linked] = [folder(), folder()];
   writeFileSync(join(place, 'svc.sqlite'), '');
   symlinkSync(join(place, 'svc.sqlite'), join(linked, 'link.sqlite'));

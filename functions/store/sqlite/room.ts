@@ -65,7 +65,7 @@ export class DiskRoom {
 
   /** The same for records to load, a batch of which may be larger than the reserve. */
   checkLoad(connection: Connection, records: readonly RecordData[]): void {
-    // What is loaded lies in the log first, and then in the file.
+    // Loaded records are written twice: to the log first, and then to the file.
     const bytes = 2 * records.reduce((sum, record) => sum + sizeOf(record), 0);
     check(connection, this.#disk(), bytes);
   }

@@ -128,7 +128,7 @@ test('many records of a term are read in turns, and those behind the first are f
   expect(entries.map(({ orderKey }) => orderKey).sort()).toEqual(names.sort().slice(4_990));
 });
 
-/** What `use` reads, and how often it let the other calls work. */
+/** The result of `use`, and the number of times that it yielded to other calls. */
 async function turnsOf<R>(use: (words: WordCountsReader) => Promise<R>) {
   let turns = 0;
   const turn = async () => {

@@ -2,8 +2,8 @@ import { StoreError } from '../port.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * What searches read. The tables stand beside the numbered schema and have numbers of their own, because the release before
- * refuses a file with a higher number and works on the same file during a change of releases.
+ * The tables of searches. They have version numbers of their own beside the numbered schema: the previous release refuses a
+ * file with a higher number, and it works on the same file during an upgrade.
  */
 const steps: readonly string[] = [
   `

@@ -74,7 +74,7 @@ export class SearchWrites {
 
   #merge(): void {
     const connection = this.#connection;
-    // What an earlier process left is not known.
+    // The unmerged pages of an earlier process are unknown, so the merge starts at once.
     connection.unmergedPages ??= mergedPages.together;
     connection.unmergedPages += mergedPages.perTransaction + this.#written * mergedPages.perRecord;
     if (connection.unmergedPages < mergedPages.together) return;

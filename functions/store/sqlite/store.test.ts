@@ -62,7 +62,7 @@ function increment(store: RecordStore): Promise<number> {
   });
 }
 
-/** What the file holds, seen past the store. */
+/** Counts rows in the file, without the store. */
 function rowsOf(table: string): number {
   const connection = new Connection(path, { readOnly: true, busyTimeoutMs: 5000 });
   const row = connection.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);

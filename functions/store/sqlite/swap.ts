@@ -38,7 +38,7 @@ export async function swapRecords(
       flipTo(connection, scope, space, clock.now());
     });
   } catch (error) {
-    // What cannot be retired now, because the store is closing or its disk is full, is swept once it is old.
+    // When the store is closing or its disk is full, the space cannot be retired now: a later sweep removes it by its age.
     await queue.run((connection) => abandonLoading(connection, space, clock.now())).catch(() => undefined);
     throw error;
   }

@@ -81,7 +81,7 @@ const outcome = (promise: Promise<string>): Promise<string> =>
   promise.catch((error: unknown) => (error instanceof StoreError ? error.failure : String(error)));
 
 describe('grouping', () => {
-  test('calls that wait together share one transaction, and one alone waits for nobody', async () => {
+  test('calls that wait together share one transaction, and a single call starts at once', async () => {
     const queue = queueOf(true);
     await Promise.all(['a', 'b', 'c'].map((name) => put(queue, name)));
     expect(connection.commits).toBe(1);
