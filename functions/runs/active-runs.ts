@@ -88,7 +88,7 @@ export function shardsOf({ counterShards }: RuntimeOptions): readonly number[] {
   return Array.from({ length: counterShards }, (_, shard) => shard);
 }
 
-/** What a run remembers of the counters that count it. */
+/** The members by which a run remembers the counters that count it. */
 export function countedBy(
   counters: readonly ActiveCounter[],
 ): Pick<Run, 'counted' | 'sharesCounted' | 'shareShard'> {
@@ -154,9 +154,9 @@ export function isFull(found: LoadedRecords, { key, max }: ActiveCounter): boole
   return activeCount(found, key) >= max;
 }
 
-/** What a counter of all runs or all jobs says of its writers. A server of release 0.5.0 writes the number only. */
+/** Facts about its writers in a counter of all runs or all jobs. A server of release 0.5.0 writes the number only. */
 export interface Writers {
-  /** Since when only servers of 0.6.0 or later have written it: 0 for always. */
+  /** The time since which only servers of 0.6.0 or later have written it; 0: always. */
   readonly since: number;
   /** Whether a repair has compared the shares since then. */
   readonly compared: boolean;

@@ -10,7 +10,7 @@ import { activeLease } from './rules/lease.ts';
 import { momentIn } from './rules/moment.ts';
 import type { Runtime } from './runtime.ts';
 
-/** What a job may keep on a full disk: how far it got, not what it found. */
+/** The largest checkpoint of a job on a full disk: room for its position, not for its findings. */
 const SMALL_LENGTH = 1_024;
 
 export interface CheckpointWrite {

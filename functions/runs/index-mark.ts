@@ -4,11 +4,11 @@ import { shardsOf, writersOf } from './active-runs.ts';
 import { activeCounterKey, COUNTERS } from './records.ts';
 import type { Runtime } from './runtime.ts';
 
-/** What the store remembers of the index by scope. */
+/** The stored state of the index by scope. */
 export interface IndexMark {
   /** Every run up to this id is indexed. */
   readonly after: string;
-  /** The end was reached once. */
+  /** Whether indexing has reached the last run once. */
   readonly done: boolean;
   /** When the last whole repair began; `null` before the first. */
   readonly repairedAt: number | null;

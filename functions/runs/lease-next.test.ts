@@ -24,7 +24,7 @@ async function deployment() {
   return { store, world, instance };
 }
 
-test('where nobody looks after other processes, a call that waits finds what one of them started', async () => {
+test('without change checks, a waiting call finds a run that another process started', async () => {
   const { store, world, instance } = await deployment();
   const a = new ExecutionClient(instance(false));
   const b = new ExecutionClient(instance(false));

@@ -1,8 +1,8 @@
-/** What JSON writes as it is, by the tag of `Object.prototype.toString`. A class without a tag of its own is an `Object`. */
+/** Tags of `Object.prototype.toString` whose values JSON writes without loss. A class without a tag of its own is an `Object`. */
 const WRITTEN: ReadonlySet<string> = new Set(['Object', 'Array', 'String', 'Number', 'Boolean']);
 
 /**
- * The value as JSON text; `undefined` stays `undefined`. Throws where `JSON.stringify` would write another value without a word:
+ * The value as JSON text; `undefined` stays `undefined`. Throws where `JSON.stringify` would silently write another value:
  * a number that is not finite, a function, a `Map`, a promise, an error or a date without a time.
  */
 export function losslessJson(value: unknown): string | undefined {

@@ -7,8 +7,8 @@ import type { InboxEvent, Progress, RunScope, RunTimer } from './run.ts';
 import type { RunJob } from './run-job.ts';
 
 /**
- * What applications provide to execute runs in the service's process. A handler may be executed again after a crash,
- * a retry or a wait (at least once): protect its external effects by idempotency, a checkpoint or a lease.
+ * Handlers of an application that execute runs in the service's process. The server may execute a handler again after a
+ * crash, a retry or a wait (at least once): protect its external effects by idempotency, a checkpoint or a lease.
  */
 export interface Plugin {
   readonly pluginId: string;

@@ -61,7 +61,7 @@ describe('with a policy', () => {
     });
   });
 
-  test('only its workers lease its runs, and nobody those of no product', () => {
+  test('only its workers lease its runs, and no worker leases a run without a product', () => {
     expect(policies.mayLease(scope('narrow'), 'w')).toBe(true);
     expect(policies.mayLease(scope('narrow'), 'W')).toBe(false);
     expect(policies.mayLease(scope('open'), 'anybody')).toBe(true);

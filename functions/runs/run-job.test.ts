@@ -17,7 +17,7 @@ function jobOf(space: string, productId: string | null) {
   return { scope, job };
 }
 
-test('what jobs share belongs to their space, whatever product their caller names', () => {
+test('slots and retention are shared by the jobs of a space, also across products', () => {
   const jobs = [jobOf('a', 'p'), jobOf('a', 'q'), jobOf('a', null)];
   const other = jobOf('b', 'p');
   for (const owner of [slotOwner, retentionOwner]) {

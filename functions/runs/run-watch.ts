@@ -8,13 +8,13 @@ import type { Run } from './run.ts';
 const RECHECK_MS_MIN = 250;
 const RECHECK_MS_MAX = 4_000;
 
-/** What a read of the run has found. */
+/** The result of a read of the run. */
 export interface WatchedRead<Value> {
   readonly value: Value;
   readonly done: boolean;
-  /** In whose name the call waits for this run. */
+  /** The owners whose waiting places the call uses. */
   readonly owners: PlaceOwners;
-  /** When the run changes by itself, if it does: the next read comes no later. */
+  /** The time of the next scheduled change of the run: the next read comes no later. */
   readonly dueAt?: number | null;
 }
 

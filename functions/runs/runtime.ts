@@ -59,7 +59,7 @@ export interface RuntimeOptions {
   readonly showsHandlerErrors: boolean;
 }
 
-/** What every operation on runs uses. The first call that needs the store opens it. */
+/** Dependencies of every operation on runs. The first call that needs the store opens it. */
 export interface Runtime {
   readonly store: () => Promise<RecordStore>;
   /** The scope of all runs of the deployment. */

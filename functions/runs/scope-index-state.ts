@@ -1,7 +1,7 @@
 /** How long a process relies on what it has read of the state. */
 const KNOWN_MS = 1_000;
 
-/** What this process knows of the index by scope. One look at the store is under way at a time. */
+/** The state of the index by scope, as this process knows it. It makes one read of the store at a time. */
 export class ScopeIndexState {
   #wholeAt: number | undefined;
   #look: Promise<boolean> | undefined;

@@ -13,11 +13,11 @@ function told(run: Run, events: readonly RunTraceDraft[], baseId = ID, limits = 
 }
 
 describe('the trace of a run', () => {
-  test('tells what happened, with what the run was then', () => {
+  test('has each event with the state of the run at that time', () => {
     const run = queuedRun({ attempt: 3, status: 'waiting' });
     const details = { a: { b: 1 } };
     const event = { type: 'x', severity: 'error', message: 'm', details, workerId: 'w' };
-    expect(told(run, [event], ID, LIMITS, NOW + 5)).toEqual({
+    expect(recorded(run, [event], ID, LIMITS, NOW + 5)).toEqual({
       ...run,
       queuedAt: null,
       updatedAt: NOW + 5,
@@ -26,32 +26,32 @@ describe('the trace of a run', () => {
       traced: 1,
       traceDropped: 0,
     });
-    const [bare] = told(run, [log]).trace;
+    const [bare] = recorded(run, [log]).trace;
     expect(bare).toMatchObject({ severity: 'info', message: null, details: null, workerId: null });
   });
 
-  test('does not tell of what has no event, but when the run was changed', () => {
-    expect(told(queuedRun(), [], ID, LIMITS, NOW + 1)).toEqual(
+  test('gets no entry from a change without an event, but the run gets its time', () => {
+    expect(recorded(queuedRun(), [], ID, LIMITS, NOW + 1)).toEqual(
       queuedRun({ updatedAt: NOW + 1, queuedAt: NOW + 1 }),
     );
   });
 
-  test('tells since when it is queued, until it is not', () => {
-    const queued = told(queuedRun(), [], ID, LIMITS, NOW + 1);
-    const written = told(queued, [log], ID, LIMITS, NOW + 9);
+  test('keeps the time of queueing until the run leaves the queue', () => {
+    const queued = recorded(queuedRun(), [], ID, LIMITS, NOW + 1);
+    const written = recorded(queued, [log], ID, LIMITS, NOW + 9);
     expect([written.queuedAt, written.updatedAt]).toEqual([NOW + 1, NOW + 9]);
-    const waiting = told({ ...written, status: 'waiting' }, [], ID, LIMITS, NOW + 10);
+    const waiting = recorded({ ...written, status: 'waiting' }, [], ID, LIMITS, NOW + 10);
     expect(waiting.queuedAt).toBeNull();
-    expect(told({ ...waiting, status: 'queued' }, [], ID, LIMITS, NOW + 20).queuedAt).toBe(NOW + 20);
+    expect(recorded({ ...waiting, status: 'queued' }, [], ID, LIMITS, NOW + 20).queuedAt).toBe(NOW + 20);
   });
 
-  test('never goes back in time, whatever the clock says', () => {
-    const run = told(queuedRun({ updatedAt: NOW + 10 }), [log]);
+  test('never goes back in time, also when the clock does', () => {
+    const run = recorded(queuedRun({ updatedAt: NOW + 10 }), [log]);
     expect(run.updatedAt).toBe(NOW + 10);
     expect(run.trace[0]?.at).toBe(NOW + 10);
   });
 
-  test('has ids that strictly increase, whatever ids are drawn', () => {
+  test('has strictly increasing ids, also when drawn ids decrease', () => {
     const id = fc.bigInt({ min: 1n, max: 1n << 62n }).map((n) => String(n).padStart(20, '0'));
     const near = fc
       .integer({ min: -20_000, max: 20_000 })
@@ -63,7 +63,7 @@ describe('the trace of a run', () => {
       fc.property(changes, (all) => {
         let run = queuedRun();
         const limits = { ...LIMITS, eventsPerRunMax: 1_000 };
-        for (const [baseId, events] of all) run = told(run, times(events), baseId, limits);
+        for (const [baseId, events] of all) run = recorded(run, times(events), baseId, limits);
         const ids = run.trace.map(({ sequenceId }) => sequenceId);
         expect(ids).toEqual([...new Set(ids)].sort());
         for (const each of ids) expect(each).toMatch(/^[0-9]{20}$/);
@@ -72,54 +72,54 @@ describe('the trace of a run', () => {
     );
   });
 
-  test('begins at the id that was drawn, unless the run is further', () => {
+  test('begins at the drawn id, unless the run has a later one', () => {
     const ahead = queuedRun({ lastSequenceId: '00822868566016000200' });
-    expect(told(ahead, [log]).lastSequenceId).toBe('00822868566016008392');
-    expect(told(queuedRun({ lastSequenceId: ID }), [log]).lastSequenceId > ID).toBe(true);
-    expect(told(queuedRun({ lastSequenceId: '00822868566016000114' }), [log]).lastSequenceId).toBe(ID);
+    expect(recorded(ahead, [log]).lastSequenceId).toBe('00822868566016008392');
+    expect(recorded(queuedRun({ lastSequenceId: ID }), [log]).lastSequenceId > ID).toBe(true);
+    expect(recorded(queuedRun({ lastSequenceId: '00822868566016000114' }), [log]).lastSequenceId).toBe(ID);
   });
 });
 
 describe('a trace that is full', () => {
-  const full = told(queuedRun(), times(5));
+  const full = recorded(queuedRun(), times(5));
 
-  test('drops what workers tell, and counts it', () => {
+  test('drops events of workers, and counts them', () => {
     expect([full.trace.length, full.traced, full.traceDropped]).toEqual([5, 5, 0]);
-    const more = told(full, [log, log]);
+    const more = recorded(full, [log, log]);
     expect(more.trace).toEqual(full.trace);
     expect([more.traced, more.traceDropped, more.lastSequenceId]).toEqual([7, 2, full.lastSequenceId]);
   });
 
-  test('takes the last one that has room, out of several', () => {
-    const run = told(queuedRun(), times(7));
+  test('keeps events up to the limit, out of several', () => {
+    const run = recorded(queuedRun(), times(7));
     expect([run.trace.length, run.traced, run.traceDropped]).toEqual([5, 7, 2]);
   });
 
-  test('still tells what becomes of the run', () => {
-    const ended = told(told(full, [log]), [log, { type: 'run.completed' }]);
+  test('still accepts the end of the run', () => {
+    const ended = recorded(recorded(full, [log]), [log, { type: 'run.completed' }]);
     expect(ended.trace.at(-1)?.type).toBe('run.completed');
     expect([ended.trace.length, ended.traced, ended.traceDropped]).toEqual([6, 8, 2]);
   });
 
-  test('keeps that room for the runtime, whatever workers call what they tell', () => {
-    const more = told(full, [{ type: 'run.completed', byWorker: true }]);
+  test('reserves that room for the runtime, also from worker events with a type of the runtime', () => {
+    const more = recorded(full, [{ type: 'run.completed', byWorker: true }]);
     expect([more.trace.length, more.traceDropped]).toEqual([5, 1]);
   });
 
-  test('has an end for that too, but for how the run ends', () => {
-    const endless = told(full, times(2_000, { type: 'lease.acquired' }));
+  test('limits events of the runtime too, except for the end of the run', () => {
+    const endless = recorded(full, times(2_000, { type: 'lease.acquired' }));
     expect(endless.trace).toHaveLength(1_005);
     expect(endless.traceDropped).toBe(1_000);
     const ends = ['run.cancellation_requested', 'run.completed', 'run.failed', 'run.rejected'];
-    for (const type of ends) expect(told(endless, [{ type }]).trace.at(-1)?.type).toBe(type);
+    for (const type of ends) expect(recorded(endless, [{ type }]).trace.at(-1)?.type).toBe(type);
     for (const event of [{ type: 'run.failed', byWorker: true }, { type: 'run.started' }]) {
-      expect(told(endless, [event]).trace).toHaveLength(1_005);
+      expect(recorded(endless, [event]).trace).toHaveLength(1_005);
     }
   });
 });
 
 describe('messages', () => {
-  const messageOf = (message: string) => told(queuedRun(), [{ ...log, message }]).trace[0]?.message;
+  const messageOf = (message: string) => recorded(queuedRun(), [{ ...log, message }]).trace[0]?.message;
 
   test('are cut beyond the limit, with a mark', () => {
     expect(messageOf('x'.repeat(40))).toBe('x'.repeat(40));

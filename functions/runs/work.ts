@@ -22,8 +22,6 @@ import {
 /** What a wait may carry on a full disk, and for an owner that may store nothing more. */
 export const SMALL_WAIT_BYTES = 1_024;
 
-/** What the holder of a lease may do to its run, in process or over the wire. */
-
 export async function heartbeat(runtime: Runtime, held: Held, ttlMs: number, now: number): Promise<Run> {
   const { run } = await changeRun(runtime, { runId: held.runId, now, frees: true }, (before, _, at) => ({
     change: { run: renewLease(present(before), held, ttlMs, at), events: [] },

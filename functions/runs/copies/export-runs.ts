@@ -24,7 +24,7 @@ import {
 import { RUNS_PROFILE, type RunsManifest } from './archive-manifest.ts';
 import { readBytes } from './artifact-bytes.ts';
 
-/** What a copy of runs needs of the run engine. */
+/** The parts of the run engine that a copy of runs needs. */
 export type CopyRuntime = Pick<Runtime, 'store' | 'scope' | 'blobs'>;
 
 interface RunsProgress {

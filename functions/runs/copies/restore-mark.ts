@@ -5,7 +5,7 @@ import { COUNTERS } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
 import type { RunsOf } from './archive-lines.ts';
 
-/** What a restore beside other runs leaves in the store until it is done. */
+/** A restore beside other runs keeps this mark in the store until it is done. */
 
 export interface Restoring {
   readonly contentHash: string;

@@ -3,11 +3,11 @@ import type { RunsCopyOptions } from './export-runs.ts';
 
 export interface RunsRestoreOptions extends RunsCopyOptions {
   readonly expectedContentHash?: string;
-  /** Removes the runs that are there; without it a restore over runs is refused. */
+  /** Removes the existing runs; without it the restore is refused when runs exist. */
   readonly replace?: boolean;
 }
 
-/** What an archive holds of the runs that are wanted. */
+/** The checked content of an archive, reduced to the requested runs. */
 export interface CheckedRuns {
   readonly manifest: RunsManifest;
   readonly ids: ReadonlySet<string>;

@@ -26,7 +26,7 @@ export async function swapRuns(
 ): Promise<void> {
   const store = await runtime.store();
   const replaced = await idsThere(runtime, RUNS, RUN_GROUP);
-  // What removed runs left goes with the swap, except for their bytes.
+  // The swap removes the remains of removed runs, but not their bytes in the blob store.
   const removed = await idsThere(runtime, REMAINS, REMAINS_GROUP);
   let isRead = false;
   async function* records(): AsyncGenerator<RecordData, void, undefined> {

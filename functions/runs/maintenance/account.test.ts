@@ -38,7 +38,7 @@ describe('the account of a run', () => {
     expect(account(run, { due: expected + 120_001 })).toBe('its due time is too late');
   });
 
-  it('may be late by what whoever looks after it takes, counted from now', () => {
+  it('may be late by the delay of a periodic check, counted from now', () => {
     const run = runningRun({ updatedAt: NOW - 3_600_000 });
     const lapsed = { ...run, lease: run.lease && { ...run.lease, expiresAt: NOW - 3_000_000 } };
     expect(account(lapsed, { due: NOW + 5_000 })).toBeNull();

@@ -14,15 +14,15 @@ const entry = (type: string, details: TraceEntry['details'] = null): TraceEntry 
   details,
   workerId: null,
 });
-const told = (entries: readonly TraceEntry[], more: Partial<Run> = {}): Run =>
+const runWith = (entries: readonly TraceEntry[], more: Partial<Run> = {}): Run =>
   queuedRun({ trace: entries, traced: entries.length, ...more });
 const kinds = (run: Run) => mayOwn(run).map(({ name }) => name);
 const all = OWNED.map(({ name }) => name);
 
-describe('what may lie beside a run', () => {
-  it('is nothing where it was started, leased and completed', () => {
+describe('records that may belong to a run', () => {
+  it('are none after start, lease and completion alone', () => {
     const types = ['run.created', 'lease.acquired', 'run.started', 'log', 'lease.expired', 'run.completed'];
-    expect(kinds(told(types.map((type) => entry(type))))).toEqual([]);
+    expect(kinds(runWith(types.map((type) => entry(type))))).toEqual([]);
   });
 
   it.each([
@@ -32,40 +32,40 @@ describe('what may lie beside a run', () => {
     ['wait.registered', 'values'],
     ['run.status', 'values'],
     ['retry.scheduled', 'values'],
-  ])('is told by its trace: %s', (type, name) => {
-    expect(kinds(told([entry('run.created'), entry(type)]))).toEqual([name]);
+  ])('are derived from its trace: %s', (type, name) => {
+    expect(kinds(runWith([entry('run.created'), entry(type)]))).toEqual([name]);
   });
 
-  it('is a lease where that was taken on a name', () => {
-    expect(kinds(told([entry('lease.acquired', { name: 'n' })]))).toEqual(['leases']);
+  it('include a lease when the trace has a named one', () => {
+    expect(kinds(runWith([entry('lease.acquired', { name: 'n' })]))).toEqual(['leases']);
   });
 
-  it('is an artifact where the run counts one', () => {
+  it('include an artifact when the run counts one', () => {
     const written = [entry('artifact.written')];
-    expect(kinds(told(written, { artifacts: 1 }))).toEqual(['artifacts']);
-    expect(kinds(told([entry('constructor')], { artifacts: 1 }))).toEqual(all);
+    expect(kinds(runWith(written, { artifacts: 1 }))).toEqual(['artifacts']);
+    expect(kinds(runWith([entry('constructor')], { artifacts: 1 }))).toEqual(all);
   });
 
-  it('is a payload or a result that has a record', () => {
-    expect(kinds(told([], { payload: { record: 'r' } }))).toEqual(['values']);
-    expect(kinds(told([], { result: { record: 'r' } }))).toEqual(['values']);
+  it('include a payload or a result with a record of its own', () => {
+    expect(kinds(runWith([], { payload: { record: 'r' } }))).toEqual(['values']);
+    expect(kinds(runWith([], { result: { record: 'r' } }))).toEqual(['values']);
   });
 
   it.each<[string, Partial<Run>]>([
     ['moved out of the run', { traced: 3 }],
     ['dropped', { traceDropped: 1 }],
-  ])('may be anything where some of its trace is %s', (_, more) => {
-    expect(kinds(told([entry('run.created')], { artifacts: 1, ...more }))).toEqual(all);
+  ])('may be of any kind when some of its trace is %s', (_, more) => {
+    expect(kinds(runWith([entry('run.created')], { artifacts: 1, ...more }))).toEqual(all);
   });
 
-  it('may be anything where its trace tells of what is not known here', () => {
-    expect(kinds(told([entry('__proto__')], { artifacts: 1 }))).toEqual(all);
+  it('may be of any kind when its trace has an unknown event type', () => {
+    expect(kinds(runWith([entry('__proto__')], { artifacts: 1 }))).toEqual(all);
   });
 });
 
-describe('a run that was looked at before', () => {
-  it('is the same where nothing was written to it', () => {
-    const run = told([entry('run.created')]);
+describe('a run that was read before', () => {
+  it('is unchanged without a write to it', () => {
+    const run = runWith([entry('run.created')]);
     expect(sameState(run, { ...run })).toBe(true);
     for (const more of [
       { updatedAt: run.updatedAt + 1 },

@@ -21,7 +21,7 @@ const ACTIVE: readonly RunStatus[] = ['queued', 'running', 'waiting'];
 
 interface Drift {
   readonly key: RecordKey;
-  /** What the counter lacks; negative where it says too much. */
+  /** The number that the counter lacks; negative when the counter is too high. */
   readonly by: number;
 }
 

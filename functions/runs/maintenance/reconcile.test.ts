@@ -25,7 +25,7 @@ describe('the word of a message that is sent again', () => {
     expect(redriveKey(later, NOW + 1 + REDRIVE_MS)).not.toBe(keyAfter(REDRIVE_MS));
   });
 
-  it('counts from when the run was queued, whatever was written to it since', () => {
+  it('counts from the time at which the run was queued, also after later writes', () => {
     const written = queuedRun({ queuedAt: NOW, updatedAt: NOW + REDRIVE_MS - 1 });
     expect(redriveKey(written, NOW + REDRIVE_MS)).toBe(keyAfter(REDRIVE_MS));
   });

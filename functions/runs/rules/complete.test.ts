@@ -105,11 +105,11 @@ describe('retry', () => {
 describe('the same completion again', () => {
   const ended = completeRun(runningRun(), proof, done, NOW)?.run as Run;
 
-  test('changes nothing, whatever it says', () => {
+  test('changes nothing, also with another result', () => {
     expect(completeRun(ended, proof, failed, NOW + 2 * TTL_MS)).toBeNull();
   });
 
-  test('is heard while a retry is to come', () => {
+  test('is accepted while a retry is scheduled', () => {
     const waiting = completeRun(runningRun({ retryPolicy: policy }), proof, failed, NOW)?.run as Run;
     expect(completeRun(waiting, proof, done, NOW)).toBeNull();
   });

@@ -41,14 +41,14 @@ class Life {
   raised = 0;
   consumed = 0;
   drawn = 1n;
-  readonly told: TraceEntry[] = [];
+  readonly entries: TraceEntry[] = [];
 
   constructor(maxAttempts: number, scheduledAt: number | null) {
     const request = startRequest({ scheduledAt, retryPolicy: { maxAttempts, initialDelaySeconds: 0.5 } });
     const fresh = { id: ID, payload: { json: null }, keyHash: null };
     const created = createRun(request, handler, fresh, NOW);
     this.run = withTrace({ ...created, run: { ...created.run, counted: true } }, this.#id(0), NOW, LIMITS);
-    this.told.push(...this.run.trace);
+    this.entries.push(...this.run.trace);
   }
 
   /** Each instance draws ids by its own clock, so a later id may be smaller. */
@@ -63,7 +63,7 @@ class Life {
     const change = this.#decide(step);
     if (change === null) return;
     this.run = withTrace(change, this.#id(step.passedMs), this.now, LIMITS);
-    this.told.push(...this.run.trace.slice(before.trace.length));
+    this.entries.push(...this.run.trace.slice(before.trace.length));
   }
 
   #decide(step: Step): Change | null {
@@ -160,10 +160,10 @@ function expectSound(life: Life, before: Run): void {
     if (before.taken?.event != null && run.outcomes[0] === before.taken) life.consumed -= 1;
     expect(run.inbox.length + kept + life.consumed).toBe(life.raised);
   }
-  expect(run.traced).toBe(life.told.length);
-  expect(run.lastSequenceId).toBe(life.told.at(-1)?.sequenceId);
-  for (const [index, { sequenceId, at }] of life.told.entries()) {
-    const previous = life.told[index - 1];
+  expect(run.traced).toBe(life.entries.length);
+  expect(run.lastSequenceId).toBe(life.entries.at(-1)?.sequenceId);
+  for (const [index, { sequenceId, at }] of life.entries.entries()) {
+    const previous = life.entries[index - 1];
     if (previous === undefined) continue;
     expect(sequenceId > previous.sequenceId).toBe(true);
     expect(at).toBeGreaterThanOrEqual(previous.at);

@@ -81,7 +81,7 @@ describe('a lease', () => {
     );
   });
 
-  test('tells its last holder how it ended, and nobody else', () => {
+  test('names the reason of its end to its last holder alone', () => {
     for (const how of ['completed', 'suspended', 'expired', 'cancelled'] as const) {
       const run = queuedRun({ endedLease: { ...proof, how } });
       expect(refusalOf(() => activeLease(run, proof, NOW))).toMatchObject({ code: 'lease_not_active', how });

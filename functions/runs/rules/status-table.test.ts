@@ -210,7 +210,7 @@ describe('the run statuses of the specification', () => {
     expect(met.run.inbox).toEqual([]);
   });
 
-  test('nobody changes a run that is not there', () => {
+  test('every change of a missing run is refused', () => {
     expect(refusalOf(() => cancelRun(undefined, NOW)).code).toBe('not_found');
     expect(refusalOf(() => raiseInRun(undefined, event, 9)).code).toBe('not_found');
     expect(refusalOf(() => waitInRun(undefined, proof, waitFor, NOW)).code).toBe('lease_stale');

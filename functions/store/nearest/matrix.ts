@@ -13,7 +13,7 @@ const DIGITS = Int8Array.from({ length: 128 }, (_, code) =>
 );
 const ID_CHARACTERS = 32;
 const NO_DIGIT = /[^0-9a-f]/;
-/** A row with a greater place is not kept. */
+/** The greatest place that the memory can hold; a greater one is stored as 0, for unknown. */
 const PLACE_MAX = 2 ** 32 - 1;
 /** The approximate memory of an id that is not hexadecimal. */
 const NAME_BYTES = 200;
