@@ -29,13 +29,13 @@ export interface BlobStore {
    */
   removeAll(prefix: string): Promise<number>;
 
-  /** What lies under the prefix (`''`: everything) in the order of the keys, a page at a time. */
+  /** Lists the keys with the prefix (`''`: all keys) in their order, a page at a time. */
   list(prefix: string, request: BlobListRequest): Promise<BlobPage>;
 
-  /** How the object is named to callers: nothing that they could open without this service. */
+  /** The name of the object for callers, who cannot open it without this service. */
   uriOf(key: string): string;
 
-  /** Resolves when the place answers; throws `full` where it is known to have no room for writes, else `unavailable`. */
+  /** Resolves when the blob store answers; throws `full` when it has no room for writes, else `unavailable`. */
   ping(): Promise<void>;
 
   /** Waits for the calls under way and closes the store. */

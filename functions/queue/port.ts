@@ -27,7 +27,7 @@ export interface ReadyRun {
   readonly owner: RunOwner;
 }
 
-/** What a search passed over, since the owners may not have a slot now. */
+/** Runs that a search skipped, because their owners have no free slot now. */
 export interface HeldBack {
   readonly owners: ReadonlySet<RunOwner>;
   /** Whether the search saw the whole queue of the handler. */

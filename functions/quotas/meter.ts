@@ -23,7 +23,7 @@ export interface MeterOptions {
   /** The shard to which this process adds, below `SHARDS`. */
   readonly shard: number;
   readonly limitOf: (owner: ByteOwner) => QuotaLimit;
-  /** What requests of one owner may write in a minute, in bytes, through this process. */
+  /** The most bytes that the requests of one owner may write in a minute through this process. */
   readonly bytesPerMinute: number;
   readonly onFailure: (error: unknown) => void;
   /** A write of the owner reaches, or would exceed, 80 % of what it may store. */
@@ -32,30 +32,30 @@ export interface MeterOptions {
 
 interface Account {
   readonly owner: ByteOwner;
-  /** As the store said at `readAt`, with what this process has added since. */
+  /** The use read from the store at `readAt`, plus the additions of this process since then. */
   stored: Use;
   readAt: number;
   /** Counted, and not yet added. */
   pending: Use;
   addedAt: number;
-  /** How often this process has added to the store. */
+  /** The number of additions of this process to the store. */
   additions: number;
-  /** What requests have written in the minute that began then. */
+  /** The bytes written by requests in the minute that began at `began`. */
   minute: { readonly began: number; readonly bytes: number };
   warnedAt: number;
   adding: Promise<void> | null;
   reading: Promise<void> | null;
 }
 
-/** What one decision brings, in bytes. */
+/** The bytes of one decision. */
 export interface Amount {
-  /** What the owner stores more than before; less than zero where it stores less. */
+  /** The change of the owner's stored bytes; negative for less than before. */
   readonly growth: number;
-  /** What is written, whether it adds or replaces. */
+  /** All written bytes, also those that replace others. */
   readonly written: number;
 }
 
-/** The process does not know what the owner has stored, or what it knows is too old. */
+/** This process does not know the use of the owner, or its knowledge is too old. */
 export class UnknownUse extends Error {
   readonly owner: ByteOwner;
 
@@ -67,8 +67,8 @@ export class UnknownUse extends Error {
 }
 
 /**
- * What owners have stored, as this process knows it: its own writes at once, those of other processes within a minute. Counts
- * that a killed process had not added are lost, at most 8 MiB an owner.
+ * The use of owners as this process knows it: its own writes at once, those of other processes within a minute. A killed
+ * process loses the counts that it had not added, at most 8 MiB an owner.
  */
 export class Meter {
   readonly #options: MeterOptions;
@@ -151,7 +151,7 @@ export class Meter {
     else this.#schedule();
   }
 
-  /** What the owner has stored, of all processes. */
+  /** The use of the owner over all processes. */
   async useOf(owner: ByteOwner): Promise<Use> {
     const account = this.#account(owner);
     await this.#read(account);
@@ -201,9 +201,9 @@ export class Meter {
 
   async #read(account: Account): Promise<void> {
     const store = await this.#options.store();
-    // What is added meanwhile may be in the answer or not.
+    // An addition during the read may or may not be in the answer, so the read is repeated.
     for (let additions = -1; additions !== account.additions; ) {
-      // What could not be added stays counted here.
+      // A failed addition stays in `pending`.
       await account.adding?.catch(() => undefined);
       ({ additions } = account);
       account.stored = await readUse(store, account.owner);
@@ -212,7 +212,7 @@ export class Meter {
   }
 
   async #add(account: Account): Promise<void> {
-    // What was counted meanwhile goes behind: no timer may come for it.
+    // Bytes counted during an addition are added after it: no timer may be scheduled for them.
     if (account.adding !== null) return account.adding.catch(() => undefined).then(() => this.#add(account));
     const more = account.pending;
     if (more.data === 0 && more.runs === 0) return;

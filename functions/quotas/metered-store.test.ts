@@ -141,7 +141,7 @@ describe('a limit', () => {
     await expect(put('3', 'x'.repeat(500), { isRun: true })).rejects.toMatchObject({
       code: 'quota_exceeded',
     });
-    // What ends work may grow, and what replaces a record by a smaller one does not.
+    // A write that ends work may grow the use, and a smaller replacement does not grow it.
     await put('4', 'x'.repeat(900), { grows: false });
     await put('1', 'x'.repeat(400));
     await remove('4');

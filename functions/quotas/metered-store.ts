@@ -50,7 +50,7 @@ export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
   store.admit = (owner, bytes, by) =>
     knowing(meter, async () => meter.admit(owner, { growth: bytes, written: bytes }, by));
 
-  // What changes heads alone counts nothing.
+  // A claim changes heads alone, so its bytes are not counted.
   store.claim = (scope, collection, request, decide) =>
     claim(scope, collection, request, (record, offer) => {
       const decided = decide(record, offer);
@@ -67,7 +67,7 @@ export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
       for await (const record of records) {
         const size = sizeOf(record) ?? 0;
         bytes += size;
-        // What was known when a long restore began may be old by now.
+        // The use known at the start of a long restore may be outdated by now.
         await meter.ready(limited);
         meter.admit(limited, { growth: bytes - before, written: 0 }, 'job');
         yield withCount(record, { bytes: size, owner: limited }, limited);

@@ -3,7 +3,7 @@ import { listPages, recordsOf } from '../store/pages.ts';
 import type { ByteOwner, RecordKey, RecordStore, Scope } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 
-/** What each owner has stored: a few records each, so that many processes add to them without contention. */
+/** The use of each owner, in a few records each, so that many processes add to them without contention. */
 export const USAGE: OwnedCollection = {
   name: 'usage',
   pairedIndexes: false,
@@ -17,7 +17,7 @@ const USAGE_GROUP = 'usage';
 const PAGE = 500;
 const OWNERS_PAGE = 100;
 
-/** What lies in the scope of the owner itself, and what its runs have stored. */
+/** `data`: bytes in the owner's own scope. `runs`: bytes that its runs have stored. */
 const kindsOfUse = ['data', 'runs'] as const;
 export type KindOfUse = (typeof kindsOfUse)[number];
 export type Use = Readonly<Record<KindOfUse, number>>;
@@ -50,7 +50,7 @@ export interface OwnersUse {
   readonly use: Use;
 }
 
-/** What each owner has stored, those with the most bytes first. */
+/** The use of each owner, the largest first. */
 export async function listUse(store: RecordStore): Promise<readonly OwnersUse[]> {
   const all = new Map<string, OwnersUse>();
   const selection = { collection: USAGE, group: USAGE_GROUP, limit: PAGE, view: 'head' } as const;
@@ -97,7 +97,7 @@ export async function ownersPage(
   return { names: [...names], next };
 }
 
-/** What is counted can only be less than nothing where a killed process had not added what another removed. */
+/** A sum is negative only when a killed process had not added bytes that another process removed. */
 export function sumOf({ data, runs }: Use): number {
   return Math.max(0, data + runs);
 }

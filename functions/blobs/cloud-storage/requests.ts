@@ -20,7 +20,7 @@ export interface StorageCall {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent one after the other, without a copy of the whole. */
   readonly body?: readonly Uint8Array[];
-  /** What the answer may have; more is an error. */
+  /** The largest answer; a larger one is an error. */
   readonly answerBytesMax: number;
   /** The size of a good answer, which is then read into one buffer. */
   readonly answerBytes?: number;

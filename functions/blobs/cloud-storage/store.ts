@@ -57,7 +57,7 @@ export function openCloudStorageBlobs({ bucket, endpoint, ...world }: CloudStora
   return new CloudStorageBlobs(bucket, requests, world.random);
 }
 
-/** What is asked of an object's resource. */
+/** The requested members of an object's resource. */
 interface ObjectResource {
   readonly size: string;
   readonly generation: string;

@@ -43,7 +43,7 @@ test('a renewed lease costs nothing', async () => {
   expect([created.length, opened()]).toEqual([0, 0]);
 });
 
-test('what cannot be told is a failure: of a handler without a route, or of the service', async () => {
+test('enqueue fails for a handler without a route, and when Cloud Tasks does not answer', async () => {
   await expect(queueOf().queue.enqueue({ ...message, handlerId: 'other' })).rejects.toThrow('no worker');
   const { queue, hints } = queueOf(true);
   await expect(queue.enqueue(message)).rejects.toThrow('the queue does not answer');

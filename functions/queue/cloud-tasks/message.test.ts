@@ -32,7 +32,7 @@ describe('a task', () => {
       oidcToken: { serviceAccountEmail: route.serviceAccountEmail, audience: route.url },
     });
     expect(scheduleTime).toBeUndefined();
-    // What the service grants: 15 seconds to 30 minutes.
+    // Cloud Tasks allows 15 seconds to 30 minutes.
     expect(dispatchDeadline).toEqual({ seconds: 1_800 });
   });
 
@@ -95,7 +95,7 @@ describe('the name of a task', () => {
     let at = now;
     for (let hop = 0; at < year.notBefore; hop += 1) {
       const name = nameOf(year, at);
-      // Whoever tells of it in the same span means the same, and an early delivery of the hop means the next.
+      // Two messages in the same span have one name, and a hop that is delivered early names the next one.
       expect(nameOf(year, at + 3_600_000)).toBe(name);
       hops.add(name);
       expect(hops.size).toBe(hop + 1);
@@ -105,7 +105,7 @@ describe('the name of a task', () => {
     expect(hops.size).toBe(14);
   });
 
-  test('tells the parts of a message apart, whatever they hold', () => {
+  test('distinguishes the parts of a message, also when one holds a line break', () => {
     expect(nameOf({ runId: 'a', repeatKey: 'b' })).not.toBe(nameOf({ runId: 'a\nb', repeatKey: '' }));
   });
 });

@@ -30,7 +30,7 @@ test('a route replaces what it names, and takes no token that was made for anoth
   const overrides = [
     { handlerId: 'far', projectId: 'p2', locationId: 'l2', queueId: 'q2', serviceAccountEmail: 'other@p' },
     { handlerId: 'moved', workerUrl: 'https://theirs.example/run' },
-    { handlerId: 'told', workerUrl: 'https://theirs.example/run', audience: 'theirs' },
+    { handlerId: 'aimed', workerUrl: 'https://theirs.example/run', audience: 'theirs' },
   ];
   const route = routesOf({ overrides });
   expect(route('far', 'external')).toMatchObject({
@@ -39,10 +39,10 @@ test('a route replaces what it names, and takes no token that was made for anoth
     audience: 'https://worker.example',
   });
   expect(route('moved', 'external')).toMatchObject({ url: 'https://theirs.example/run', audience: null });
-  expect(route('told', 'external')).toMatchObject({ audience: 'theirs' });
+  expect(route('aimed', 'external')).toMatchObject({ audience: 'theirs' });
 });
 
-test('where something is missing there is no route', () => {
+test('an incomplete route is no route', () => {
   for (const name of ['projectId', 'locationId', 'queueId', 'workerUrl'] as const) {
     const rules = { defaults: { ...defaults, [name]: null } };
     expect(routesOf(rules)('ours', 'process'), name).toBeNull();

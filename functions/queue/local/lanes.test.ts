@@ -20,7 +20,7 @@ test('gives the run that is oldest at the head of any of the lanes, each once', 
   lanes.remove('none');
   expect([lanes.take(both), lanes.take(both), lanes.take(both)]).toEqual(['4', null, null]);
   expect(lanes.take(['c'])).toBe('0');
-  expect(lanes.take(['nobody'])).toBeNull();
+  expect(lanes.take(['unknown'])).toBeNull();
 });
 
 test('a lane is in doubt until the store was asked, and again when anything may be missing', () => {

@@ -40,16 +40,16 @@ function waiting(queue: LocalQueue, signal = still, handlerIds: ReadonlySet<stri
     { waitMs: 20_000, place: { leave: () => undefined } },
     signal,
   );
-  const told = { woken: 0, ended: false, taken: [] as string[] };
+  const heard = { woken: 0, ended: false, taken: [] as string[] };
   void (async () => {
     while (await call.next()) {
-      told.woken += 1;
-      for (let id = queue.take(handlerIds); id !== null; id = queue.take(handlerIds)) told.taken.push(id);
+      heard.woken += 1;
+      for (let id = queue.take(handlerIds); id !== null; id = queue.take(handlerIds)) heard.taken.push(id);
     }
-    told.ended = true;
+    heard.ended = true;
     call.leave();
   })();
-  return told;
+  return heard;
 }
 
 describe('moments', () => {
@@ -241,13 +241,13 @@ describe('calls that wait', () => {
       const gone = new AbortController();
       const calls = [waiting(queue, gone.signal), waiting(queue)];
       await turns();
-      let told = 0;
+      let sent = 0;
       for (const act of order) {
         if (act === 'abort') gone.abort();
         else if (act === 'turn') await Promise.resolve();
         else {
-          told += 1;
-          message(String(told), world.now);
+          sent += 1;
+          message(String(sent), world.now);
         }
       }
       await turns();
@@ -295,7 +295,7 @@ describe('calls that wait', () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test('what is not for one call is told to those behind it, and then to nobody', async () => {
+  test('a run that one call cannot take is offered to each later call, and then to none', async () => {
     const { queue, message, world } = queueOf();
     queue.learn('h', [], true, queue.mark);
     const seen: number[] = [];
@@ -322,7 +322,7 @@ describe('calls that wait', () => {
 });
 
 describe('rechecks', () => {
-  test('what another process may have changed is looked for, and nothing else', async () => {
+  test('the queue searches for changes of other processes alone', async () => {
     let changed = false;
     const { queue, world, looks, start } = queueOf({ mayHaveChanged: () => changed });
     let wakes = 0;
