@@ -81,7 +81,7 @@ test.each<[string, Given, RegExp]>([
     /refused outside Development/,
   ],
   [
-    'A24: development-header outside Development, whatever replaces it',
+    'A24: development-header outside Development, also with an authenticator of the application',
     {
       ...canonical(whole, { AuthenticationMode: 'development-header', AuthenticatorType: './a.mjs' }),
       argv: ['--environment=Production'],

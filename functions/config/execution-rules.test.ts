@@ -20,9 +20,9 @@ const cloud = {
 
 describe('the execution runtime starts', () => {
   test.each<[string, object]>([
-    ['with nothing said', {}],
+    ['with no settings', {}],
     ['with limits that are equal', { DefaultListLimit: 20, MaxListLimit: 20 }],
-    ['with a smaller limit than the default that nobody wrote', { MaxListLimit: 1, MaxHistoryLimit: 1 }],
+    ['with a limit below the implicit default', { MaxListLimit: 1, MaxHistoryLimit: 1 }],
     ['with handlers of several names', { ExternalHandlers: [{ HandlerId: 'a' }, { HandlerId: 'A' }] }],
     ['with the adapter by its name', { Adapter: 'local' }],
     ['with the adapter by its other name', { Adapter: 'local-sqlite' }],
@@ -71,7 +71,7 @@ describe('the execution runtime does not start', () => {
       /WorkerRoutes:0 .*has no WorkerUrl, and there is no/,
     ],
     [
-      'with a route of nobody',
+      'with a route without a handler',
       { ...cloud, Google: { ...cloud.Google, WorkerRoutes: [{ QueueId: 'q' }] } },
       /WorkerRoutes:0 .*has no HandlerId/,
     ],

@@ -13,9 +13,9 @@ export type Schema = Readonly<Record<string, unknown>>;
 export interface Kind<T> {
   /** For people, after the words "must be". */
   readonly expects: string;
-  /** What may follow the key; `<n>` stands for an index. */
+  /** The texts that may follow the key; `<n>` stands for an index. */
   readonly tails: readonly string[];
-  /** What several sources would quietly mix, and must therefore come from one. */
+  /** Whether all parts must come from one source: a mix of several would go unnoticed. */
   readonly oneSource: boolean;
   /** Whether any value of it is a secret. */
   readonly secret: boolean;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { faultsText } from './fault.ts';
 import { type ConfigurationInput, loadConfiguration } from './load.ts';
 
-/** Where an empty list means all, what becomes of a blank item decides who may do what. */
+/** An empty list can mean all: a dropped blank item would then widen the access of a caller. */
 
 interface Given extends Pick<Partial<ConfigurationInput>, 'env' | 'argv'> {
   readonly file?: unknown;
@@ -151,7 +151,7 @@ describe('a member that is given twice in one object', () => {
       /IdentityPolicies:0:AllowedTenantIds \(svcsettings\.json\)/,
     ],
     ['in another spelling', '{"Server":{"Port":1,"\\u0070ort":1}}', /Server:port \(svcsettings\.json\)/],
-  ])('%s is told by its path', (_, file, key) => {
+  ])('%s is named by its path', (_, file, key) => {
     const faults = faultsOf({ file });
     expect(faults).toMatch(/is given twice in one object/);
     expect(faults).toMatch(key);

@@ -93,7 +93,7 @@ describe('sources', () => {
     expect(settingsOf(given).server.port).toBe(port);
   });
 
-  test('keys, variables and words are read whatever their case', () => {
+  test('keys, variables and words are read in any case', () => {
     const settings = settingsOf({
       env: {
         SERVER__canonicalratelimit__PERMITLIMIT: '7',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { faultsText } from './fault.ts';
 import { loadConfiguration } from './load.ts';
 
-/** What a name in the environment may look like, and what becomes of one that nobody knows. */
+/** The accepted forms of a variable's name, and the refusal of an unknown one. */
 
 function load(env: Record<string, string>, file: unknown = {}, argv: readonly string[] = []) {
   const readFile = (path: string) => (path === 'svcsettings.json' ? JSON.stringify(file) : undefined);
@@ -39,7 +39,7 @@ describe('one setting under another name', () => {
   });
 });
 
-describe('a name that nobody knows stops the start', () => {
+describe('an unknown name stops the start', () => {
   test.each([
     ['SVC_REQUIRE_API_KEY', /did you mean Server__RequireApiKey\?/],
     ['SVC_API_KEYS', /did you mean SVC_API_KEY\?/],

@@ -34,7 +34,7 @@ describe('Development is open', () => {
     ['with policies of one part', execution, true],
     ['with policies of the other', canonical, true],
     ['with policies of all that is served', { ...canonical, ...execution }, false],
-    // What a tenant has stored is read with a right of the execution runtime.
+    // The usage of a tenant is read with a right of the execution runtime.
     ['with policies of one part, and no other', { ...canonical, 'ExecutionRuntime:Enabled': 'false' }, true],
     [
       'with policies of both, and only one served',

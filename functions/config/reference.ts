@@ -96,7 +96,7 @@ function objectSchema(branch: Branch, more: Schema = {}): Schema {
   };
 }
 
-// What a default depends on: each place and kind of environment.
+// A default may depend on the host and on the kind of environment.
 const everywhere: readonly (Given & { readonly where: string })[] = [
   { environment: 'Development', host: 'embedded', where: 'embedded in Development' },
   { environment: 'Production', host: 'embedded', where: 'embedded elsewhere' },

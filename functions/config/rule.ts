@@ -20,6 +20,6 @@ export type RuleFault = Pick<Fault, 'key' | 'message'>;
 
 /** A setting that lets the service start and that an operator probably did not mean. */
 export interface Advice extends RuleFault {
-  /** What the operator does about it. */
+  /** The steps by which the operator removes the fault. */
   readonly remedy: string;
 }

@@ -56,7 +56,7 @@ export const oidc = {
   keySetFile: setting<string | null>('Server:Oidc:KeySetFile', anyText, null,
     'File with the public keys of the issuer, instead of an address. The service reads it again every minute. svc init makes one.'),
   verification: setting<'application' | 'platform'>('Server:Oidc:Verification', choice({ application: [], platform: [] }), 'application',
-    'What verifies the signature of a token: the application, or the platform in front, which must then refuse every request without a valid token.'),
+    'The part that verifies the signature of a token: the application, or the platform in front, which must then refuse every request without a valid token.'),
   authorizedParties: setting<readonly string[]>('Server:Oidc:AuthorizedParties', list(anyText), [],
     'Clients whose tokens are accepted (claim azp). Default: any.'),
   principalClaim: setting<'email' | 'sub'>('Server:Oidc:PrincipalClaim', choice({ email: [], sub: [] }), 'email',

@@ -17,7 +17,7 @@ import { anyText, baseAddress, locationName, projectName, providerId } from './t
 
 export type ProviderKind = 'deterministic' | 'openai-compatible' | 'vertex';
 
-/** What the model of an entry is used for. */
+/** The uses of an entry's model. */
 export type ProviderCapability =
   | 'ai.chat'
   | 'ai.embedding'
@@ -69,7 +69,7 @@ export interface ProviderSetting {
   readonly OutputPrice: number;
 }
 
-/** What an entry offers: an entry that does not say gives texts their vectors. */
+/** The capabilities of an entry; the default is embedding. */
 export function capabilitiesOf({ Capabilities }: Partial<ProviderSetting>): readonly ProviderCapability[] {
   return Capabilities ?? ['ai.embedding'];
 }

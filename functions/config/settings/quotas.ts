@@ -4,11 +4,11 @@ import { setting } from '../setting.ts';
 const GIB = 1024 ** 3;
 const TIB = 1024 ** 4;
 
-/** What one owner may store. */
+/** Storage limits of one owner. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const quotas = {
   tenantBytesMax: setting('Quotas:TenantBytesMax', integer(1, 1_000 * TIB), 10 * GIB,
-    'Bytes that a tenant may store: its documents with their history, and the payloads, results, checkpoints and artifacts of its runs. What adds more is refused with 409 `quota_exceeded`; deletions and ends of work never are.', { unit: 'bytes' }),
+    'Bytes that a tenant may store: its documents with their history, and the payloads, results, checkpoints and artifacts of its runs. A write that exceeds this is refused with 409 `quota_exceeded`; a deletion or an end of work never is.', { unit: 'bytes' }),
   spaceBytesMax: setting('Quotas:SpaceBytesMax', integer(1, 1_000 * TIB), 10 * GIB,
     'Bytes that a space may store: its records with their vectors, its objects and its traces.', { unit: 'bytes' }),
   runArtifactBytesMax: setting('Quotas:RunArtifactBytesMax', integer(1, 1_000 * TIB), GIB,

@@ -1,7 +1,7 @@
 import { integer } from '../kinds.ts';
 import { setting } from '../setting.ts';
 
-/** What operations leave behind of themselves, beside the records of a space. */
+/** Traces of operations, kept beside the records of a space. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const traces = {
   retentionDays: setting<number | null>('Traces:RetentionDays', integer(1, 36_500), null,
