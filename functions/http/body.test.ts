@@ -74,7 +74,7 @@ describe('readBody', () => {
     expect([body.returned, world.pendingTimers]).toEqual([false, 0]);
   });
 
-  test('refuses a declared length before the client is told to send', async () => {
+  test('refuses a declared length before the server asks the client to send', async () => {
     const { result, proceeded } = reading(10, 11);
     await expect(result).rejects.toMatchObject({ code: 'payload_too_large' });
     expect(proceeded()).toBe(false);
@@ -103,7 +103,7 @@ describe('readBody', () => {
     expect((await result).whole()).toHaveLength(60 * bodyPolicy.bytesPerSecondMin);
   });
 
-  test('gives up 15 s after a body that came fast has stopped, whatever came before', async () => {
+  test('gives up 15 s after a fast body stops, also after many received bytes', async () => {
     const { world, result, body } = reading(100_000_000);
     await body.send(32 * 1024 * 1024);
     world.advance(14_999);

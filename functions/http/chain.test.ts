@@ -310,8 +310,8 @@ describe('answers', () => {
         operations: { getItem: { ...entry, responses } },
         handlers: { getItem: () => Promise.resolve({ status: 200, body: {}, headers }) },
       });
-    const told = await inject(carrying({ 'Depot-Hint': 'yes' }), get);
-    expect([told.status, told.headers['depot-hint']]).toEqual([200, 'yes']);
+    const hinted = await inject(carrying({ 'Depot-Hint': 'yes' }), get);
+    expect([hinted.status, hinted.headers['depot-hint']]).toEqual([200, 'yes']);
     expect((await inject(carrying({ 'Depot-Other': 'yes' }), get)).status).toBe(500);
   });
 
@@ -368,7 +368,7 @@ describe('composition', () => {
     expect(events[0]).toMatchObject({ status: 403, right: 'write', tenantId: 'acme' });
   });
 
-  test('the log tells of every request from where it came, also of those whose caller nobody knows', async () => {
+  test('the log names the source address of every request, also without a known caller', async () => {
     const events: LogEvent[] = [];
     const chain = echoChain({ ...secured, log: (event) => events.push(event), trustedProxyHops: 1 });
     const from = { socketAddress: '192.0.2.1' };

@@ -87,7 +87,7 @@ interface State extends AnsweredRequest {
   caller: Caller | null;
   readonly books: RequestBooks;
   streams: readonly object[];
-  /** What handlers want to run once the answer is held no longer. */
+  /** Functions of handlers that run when the answer is released. */
   readonly ends: (() => void)[];
 }
 

@@ -1,6 +1,6 @@
 import type { ServiceError } from '../kernel/errors.ts';
 
-/** What a request is worth to the service when there are more requests than it can serve. */
+/** The priority of a request when the service is overloaded. */
 export type LoadClass = 'lease' | 'usual' | 'bulk';
 
 export interface RequestLoad {

@@ -3,13 +3,13 @@ import type { Validator } from '../../contracts/validator.ts';
 /** An item of a list that breaks the model of its answer. */
 export interface FaultyItem {
   readonly index: number;
-  /** What the item is called, where it says so. */
+  /** The id of the item, when it has one. */
   readonly id: string | null;
   /** The place in the schema. */
   readonly rule: string;
 }
 
-/** More are not looked for: each costs a check of the rest. */
+/** The most faulty items that a check finds: each costs a check of the rest. */
 const FAULTS_MAX = 100;
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { GroupHandlers, Handler } from './handler.ts';
 
-// What these lines prove is proven by the compiler: without the error that it expects, it reports the line itself.
+// The compiler proves these lines: when an expected error is missing, it reports the line itself.
 
 declare const complete: GroupHandlers<'server'>;
 declare const commit: Handler<'commitCanonicalTransaction'>;

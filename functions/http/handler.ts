@@ -62,7 +62,7 @@ export type OperationInput<Id extends OperationId> = {
   readonly body: ReceivedBody<OperationTypes[Id]['body']>;
 } & FurtherInput<OperationTypes[Id]>;
 
-/** What only some operations have: the text of the body, and an idempotency key that no member of the body repeats. */
+/** Members of some operations alone: the text of the body, and an idempotency key that no member of the body repeats. */
 type FurtherInput<Types> = Pick<Types, Extract<keyof Types, 'text' | 'idempotencyKey'>>;
 
 export type Handler<Id extends OperationId> = (

@@ -23,7 +23,7 @@ function answers() {
     await Promise.resolve();
     return done.splice(0);
   };
-  /** What was made in the turn after the ones between, in which nothing may be made. */
+  /** The answers made in the next possible turn; the turns before it must make none. */
   const nextMade = async () => {
     for (let turn = 1; turn < TURNS; turn += 1) expect(await nextTurn()).toEqual([]);
     return nextTurn();

@@ -84,7 +84,7 @@ export function heldBlocks(blocks: readonly Uint8Array[]): ByteStream {
   return new ByteStream(size, open, undefined, null, size);
 }
 
-/** What is known of a request before its headers are judged. */
+/** The parts of a request that are known before its headers are checked. */
 export interface RequestHead extends Pick<RawRequest, 'target' | 'rawHeaders' | 'socketAddress'> {
   /** Whether the body is small enough to stay unread on a connection that is kept. */
   readonly isSmall: () => boolean;

@@ -35,7 +35,7 @@ export function partHead(section: Buffer): PartHead {
 /** In quotes, `\` stands before a quote or another `\`; before anything else browsers mean it as it is. */
 const PARAMETER = /[ \t]*;[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"\\,]+))/y;
 
-/** The parameters of `form-data`. Those that nobody needs here are no fault (RFC 2183 section 2.8). */
+/** The parameters of `form-data`. Unknown ones are allowed (RFC 2183 section 2.8). */
 function dispositionOf(field: string): ReadonlyMap<string, string> {
   const type = /^form-data(?=[ \t]*;|$)/i.exec(field)?.[0];
   if (type === undefined) throw unnamed();

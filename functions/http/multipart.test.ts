@@ -43,7 +43,7 @@ async function codeOf(action: () => Promise<unknown>): Promise<string> {
   return 'accepted';
 }
 
-test('a form is read as its JSON parts and a stream, whatever the size of the chunks', async () => {
+test('a form is read as its JSON parts and a stream, in chunks of any size', async () => {
   for (const size of [1, 2, 3, 16, 10_000]) {
     const { values, stream, content } = await read(formOf(manifest, artifact), size);
     expect([values, content]).toEqual([{ manifest: { id: 'a' } }, 'bytes']);
@@ -261,7 +261,7 @@ test('a boundary is what RFC 2046 allows', () => {
   for (const boundary of ['', 'a'.repeat(71), '"a "', '"a\u00e9"'])
     expect(() => boundaryOf(`multipart/form-data; boundary=${boundary}`)).toThrow(ServiceError);
   expect(boundaryOf('multipart/form-data; charset=utf-8; Boundary=b;')).toBe('b');
-  // What one reader takes for the boundary another must not take for text.
+  // Two readers must not disagree on the boundary.
   for (const type of ['x="; boundary=b"', 'boundary=b"x', 'boundary=a; boundary=b', 'boundary=a b'])
     expect(() => boundaryOf(`multipart/form-data; ${type}`)).toThrow(ServiceError);
 });

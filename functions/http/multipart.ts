@@ -75,7 +75,7 @@ export async function readForm(
   return new FormParts(values, streams, keepsText === true ? () => jsonText(texts) : undefined);
 }
 
-/** Counts what a form holds in memory. */
+/** Counts the memory of a form. */
 export interface FormCount {
   readonly reserve: ReserveBytes;
   /** What the values of a JSON text take beside it. */

@@ -87,7 +87,7 @@ describe('correlation ids', () => {
 });
 
 describe('log lines', () => {
-  test('J03: are one line of JSON of the listed fields, whatever is in them', () => {
+  test('J03: are one line of JSON of the listed fields, also with line breaks and markup in their values', () => {
     const lines: string[] = [];
     const event = {
       severity: 'INFO',
@@ -129,11 +129,11 @@ describe('log lines', () => {
     });
   });
 
-  test('an unforeseen error is told by its class and its frames', () => {
+  test('an unforeseen error is described by its class and its frames', () => {
     const error = Object.assign(new RangeError('s3cret\n    at s3cret (x)'), { code: 'ECONNREFUSED' });
-    const told = describeFailure(error);
-    expect(told).toMatch(/^RangeError ECONNREFUSED\nat .*problem\.test\.ts/);
-    expect(told).not.toContain('s3cret');
+    const text = describeFailure(error);
+    expect(text).toMatch(/^RangeError ECONNREFUSED\nat .*problem\.test\.ts/);
+    expect(text).not.toContain('s3cret');
     expect(describeFailure('s3cret')).toBe('a thrown string');
   });
 });

@@ -10,12 +10,12 @@ function limiterOf(settings: Partial<typeof rateLimitDefaults> = {}, addressesMa
   const limiter = createRateLimiter('canonical', { ...rateLimitDefaults, ...settings }, world, addressesMax);
   const fields: Record<string, string> = {};
   const acquire = (address = 'a', signal: AbortSignal = never): Promise<void> =>
-    limiter.acquire(address, signal, (told) => Object.assign(fields, Object.fromEntries(told)));
+    limiter.acquire(address, signal, (headers) => Object.assign(fields, Object.fromEntries(headers)));
   return { world, limiter, acquire, fields };
 }
 
 describe('the window', () => {
-  test('I01: 120 requests a minute pass and the next is told when to come back', async () => {
+  test('I01: 120 requests a minute pass, and the next is refused with the time of a retry', async () => {
     const { world, acquire, fields } = limiterOf();
     for (let n = 0; n < 120; n += 1) await acquire();
     expect(fields).toEqual({
@@ -50,7 +50,7 @@ describe('the window', () => {
     expect(passed).toBe(10);
   });
 
-  test('a clock that is set back freezes nobody out', async () => {
+  test('a clock that is set back locks no client out', async () => {
     const { world, acquire } = limiterOf({ permitLimit: 1 });
     await acquire();
     world.now -= 3_600_000;
@@ -108,8 +108,8 @@ describe('the queue', () => {
   });
 });
 
-describe('who comes and goes', () => {
-  test('I01: fifty who wait and leave let nobody in beyond the limit, and leave no timer', async () => {
+describe('clients that come and go', () => {
+  test('I01: fifty clients that wait and leave free no permit beyond the limit, and leave no timer', async () => {
     const { world, acquire } = limiterOf({ permitLimit: 10, queueLimit: 1000 });
     for (let n = 0; n < 10; n += 1) await acquire();
     for (let n = 0; n < 50; n += 1) {

@@ -4,7 +4,7 @@ import { ByteStream, type RawResponse } from './message.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
 import { type Charge, chargeRefusal } from './weighed.ts';
 
-/** What one request takes of the capacity of the process, over REST and over MCP: each book is kept here alone. */
+/** The capacity of the process that one request uses, over REST and over MCP: this class alone counts it. */
 export class RequestBooks {
   readonly #shared: SharedCapacity;
   readonly #addressOf: () => string;
@@ -26,7 +26,7 @@ export class RequestBooks {
   /** Takes further permits, for work that has begun. */
   readonly charge: Charge = (permits) => this.#shared.limits.charge(this.rateClass, this.#addressOf, permits);
 
-  /** What a refusal costs beside the permit of its request. */
+  /** Charges the cost of a refusal, beside the permit of its request. */
   chargeRefusal(error: unknown): void {
     chargeRefusal(error, this.charge);
   }

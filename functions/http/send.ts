@@ -21,18 +21,18 @@ export const discardPolicy: AllowancePolicy = {
 };
 // The system delivers at most so much at once.
 const discardedAtOnceBytes = 64 * 1024;
-// Pieces of an unread body that are discarded whatever their size: each costs a turn and a timer.
+// The first pieces of an unread body are discarded at any size; further small ones cost a turn and a timer each.
 const discardedPiecesFree = 256;
 // Up to this size the rest of a body is discarded and the connection kept.
 const keptRestBytesMax = 64 * 1024;
 // Handed to the system in one turn of the event loop: less than a millisecond.
 const turnBytes = 4 * sliceBytes;
-// A client that takes none of an answer for so long is cut off.
+// The server closes the connection of a client that reads none of an answer for this time.
 const stallMs = 30_000;
 
 export interface SendParts {
   readonly timers: Timers;
-  /** What may be discarded of unread bodies, over all requests. */
+  /** The bytes of unread bodies that may be discarded, over all requests. */
   readonly discarded: ByteAllowance;
   /** Whether the client was asked to send its body. */
   readonly proceeded: boolean;

@@ -4,7 +4,7 @@ import type { ChainOptions } from './options.ts';
 import { createRateLimits, type RateLimits } from './rate-limits.ts';
 import { RequestLine } from './request-line.ts';
 
-/** What all requests of a process share, also those that no operation serves. */
+/** Shared by all requests of a process, also those that no operation serves. */
 export interface SharedCapacity {
   readonly limits: RateLimits;
   readonly bytes: BytesInFlight;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { normalizeAddress, sourceAddress } from './source-address.ts';
 
-test('without trusted proxies the socket counts, whatever is forwarded', () => {
+test('without trusted proxies the address of the socket counts, and forwarding headers do not', () => {
   fc.assert(
     fc.property(fc.string(), (forwarded) => {
       expect(sourceAddress('198.51.100.7', forwarded, 0)).toBe('198.51.100.7');
