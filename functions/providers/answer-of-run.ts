@@ -22,14 +22,14 @@ export interface AnsweringRun {
   readonly plan: RunPlan;
   readonly space: string;
   readonly signal: AbortSignal;
-  /** `null`: nobody goes on with the run after a crash. */
+  /** `null`: no worker resumes the run after a crash. */
   readonly memory: RunMemory | null;
 }
 
 const RESPONSE = 'response';
 const ADMITTED = 'admitted';
 const CALLS = 'calls';
-/** A call whose answer was lost with a process is repeated once: each may be paid for. */
+/** A call whose answer was lost with a process is repeated once only: the provider may charge for each. */
 const CALLS_MAX = 2;
 const SERVER_TIMEOUT = 'server_timeout';
 /** Lists and objects within each other, as many as a request may have. */
@@ -172,7 +172,7 @@ async function callWithin(
   } finally {
     cancel();
     stop.abort();
-    // The loser of the race has nobody who waits for it.
+    // The work goes on after a lost race: its late failure must not be an unhandled rejection.
     work.catch(() => undefined);
   }
 }
@@ -182,7 +182,7 @@ function tooLate(): ProviderFailure {
   return new ProviderFailure('timeout', SERVER_TIMEOUT, message, { isRetryable: true });
 }
 
-/** What stands around the output, and escapes within it. */
+/** The largest answer: the output with its escapes, and the members around it. */
 function answerBytesOf(outputBytesMax: number): number {
   return 65_536 + outputBytesMax * 2;
 }

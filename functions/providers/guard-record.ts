@@ -5,7 +5,7 @@ import { type GuardState, NO_CALLS } from './rules/guard.ts';
 import type { Periods, SeenClock } from './rules/periods.ts';
 import type { ProviderSpaceCount } from './rules/space-counts.ts';
 
-/** What all instances know of each provider: one record each, of at most some 3 KB. */
+/** The state of each provider that all instances share: one record each, of at most some 3 KB. */
 export const PROVIDER_GUARDS: OwnedCollection = {
   name: 'provider-guards',
   pairedIndexes: false,

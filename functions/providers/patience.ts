@@ -5,10 +5,10 @@ import { ProviderFailure } from './failure.ts';
 import { type FailureRow, isWaitedFor, nextTry } from './rules/patience.ts';
 import { answeredLine, failingLine } from './rules/patience-lines.ts';
 
-/** What a job keeps of the failures of its provider. */
+/** The checkpoint in which a job keeps the failures of its provider. */
 const CHECKPOINT = 'provider-failures';
 const TIMER = 'provider-turn';
-/** A limit of the service that does not say when it ends. */
+/** The wait for a limit of the service without a known end. */
 const TURN_MS = 60_000;
 
 export interface PatienceParts {

@@ -15,9 +15,9 @@ export interface GuardParts {
 
 /** One call of a provider, which may need several requests. */
 interface GuardedCall {
-  /** The space that the call is for; `null`: it has no share of the limits. */
+  /** The space of the call; `null`: the call counts to no space's share of the limits. */
   readonly space: string | null;
-  /** Of each request, as far as it can be told. */
+  /** Tokens of each request, estimated where the number is unknown. */
   readonly tokens: number;
 }
 
@@ -77,7 +77,7 @@ export function providerGuard(parts: GuardParts): ProviderGuard {
         return result;
       } catch (error) {
         if (sent.isSent && error instanceof ProviderFailure) await note(error.failureClass);
-        // Whatever else it was, others need not wait for it any longer.
+        // Any other failure says nothing about the provider: note its tokens, and end the trial so that other calls need not wait.
         else if (sent.isTrial || hasTokens()) await note('cancelled');
         throw error;
       }

@@ -3,7 +3,7 @@ import { type RecordData, type RecordKey, type RecordStore, StoreError } from '.
 import { recordId } from '../store/record-id.ts';
 import { type StoredQualification, withQualification } from './rules/qualification.ts';
 
-/** What was last proven of each provider: one record a provider, so that readiness reads one and not its traces. */
+/** The newest qualifications: one record a provider, so that readiness reads one record and no traces. */
 export const PROVIDER_QUALIFICATIONS: OwnedCollection = {
   name: 'provider-qualifications',
   pairedIndexes: false,

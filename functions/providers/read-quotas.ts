@@ -9,7 +9,7 @@ export interface LimitedProvider {
   readonly limits: GuardLimits;
 }
 
-/** What a space has spent of the limits of these providers, in their order. */
+/** The use of these providers' limits by a space, in the order of the providers. */
 export async function readQuotas(
   store: () => Promise<RecordStore>,
   providers: readonly LimitedProvider[],

@@ -28,7 +28,7 @@ interface RerankFacts {
   /** Of the run; its trace has no texts. */
   readonly traceId: string;
   readonly payloadBytes: number;
-  /** What the mode allows; 0 for a mode that there is not. */
+  /** The limit of the mode; 0 for an unknown mode. */
   readonly maxInputBytes: number;
 }
 

@@ -64,7 +64,7 @@ export class Instance {
     };
   }
 
-  /** What the provider `mine` has spent. */
+  /** The tokens that the provider `mine` has used today. */
   async tokensOfDay(): Promise<number | undefined> {
     const now = this.world.clock.now();
     const [spent] = await readQuotas(this.parts.store, [{ id: 'mine', limits: ample }], { space: 'a', now });

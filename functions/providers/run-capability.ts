@@ -14,7 +14,7 @@ import { usageView } from './rules/usage.ts';
 import { enterRun, leaveRun, type RunGuardParts } from './run-guard.ts';
 import type { RunMemory } from './run-memory.ts';
 
-/** What runs of capabilities work with. */
+/** Dependencies of runs of capabilities. */
 export interface CapabilityParts {
   readonly world: Pick<World, 'clock' | 'timers' | 'random'>;
   readonly store: () => Promise<RecordStore>;

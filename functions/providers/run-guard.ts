@@ -33,9 +33,9 @@ export interface RunGuardParts {
   readonly world: Pick<World, 'clock' | 'timers'>;
   /** The id of the provider. */
   readonly provider: string;
-  /** What one space may have. */
+  /** The limits of one space. */
   readonly ofSpace: RunGuardLimits;
-  /** What all spaces may have together; `null` for a provider that is part of the service. */
+  /** The limits of all spaces together; `null` for a provider that is part of the service. */
   readonly ofAll: RunGuardLimits | null;
   /** How long a run waits for a place. */
   readonly queueMs: number;
@@ -73,7 +73,7 @@ export async function enterRun(parts: RunGuardParts, run: GuardedRun): Promise<v
   }
 }
 
-/** Gives the place of the holder back; `null`: that of the run, whoever holds it. */
+/** Frees the place of the holder; `null`: frees the place of the run for any holder. */
 export async function leaveRun(
   parts: RunGuardParts,
   { space, id, holder }: Pick<GuardedRun, 'space' | 'id'> & { readonly holder: string | null },

@@ -3,7 +3,7 @@ import { json, type Reply } from './outgoing/model-server.fixture.ts';
 import { closeServer, Instance, runOf } from './run-capability.fixture.ts';
 import { runCapability } from './run-capability.ts';
 
-/** What runs took, as their traces and the tokens of the day tell it. */
+/** The usage of runs, as traces and the tokens of the day report it. */
 
 afterEach(closeServer);
 

@@ -4,15 +4,15 @@ import type { ChatCompletion } from '../rules/structured-answer.ts';
 import type { Usage } from '../rules/usage.ts';
 import type { RunMemory } from '../run-memory.ts';
 
-/** What bounds one call of a model. */
+/** The bounds of one call of a model. */
 export interface ModelBounds {
   /** For all tries of the call. */
   readonly timeoutMs: number;
-  /** Bytes of the answer, with what stands around its content. */
+  /** Bytes of the answer: its content and the members around it. */
   readonly answerBytesMax: number;
   /** Bytes of the output as JSON; unlimited if absent. */
   readonly outputBytesMax?: number;
-  /** What the run keeps, where somebody goes on with it after a crash. */
+  /** The memory of the run, when another worker may resume it after a crash. */
   readonly memory?: RunMemory | null;
   readonly signal: AbortSignal;
   /** Awaited before each request: it throws where the request may not be sent. */
@@ -21,7 +21,7 @@ export interface ModelBounds {
   readonly took?: ((usage: Usage) => void) | undefined;
 }
 
-/** What a model gave and what it took. */
+/** The value that a model answered, and its usage. */
 interface ModelAnswer<Value> {
   readonly value: Value;
   readonly usage: Usage;
@@ -58,5 +58,5 @@ interface EmbeddedTexts {
   readonly vectors: readonly (readonly number[])[];
 }
 
-/** At most so many tokens of output are asked for; they count to the budget before the call, because nobody knows how many come. */
+/** The most output tokens of a call. The budget counts all of them before the call, because the real number is unknown then. */
 export const OUTPUT_TOKENS_DEFAULT = 4_096;

@@ -260,7 +260,7 @@ type Official = new (options: object) => OfficialClient;
 /** Requests here go beyond the models of the client's own types. */
 const Client = OpenAI as unknown as Official;
 
-/** What a server can tell two requests apart by, but for what a client says of itself. */
+/** The parts of a request that a server sees, without those in which a client names itself. */
 function facts(received: Received | undefined) {
   const { method, url, headers, body } = received ?? expect.fail('there is no request');
   const { authorization, accept } = headers;

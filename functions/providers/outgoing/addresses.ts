@@ -25,7 +25,7 @@ refused.addAddress('fd00:42::42', 'ipv6');
 export function isRefusedAddress(address: string): boolean {
   const [plain = ''] = address.split('%');
   if (isIP(plain) === 4) return refused.check(plain);
-  // What is no address cannot be judged.
+  // A text that is no address cannot be checked, so it is refused.
   if (isIP(plain) === 0 || refused.check(plain, 'ipv6')) return true;
   return embeddedIpv4(plain).some((each) => refused.check(each));
 }

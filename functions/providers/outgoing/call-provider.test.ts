@@ -48,8 +48,8 @@ async function failure(options: Options = {}): Promise<ProviderFailure> {
     (reason: unknown) => reason,
   );
   if (!(error instanceof ProviderFailure)) throw error;
-  const told = [error.message, error.stack, JSON.stringify(error), String(error.cause)].join();
-  expect(told).not.toContain(SECRET);
+  const shown = [error.message, error.stack, JSON.stringify(error), String(error.cause)].join();
+  expect(shown).not.toContain(SECRET);
   return error;
 }
 
@@ -73,7 +73,7 @@ describe('a call of a provider', () => {
     });
   });
 
-  const told = JSON.stringify({ error: { message: `Incorrect API key provided: ${SECRET}` } });
+  const repeated = JSON.stringify({ error: { message: `Incorrect API key provided: ${SECRET}` } });
   const endless: Reply = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const more = () => {
@@ -118,10 +118,10 @@ describe('a call of a provider', () => {
     ],
     [
       'a wrong key, which it repeats',
-      text(told, 'application/json', 401),
+      text(repeated, 'application/json', 401),
       { failureClass: 'auth', providerStatus: 'http_401' },
     ],
-    ['400', text(told, 'application/json', 400), { failureClass: 'schema', providerStatus: 'http_400' }],
+    ['400', text(repeated, 'application/json', 400), { failureClass: 'schema', providerStatus: 'http_400' }],
     ['404', text('', 'text/plain', 404), { failureClass: 'configuration', providerStatus: 'http_404' }],
     ['418', text('', 'text/plain', 418), { failureClass: 'unknown', providerStatus: 'http_418' }],
     [

@@ -14,7 +14,7 @@ describe('a secret file', () => {
     ['is empty', () => Promise.resolve('\n')],
     ['holds two lines', () => Promise.resolve('canary\ncanary')],
     ['is too large', () => Promise.resolve('canary'.repeat(1_000))],
-  ])('that %s is told of without its content and its place', async (_, read) => {
+  ])('that %s is reported without its content and its path', async (_, read) => {
     const failure = await secretFile(read)().catch((error: unknown) => error);
     expect(failure).toMatchObject({ failureClass: 'configuration', providerStatus: 'secret_missing' });
     expect(String(failure)).not.toContain('canary');

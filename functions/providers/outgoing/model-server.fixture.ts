@@ -102,5 +102,5 @@ export class ModelWorld implements World {
   }
 }
 
-/** What a call gets as its whole time. */
+/** The time limit of a whole call. */
 export const TIMEOUT_MS = 30_000;

@@ -1,8 +1,8 @@
 import { ProviderFailure } from '../failure.ts';
 
 /**
- * What the work gives, or a `ProviderFailure` as soon as the signal is aborted: the one that it was aborted with, otherwise one of the class
- * `cancelled`. The work itself goes on.
+ * Resolves to the result of the work. When the signal is aborted, rejects at once with the `ProviderFailure` of the abort, or with one of
+ * the class `cancelled`. The work itself goes on.
  */
 export async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -97,7 +97,7 @@ export interface CallEnd {
   readonly now: number;
 }
 
-/** After a call has ended; the same object where nothing changes. What the provider says about one request counts for nobody. */
+/** The circuit after a call; the same object without a change. A refusal of one request by the provider is no failure. */
 export function afterCall<C extends Circuit>(circuit: C, { failure, space, isTrial, now }: CallEnd): C {
   if (failure === 'cancelled') return isTrial ? givenBack(circuit, space, now) : circuit;
   if (failure === null || !isOfProvider(failure)) return answered(circuit, space);
@@ -110,7 +110,7 @@ export function afterCall<C extends Circuit>(circuit: C, { failure, space, isTri
   return { ...circuit, restsUntil: circuit.restsUntil ?? (isOfAll ? now + REST_MS : null), spaces };
 }
 
-/** Nobody knows whether the provider is there, so the next call of the space tries. */
+/** The trial ended without an answer, so the next call of the space tries the provider. */
 function givenBack<C extends Circuit>(circuit: C, space: string | null, now: number): C {
   const own = failuresOf(circuit, space);
   const restsUntil = own.failures > 0 ? now : null;

@@ -1,11 +1,11 @@
 import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 
-/** What decides how a provider answers. Nothing in it is secret. */
+/** The settings that affect a provider's answers. No member is secret. */
 export interface HashedConfiguration {
   readonly kind: string;
-  /** Where it is called, such as its base address; `null` where it is part of the service. */
+  /** The address of its calls, such as its base URL; `null` for a part of the service. */
   readonly address: string | null;
-  /** The models with what the settings ask of them, such as the length of vectors. */
+  /** The models with their settings, such as the length of vectors. */
   readonly models: JsonObject;
   readonly limits: JsonObject;
   /** The name of the setting or of the file that holds the secret, never the secret; `null`: there is none. */

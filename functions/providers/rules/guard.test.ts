@@ -66,7 +66,7 @@ describe('calls of a minute', () => {
     expect(admitted(state, { limits, now: NOW + MINUTE })).toMatchObject({ calls: 1 });
   });
 
-  test('are never more than the limit in one minute, whatever the moments', () => {
+  test('are never more than the limit in one minute, at any moments of the calls', () => {
     const moments = fc.array(fc.nat(5 * MINUTE), { maxLength: 60 });
     fc.assert(
       fc.property(moments, fc.integer({ min: 1, max: 5 }), (all, callsPerMinute) => {
@@ -280,14 +280,14 @@ describe('a provider that fails', () => {
     expect(ask(failed, { space }).refusal).toEqual(open);
     const trial = admitted(failed, { space, now: later });
     expect(ask(trial, { space, now: later }).refusal).toEqual(open);
-    // A process that died with its trial keeps nobody from another.
+    // After a process died with its trial, another call may try.
     admitted(trial, { space, now: later + REST_MS });
   });
 
-  test('for one space is left alone by this space', () => {
+  test('for one space stops the calls of this space', () => {
     const failed = failing(20, ['a']);
     expect(ask(failed).refusal).toEqual(open);
-    // What works for another says nothing about the requests of this one.
+    // A success of another space says nothing about the requests of this one.
     const works = ended(failed, null, { space: 'b' });
     expect(ask(works).refusal).toEqual(open);
     expect(hasFailed(works, 'b')).toBe(false);
@@ -295,7 +295,7 @@ describe('a provider that fails', () => {
     expect(admitted(mended)).toBe(mended);
   });
 
-  test('again and again for one space is never left alone by another, whatever happens to one call of that', () => {
+  test('repeatedly for one space does not stop the calls of another, also when one of its calls fails', () => {
     let now = NOW;
     let state = failing(20, ['evil']);
     for (let step = 0; step < 2_000; step += 1, now += 1_000) {
@@ -307,7 +307,7 @@ describe('a provider that fails', () => {
     }
   });
 
-  test('for two spaces that nobody else can confirm is tried by others every time', () => {
+  test('for two spaces alone does not stop the calls of the others', () => {
     let now = NOW;
     let state = NO_CALLS;
     let refused = 0;

@@ -24,7 +24,7 @@ export interface GuardLimits {
   readonly spaceSharePercent: number;
 }
 
-/** What is stored of a provider. */
+/** The stored state of a provider. */
 export interface GuardState extends Circuit {
   /** The minutes in which the calls are counted. */
   readonly minutes: Periods;
@@ -103,7 +103,7 @@ function spacesWith({ spaces }: GuardState, limits: GuardLimits, { space, tokens
   return withCount(spaces, { ...own, calls: own.calls + 1, tokens: own.tokens + tokens });
 }
 
-/** What is stored in the periods of a moment. */
+/** The stored state, moved to the periods of a moment. */
 export interface CurrentState {
   readonly state: GuardState;
   /** Another clock or period than those that are stored. */

@@ -29,7 +29,7 @@ export function modelsOf(target: ProviderTarget, now: number) {
   };
 }
 
-/** What is known of one limit: how much of it is spent, and when it begins again, in milliseconds since 1970. */
+/** The use of one limit, and the time at which its count restarts, in milliseconds since 1970. */
 export interface SpentLimit {
   readonly used: number;
   readonly max: number;
@@ -42,7 +42,7 @@ export interface Quotas {
   readonly tokensOfDay: SpentLimit | null;
 }
 
-/** What is left of the limits that the settings set for a provider. It is no word of the provider itself, so it is advisory. */
+/** The rest of the limits that the settings set for a provider. The provider itself does not report it, so it is advisory. */
 export function quotaOf({ id, isLocal }: ProviderTarget, quotas: Quotas, now: number) {
   const items = isLocal ? [] : bucketsOf(quotas);
   const isKnown = items.length > 0;

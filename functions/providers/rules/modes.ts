@@ -1,4 +1,4 @@
-/** What a caller may ask of a run, by the mode that it names. Sizes are bytes of UTF-8. */
+/** The bounds of a run in one mode. Sizes are bytes of UTF-8. */
 export interface ModePolicy {
   readonly id: string;
   readonly allowedOutputKinds: readonly string[];

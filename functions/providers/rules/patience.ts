@@ -19,7 +19,7 @@ export interface FailedTry {
   readonly patienceMs: number;
   /** From 0 to 1, drawn anew for each wait. */
   readonly chance: number;
-  /** What the provider, or the rest of its circuit, asks for; `null` where it does not. */
+  /** The wait that the provider or its open circuit demands; `null` for none. */
   readonly retryAfterMs: number | null;
 }
 

@@ -46,7 +46,7 @@ export interface RerankPayload {
 }
 export interface ReviewPayload {
   readonly capability: 'ai.review';
-  /** What is reviewed: `subject`, else `prompt`. */
+  /** The text to review: `subject`, else `prompt`. */
   readonly subject: string;
   readonly prompt: string | null;
   readonly instructions: string | null;
@@ -207,7 +207,7 @@ function referencesOf(value: Json | undefined): readonly JsonObject[] {
   });
 }
 
-/** A file inside the tree that the caller means: whoever writes the proposal must not leave it. */
+/** A relative path inside the caller's tree: the model that writes the proposal must not leave the tree. */
 function pathOf(value: Json, at: number): string {
   const path = textOf(value, `allowedPaths/${at}`);
   if (isInnerPath(path)) return path;

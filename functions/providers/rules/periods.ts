@@ -3,8 +3,8 @@
  *
  * All clocks share one count. The clock that has begun it begins the next one with its own next period. Another clock has to see the same
  * count for one whole period of its own before it may begin the next one. So over some periods the counts begin again no more often than
- * time passes, and they do so as long as any clock goes on. Nobody says which clock is calling: it is known by the period that it was seen in
- * last, so a clock that appears, or that calls more rarely than its distance to another, may begin one more.
+ * time passes, and they do so as long as any clock goes on. A caller does not name its clock: the rule knows a clock by its last
+ * period, so a new clock, or one that calls more rarely than its distance to another, may begin one count more.
  */
 
 export interface SeenClock {
@@ -18,7 +18,7 @@ export interface SeenClock {
 export type Periods = readonly SeenClock[];
 
 /**
- * Clocks that are told apart.
+ * The most clocks that the rule distinguishes.
  * @testonly
  */
 export const CLOCKS_MAX = 8;

@@ -1,4 +1,4 @@
-/** What readiness counts of a provider. */
+/** The facts of a provider that readiness counts. */
 export interface CountedProvider {
   /** Whether it is part of the service; each call of another goes over the network. */
   readonly isLocal: boolean;

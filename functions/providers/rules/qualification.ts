@@ -25,7 +25,7 @@ const LOCAL_TRIGGERS = [
 ];
 const NETWORK_TRIGGERS = ['network_policy_changed', 'auth_changed', 'provider_model_changed'];
 
-/** What makes a qualification worthless. */
+/** The changes that invalidate a qualification. */
 function driftTriggers({ isLocal }: Pick<ProviderTarget, 'isLocal'>): string[] {
   return isLocal ? [...LOCAL_TRIGGERS] : [...LOCAL_TRIGGERS, ...NETWORK_TRIGGERS];
 }
@@ -72,7 +72,7 @@ export interface QualifyingRun {
   readonly endedAt: number;
 }
 
-/** What a run of the tiny request proves. */
+/** The qualification that a run of the tiny request proves. */
 export function qualificationBy(
   target: ProviderTarget,
   capability: OfferedCapability,
@@ -90,9 +90,9 @@ export function qualificationBy(
 }
 
 /**
- * What is stored after a run or a qualification, for all spaces: of the evidence only the hash of the tiny request, which is the same for
- * all. A validated capability stays validated by a later run; a success of a run
- * replaces a failed qualification of the same settings. Those of other settings go.
+ * The stored qualifications after a run or a qualification, for all spaces. The only evidence is the hash of the tiny request, which is the
+ * same for all spaces. A later run does not change a validated capability; a successful run replaces a failed qualification of the same
+ * settings. Qualifications of other settings are removed.
  */
 export function withQualification(
   stored: readonly StoredQualification[],

@@ -6,7 +6,7 @@ import { modePolicies } from './modes.ts';
 import { currentQualification, qualificationView, type StoredQualification } from './qualification.ts';
 import type { ProviderTarget } from './target.ts';
 
-/** What is known beside the target when its readiness is judged. */
+/** Facts beside the target that its readiness depends on. */
 export interface ReadinessFacts {
   readonly qualifications: readonly StoredQualification[];
   /** Whether a check of the target itself has failed, such as a key file that cannot be read. */

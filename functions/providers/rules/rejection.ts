@@ -2,7 +2,7 @@ import type { ProviderRunRejectionDiagnostic } from '../../../contracts/generate
 import type { RunFailureClass } from './capabilities.ts';
 import type { RunOutcome } from './outcome.ts';
 
-/** What a caller can do about a run without a success. */
+/** Advice for the caller of an unsuccessful run. */
 type Rejection = ProviderRunRejectionDiagnostic;
 
 /** `null` for a success. */

@@ -108,7 +108,7 @@ describe('runs', () => {
     expect(enter(counts, 'two', NOW - 5 * MINUTE, { runsPerWindow: 1 }).counts).toBe(counts);
   });
 
-  test('are never more at once than the limit, in whatever order they begin and end', () => {
+  test('are never more at once than the limit, in any order of their begins and ends', () => {
     const step = fc.record({ id: fc.nat(6), ends: fc.boolean(), after: fc.nat(3_000) });
     fc.assert(
       fc.property(

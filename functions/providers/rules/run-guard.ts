@@ -83,8 +83,8 @@ export function admitRun(
 }
 
 /**
- * The counts after an execution of a run has ended; the same object where it has no lease. The place of another one, which goes on with
- * the run, is not its own. `null`: the run itself has ended, whoever has its place.
+ * The counts after an execution of a run has ended; the same object where it has no lease. It does not free
+ * the place of another execution that resumed the run. `null`: the run itself has ended, so any holder's place is freed.
  */
 export function endRun(before: ProviderRunCounts, id: string, holder: string | null): ProviderRunCounts {
   const leases = before.leases.filter(

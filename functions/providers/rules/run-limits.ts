@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 
-/** What one provider may be asked to do at a time. Guards enforce it; every caller who may read providers sees it. */
+/** The limits of one provider's runs. Guards enforce them; every caller who may read providers sees them. */
 export interface RunLimits {
   readonly maxConcurrentRuns: number;
   readonly queueTimeoutSeconds: number;
@@ -31,7 +31,7 @@ export function operationalLimits(limits: RunLimits, authRequired: boolean): Jso
   };
 }
 
-/** What the runtime keeps of jobs, and what a list of them shows. */
+/** The limits on active and retained jobs, and on a list of them. */
 export interface JobBounds {
   readonly maxActiveJobs: number;
   readonly maxRetainedTerminalJobs: number;

@@ -23,7 +23,7 @@ export interface RunRequest {
   readonly artifactDirectory?: string | null;
 }
 
-/** What a run does, once nothing of its request is refused. */
+/** The work of a run whose request was accepted. */
 export interface RunPlan {
   readonly capability: OfferedCapability;
   readonly mode: string;
@@ -97,7 +97,7 @@ export function isPlan(plan: RunPlan | RunOutcome): plan is RunPlan {
 
 type Refusal = Parameters<typeof refused>;
 
-/** What asks for more than the guard of every provider allows. */
+/** The refusal of a request above the limits of all providers. */
 function limitRefusal({ timeoutSeconds, maxOutputBytes }: RunRequest, limits: RunLimits): Refusal | null {
   const { maxTimeoutSeconds, maxOutputBytes: outputMax } = limits;
   if (isNotPositive(timeoutSeconds))
@@ -121,7 +121,7 @@ function isNotPositive(value: number | null | undefined): boolean {
   return value !== null && value !== undefined && !(Number.isSafeInteger(value) && value >= 1);
 }
 
-/** What the provider does not have. */
+/** The refusal of a request for something that the provider does not offer. */
 function targetRefusal(target: ProviderTarget, request: RunRequest): Refusal | null {
   const { capability, operation } = namesOf(request);
   if (!target.isEnabled)

@@ -20,7 +20,7 @@ export interface EndedRun {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly durationMs: number;
-  /** What the call took and cost; `null` where no model has answered. */
+  /** Tokens and cost of the call; `null` when no model has answered. */
   readonly usage: JsonObject | null;
 }
 
@@ -71,7 +71,7 @@ function hashesOf({ target, request, outcome }: EndedRun) {
   };
 }
 
-/** What a run or a qualification leaves behind of itself. */
+/** The trace of a run or a qualification. */
 export interface ProviderTrace {
   readonly id: string;
   readonly operation: 'provider.run' | 'provider.qualification';

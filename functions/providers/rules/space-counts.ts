@@ -1,7 +1,7 @@
-/** What a guard counts of each space. Pure. */
+/** The counts that a guard keeps for each space. Pure. */
 
 /**
- * So many spaces have counts of their own; the others share one.
+ * The most spaces with counts of their own; the others share one.
  * @testonly
  */
 export const SPACES_MAX = 32;

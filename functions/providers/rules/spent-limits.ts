@@ -3,8 +3,8 @@ import type { Quotas, SpentLimit } from './models-and-quotas.ts';
 import { countOf } from './space-counts.ts';
 
 /**
- * What a space has spent of its part of the limits of a provider. What others have spent is not its business, unless the settings
- * let every space have all of a limit.
+ * The use of a space's share of a provider's limits. It hides the use of other spaces, unless the settings let every space use all
+ * of a limit.
  */
 export function spentOf(
   state: GuardState,

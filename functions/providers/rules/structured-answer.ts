@@ -177,7 +177,7 @@ function scaffold(
   };
 }
 
-/** Whoever writes the proposal must not leave the tree that the caller means. */
+/** The model that writes the proposal must not leave the caller's tree. */
 function artifactOf(value: Json, allowedPaths: readonly string[]): JsonObject {
   const { path, content } = objectOf(value, 'The provider proposed an artifact that is no object.');
   if (typeof path !== 'string' || typeof content !== 'string')

@@ -10,7 +10,7 @@ export interface ProviderTarget {
   readonly kind: TargetKind;
   /** Whether it is part of the service; each call of another goes over the network. */
   readonly isLocal: boolean;
-  /** How it is told who is calling: a word, never a credential. */
+  /** The kind of authentication: a word, never a credential. */
   readonly auth: 'none' | 'api-key' | 'google-credentials';
   /** In the order of the vocabulary. */
   readonly capabilities: readonly OfferedCapability[];

@@ -1,20 +1,20 @@
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 
-/** Bytes of UTF-8 of one token where nobody reports better: on the safe side for texts in Latin letters. */
+/** Estimated bytes of UTF-8 per token when the provider reports no usage: a safe estimate for texts in Latin letters. */
 const BYTES_PER_TOKEN = 3;
 const MILLION = 1_000_000;
 
-/** What a call of a model took. */
+/** Tokens of a call of a model. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Whether the provider said so; else it is an estimate by bytes. */
+  /** Whether the provider reported them; else they are estimated from bytes. */
   readonly isReported: boolean;
   /** Tokens that the provider reports beyond what the call can have taken; absent without any. */
   readonly excessTokens?: number;
 }
 
-/** What a call can have taken at most. */
+/** The most tokens that a call can have used. */
 export interface UsageBounds {
   readonly input: number;
   readonly output: number;
@@ -71,7 +71,7 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** What several calls took together; `null` of none. */
+/** The sum over several calls; `null` for none. */
 export function totalUsage(usages: readonly Usage[]): Usage | null {
   if (usages.length === 0) return null;
   return {
