@@ -1,11 +1,11 @@
 import type { ByteOwner, Head, RecordData } from './port.ts';
 
-/** The member of a head that says what its record takes. Releases before 0.6.0 wrote none: their records count nothing. */
+/** The member of a head with the counted bytes of its record. Releases before 0.6.0 wrote none: their records count as 0. */
 const BYTES = 'countedBytes';
-/** Whose they are, where the scope of the record does not say. */
+/** The owner of the bytes, when the record's scope does not name it. */
 const OWNER = 'countedFor';
 
-/** What a record was counted with when it was written last. */
+/** The counted bytes of a record at its last write. */
 export interface Counted {
   readonly bytes: number;
   readonly owner: ByteOwner | null;
@@ -46,15 +46,15 @@ export function uncounted({ [BYTES]: _bytes, [OWNER]: _owner, ...head }: Head): 
 }
 
 /**
- * What a written record takes: its texts and parts as UTF-8, four bytes for each number of its vectors, what it keeps outside
- * of the store, and 256 bytes for the record itself. `null` where the write keeps the stored text.
+ * The bytes of a written record: its texts and parts as UTF-8, four bytes for each number of its vectors, its bytes in the
+ * blob store, and 256 bytes for the record itself. `null` when the write keeps the stored text.
  */
 export function sizeOf({ keptOutside, ...record }: RecordData): number | null {
   const inside = sizeInside(record);
   return inside === null ? null : inside + (keptOutside?.bytes ?? 0);
 }
 
-/** What a write moves: the record with its texts, and the bytes outside that are new. */
+/** The bytes that a write transfers: the record with its texts, and its new bytes in the blob store. */
 export function writtenBy({ keptOutside, ...record }: RecordData): number {
   const outside = keptOutside?.isNew === true ? keptOutside.bytes : 0;
   return (sizeInside(record) ?? RECORD_BYTES) + outside;
