@@ -100,8 +100,8 @@ export async function artifactRecord(
 }
 
 /**
- * A handler that has not waited may have changed its content since that was judged. What stays inline is stored as it is now, so its
- * text is made in the same turn; of larger content only the text is stored.
+ * The text of an artifact to store. The handler may change its content after the size check, so small content is
+ * serialized now, in the same turn; of larger content the server stores the checked text alone.
  */
 function textToStore({ content, contentText }: CheckedArtifact, inlineBytesMax: number): string | null {
   const isLarge = contentText !== null && contentText.length > inlineBytesMax;

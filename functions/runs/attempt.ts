@@ -106,7 +106,7 @@ async function execute(
   try {
     const [payload = null] = await loadValues(runtime, [run.payload]);
     const refused = (error: unknown) => {
-      // A call that the handler did not await may come after the end of its own run.
+      // A handler may make a call that it does not await: the call can fail after the run has ended.
       if (isLeaseRefusal(error) && !endedByHolder(error)) leaseLost();
     };
     const context = createRunContext(runtime, {

@@ -40,7 +40,7 @@ export async function countVisible(runtime: Runtime, parts: readonly RunPart[]):
   return ids.size;
 }
 
-/** A counter of its own says how many runs of the part are active. */
+/** Whether the part has a counter of active runs. */
 function hasShare(part: RunPart): part is RunPart & { readonly tenantId: string } {
   return part.tenantId !== null && part.handlerId === null;
 }

@@ -174,8 +174,8 @@ export class Engine {
   }
 
   /**
-   * Takes no more runs. Those under way go on, but jobs begin no call of a provider: one that needs another gives its run back, with
-   * what it has kept.
+   * Stops taking runs. Runs that have begun continue, but jobs start no further call of a provider: a job that needs
+   * one requeues its run and keeps its checkpoints.
    */
   drain(): void {
     this.#stopping.abort();

@@ -33,7 +33,7 @@ export function markRecord(mark: IndexMark): RecordData {
 }
 
 /**
- * A server of 0.5.0 that has not started or ended a run for so long is taken to be gone.
+ * The time without a start or an end of a run after which a server of 0.5.0 counts as stopped.
  * @testonly
  */
 export const QUIET_MS = 600_000;

@@ -7,7 +7,10 @@ import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { settleDue } from './settle.ts';
 
-/** How long the call may wait, and in whose name: of the caller, and of one of those whose runs it may get. */
+/**
+ * The longest wait of a call, and the owners to whom the wait is counted: the caller, and one of the owners whose runs
+ * it may get.
+ */
 interface NextWait {
   readonly waitMs: number;
   readonly owners: PlaceOwners;

@@ -147,7 +147,7 @@ async function attempt(
   const { verdict, slot } = result;
   if (verdict === 'no-share' && run?.status === 'queued') wish.heldBack?.(run);
   if (verdict === 'other-worker' && run !== undefined) wish.passedOver?.(run);
-  // External workers poll and find the run themselves, so a delivery of theirs only has to settle it.
+  // External workers poll for runs, so a queue delivery of such a run only settles it.
   const isSettled = verdict === 'settle' || verdict === 'external';
   const seen = isSettled ? await settleOne(runtime, runId, now) : run;
   if (verdict !== 'leased') wish.unleased?.(seen);

@@ -37,7 +37,7 @@ const PAGE = 200;
 const RUNS_READ = 10_000;
 const ACTIVE: readonly RunStatus[] = ['waiting', 'queued', 'running'];
 
-/** The ceilings of active runs and jobs of which so many percent or more are used. Reads, and writes nothing. */
+/** Reads the ceilings of active runs and jobs that are used to the given percentage or more. Writes nothing. */
 export async function nearCeilings(
   runtime: Runtime,
   percent: number,

@@ -59,8 +59,8 @@ export const BODY_CHECK: RecordKey = { collection: COUNTERS.name, id: recordId('
 export const RUN_GROUP = 'run';
 
 /**
- * Indexes that release 0.5.0 does not know. It indexes a run anew with each change, by the tags in the body among others: a
- * stored run has these as tags, so that the change of a server of 0.5.0 keeps them.
+ * Indexes that release 0.5.0 does not know. A server of 0.5.0 derives the indexes again with each change, from the tags
+ * in the body among others: a stored run therefore also has these indexes as tags, so that such a change keeps them.
  */
 const CARRIED = {
   scope: 'svc.index.scope',

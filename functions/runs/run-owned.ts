@@ -24,7 +24,7 @@ export interface RunLeaseRequest {
 /** Transactions that a call makes at most, while other runs take the name in between. */
 const TRIES_MAX = 4;
 
-/** Takes or extends a run-owned lease; `false` while another run of the product and tenant that has not ended holds it. */
+/** Takes or extends a run-owned lease. `false`: another active run of the product and tenant holds it. */
 export async function acquireRunLease(
   runtime: Runtime,
   held: Held,

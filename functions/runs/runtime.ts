@@ -33,7 +33,7 @@ export interface RuntimeOptions {
   readonly jobShareMax: number;
   /** Active runs that one product and tenant may have. */
   readonly runShareMax: number;
-  /** The settings that say so, for those who are refused. */
+  /** The names of the settings of these ceilings, for the message of a refusal. */
   readonly ceilingSettings: Readonly<Record<CeilingName, string>>;
   /** Number of counter records that share the ceiling, so that starts do not contend for one. */
   readonly counterShards: number;

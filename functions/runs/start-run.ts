@@ -180,7 +180,9 @@ async function admit(runtime: Runtime, attempt: Attempt): Promise<Outcome> {
   return outcome.kind === 'admitted' ? { ...outcome, mustBound: mustList } : outcome;
 }
 
-/** Removes the refused starts of this owner beyond the newest 50. The next refused start tries again what fails. */
+/**
+ * Removes the refused starts of this owner beyond the newest 50. After a failure the next refused start tries again.
+ */
 async function boundRefused(runtime: Runtime, run: Run, now: number): Promise<void> {
   const { refused, scope } = runtime;
   const owner = retentionOwner(run);

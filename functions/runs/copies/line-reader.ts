@@ -24,7 +24,7 @@ import {
 
 const ORDERED_ID = /^[0-9]{20}$/;
 const PIECES_MAX = 4_096;
-/** Twice what the smallest database takes of one record. */
+/** Twice the record limit of the database with the smallest one. */
 const BODY_LENGTH_MAX = 2 * 1024 * 1024;
 
 /** How the lines of an archive of runs are read. */
@@ -92,7 +92,10 @@ function noteFrom(value: unknown, pointer: string): BytesNote {
   };
 }
 
-/** A record under the key that its content names, and of a run. Where only the run knows the key, nothing is compared. */
+/**
+ * The record's id must be the one that its content names, and the record must belong to a run. Some ids are known to
+ * the run alone; these are not compared.
+ */
 function checkRecord(entry: RecordEntry): void {
   const { collection, head, body, id } = entry;
   const runId = runIdOf(recordOfEntry(entry));

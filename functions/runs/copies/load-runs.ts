@@ -11,7 +11,7 @@ import { restoreMarkKey, restoreMarkRecord, restoreRemains } from './restore-mar
 import { type CheckedRuns, type RunsRestoreOptions, stepper } from './restore-options.ts';
 import { type RestoredRecord, restoredRecord } from './restored-record.ts';
 
-/** A transaction carries so many records, or so many characters, whichever comes first. */
+/** The most records and characters of one transaction; the first limit that is reached ends it. */
 const BATCH_RECORDS = 40;
 const BATCH_CHARACTERS = 1024 * 1024;
 
@@ -74,8 +74,9 @@ async function loadOwned(
 }
 
 /**
- * Writes records whose runs are not there yet. Remains name each of these runs until it is there, so that a prune or a
- * deletion clears the records of a restore that is never continued. They replace the remains of removed runs of the same ids.
+ * Writes the records of runs before the runs themselves. Until a run is written, a record of remains names it, so that
+ * a prune or a deletion clears the records of a restore that is never continued. These remains replace those of removed
+ * runs with the same ids.
  */
 async function writeOwned(runtime: Runtime, of: RunsOf, records: readonly RecordData[]): Promise<void> {
   const [first] = records;

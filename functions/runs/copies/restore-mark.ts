@@ -25,7 +25,10 @@ export function restoreMarkKey({ tenantId, productId }: RunsOf): RecordKey {
   };
 }
 
-/** Says which archive is being restored, and the last run that is there: a run that ended since is not restored again. */
+/**
+ * The mark names the archive that is being restored, and the last restored run: a run that ended since is not restored
+ * again.
+ */
 export function restoreMarkRecord(of: RunsOf, restoring: Restoring): RecordData {
   return { key: restoreMarkKey(of), head: { ...headOf(of), ...restoring } };
 }

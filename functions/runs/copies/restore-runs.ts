@@ -94,7 +94,7 @@ export async function restoreRuns(
   return checked;
 }
 
-/** The narrower of what the caller wants and what the archive holds. */
+/** The intersection of the requested runs and the runs of the archive. */
 function wanted(of: RunsOf, { manifest }: CheckedRuns): RunsOf {
   return {
     tenantId: of.tenantId ?? manifest.tenantId,

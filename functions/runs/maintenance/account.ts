@@ -16,9 +16,8 @@ export interface FoundBy {
 const LATE_MS = 120_000;
 
 /**
- * Why an active run would never continue, or too late; `null` if a worker finds it, its due time comes, or it waits for an
- * event. Terminal runs need nothing.
- * @testonly
+ * The reason why an active run would never continue, or too late. `null`: a worker finds the run, its due time comes,
+ * or it waits for an event. Terminal runs are always in order.
  */
 export function accountOf(run: Run, { due, indexes }: FoundBy, now: number): string | null {
   if (!isActive(run)) return null;

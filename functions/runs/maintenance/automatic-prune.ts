@@ -9,7 +9,7 @@ const BUDGET_MS = 30_000;
 /** The first prune begins so long after the start, so that it does not compete with the recovery of runs. */
 const FIRST_MS = 60_000;
 
-/** Prunes as the settings say, by a timer of the process, and repairs what an earlier release has left. */
+/** Prunes on a timer of the process, as the settings demand, and repairs data of an earlier release. */
 export class AutomaticPrune {
   readonly #runtime: Runtime;
   readonly #intervalMs: number;

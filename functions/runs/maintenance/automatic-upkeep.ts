@@ -1,7 +1,10 @@
 import { describeFailure } from '../../kernel/log.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Further upkeep of the service. Each call is bounded, and stops early where `isOver` says so; it returns what it did. */
+/**
+ * Further upkeep of the service. Each call is bounded, stops early when `isOver` answers true, and returns the number
+ * of its changes.
+ */
 export type Upkeep = (isOver: () => boolean) => Promise<Readonly<Record<string, number>>>;
 
 type UpkeepRuntime = Pick<Runtime, 'world' | 'log' | 'saw'>;

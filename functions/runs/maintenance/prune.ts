@@ -27,7 +27,7 @@ export interface Pruned extends PruneCounts {
   readonly runIds: readonly string[];
 }
 
-/** Clears what earlier prunes left, then removes one batch of the terminal runs beyond those to retain, newest first. */
+/** Finishes earlier prunes, then removes one batch of terminal runs beyond the retained number, newest first. */
 export async function prune(
   runtime: Runtime,
   { dryRun, retainTerminalRuns }: RunsPruneRequest,

@@ -27,7 +27,10 @@ const FAULTS_LISTED = 10;
 const NOT_SETTLED = 'The run could not be settled';
 const NOT_ANNOUNCED = 'The queue could not be notified of the run';
 
-/** Redrives follow each doubling of the waiting time up to so many periods, and then every so many periods. */
+/**
+ * The queueing time, in periods, up to which redrives follow each doubling; after it, a redrive follows each time this
+ * number of periods passes.
+ */
 const DOUBLED_MAX = 16;
 
 /**

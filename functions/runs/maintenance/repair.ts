@@ -17,8 +17,8 @@ import { correctCounters } from './correct-counters.ts';
 const INTERVAL_MS = 86_400_000;
 
 /**
- * Mends what servers of release 0.5.0 leave over the same store: runs that they start lack index and share, and runs that
- * they end stay in their share. Costs one read where there is nothing to mend. What is left is for the next call.
+ * Repairs runs of servers of release 0.5.0 on the same store: runs that they start lack index and share, and runs that
+ * they end stay in their share. Costs one read when all is in order. The next call repairs the rest.
  */
 export async function repairRuns(runtime: Runtime, isOver: () => boolean): Promise<void> {
   try {
@@ -70,7 +70,7 @@ async function begin(runtime: Runtime, name: string, now: number) {
   });
 }
 
-/** The repair began before all that it has read: only what came later may be missing. */
+/** The repair began before all its reads, so only later changes may be missing. */
 async function finish(runtime: Runtime, name: string, now: number): Promise<void> {
   const store = await runtime.store();
   const counters = wholeCounters(runtime);

@@ -2,8 +2,9 @@ import type { Change, Run } from '../run.ts';
 import { activeLease, type LeaseProof } from './lease.ts';
 
 /**
- * From now on a cancellation has no effect: the holder is about to write what others see, and the run says how that went. A job
- * that says `cancelled` has not done its work. `null`: it is decided already, or a cancellation was requested before.
+ * Makes a later cancellation ineffective: the holder is about to write data that others see, and the run will report
+ * the outcome. A job with the status `cancelled` has written none. `null`: it is decided already, or a cancellation was
+ * requested before.
  */
 export function decideRun(run: Run | undefined, proof: LeaseProof, now: number): Change | null {
   activeLease(run, proof, now);

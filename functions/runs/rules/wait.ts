@@ -36,9 +36,9 @@ export interface WaitChange extends Change {
 }
 
 /**
- * A wait within an attempt. It takes a kept outcome of an earlier execution, else the oldest event of the name, else
- * a time that has passed, else it parks the run and ends the lease. Kind and name identify the wait, since a handler
- * that is executed again asks for it anew. A repeat of a named wait gets the answer of the first call.
+ * A wait within an attempt. It takes a kept outcome of an earlier execution, else the oldest event of the name, else a
+ * time that has passed; else it parks the run and ends the lease. Kind and name identify the wait, since a handler that
+ * is executed again makes the same wait again. A repeat of a named wait gets the answer of the first call.
  */
 export function waitInRun(
   run: Run | undefined,
