@@ -60,7 +60,8 @@ export class BodyCheck {
 
   async share(isOver: () => boolean): Promise<void> {
     const { clock } = this.#parts.world;
-    // Other processes may have taken shares since, so this one looks again when the time has come.
+    // Other processes may have checked meanwhile, so the position is read again when the time of the next share has
+    // come.
     if (clock.now() < this.#nextAt) return;
     const position = await this.#take();
     if (position === null) return;
@@ -161,7 +162,7 @@ class ShareWalk {
     try {
       return await bodies.page(after);
     } catch (error) {
-      // A position that a database no longer takes begins its kind anew.
+      // The database refuses an old position: begin this kind of bodies again.
       if (!(error instanceof StoreError) && after !== null) return bodies.page(null);
       if (!isDamage(error)) throw error;
       this.#report(bodies, 'a list', error);

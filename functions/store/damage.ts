@@ -2,7 +2,10 @@ import { legible } from '../kernel/legible.ts';
 import type { Log } from '../kernel/log.ts';
 import { type RecordStore, StoreError } from './port.ts';
 
-/** Whether this process has met stored data that is not what was written. It stays so until an operator has looked and started anew. */
+/**
+ * Records whether this process has read damaged data. The state stays until an operator repairs the data and restarts
+ * the process.
+ */
 export class DamageLog {
   readonly #log: Log;
   #met: string | null = null;
@@ -49,7 +52,7 @@ export class DamageLog {
   }
 }
 
-/** Whether the failure says that stored data is not what was written. */
+/** Whether the failure reports that stored data differs from the written data. */
 export function isDamage(error: unknown): boolean {
   return error instanceof StoreError && error.failure === 'corrupt';
 }

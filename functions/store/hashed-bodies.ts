@@ -8,7 +8,7 @@ const PAGE = 10;
 export interface HashedBody {
   /** Names it without a word of a caller, for the log: the collection and the id of its record, or the key of its bytes. */
   readonly place: string;
-  /** Names it for an operator, who has to mend it. */
+  /** The name of the body for the operator who repairs it. */
   readonly name: string;
   /** Reads and hashes it: its size in bytes. Throws `corrupt` where it is not what was written. */
   readonly verify: () => Promise<number>;

@@ -92,7 +92,10 @@ export function placeAfterCount(
   return last === null || walked < rowsMax ? null : { value: null, listing_group: group, listing_id: last };
 }
 
-/** Rows of a count that take as long as the read of a record: with a look at other indexes for each, and without. */
+/**
+ * The rows of a count that cost as much as one read of a record: with a comparison of other indexes for each row, and
+ * without.
+ */
 const comparedPerRead = 10;
 const countedPerRead = 1_000;
 
@@ -109,7 +112,7 @@ export function predicatesToCount({ predicates, orderBy }: ListQuestion): readon
   return isFixed ? [] : predicates;
 }
 
-/** Rows of the first look for each record of a page: where one row in five matches, the look fills the page. */
+/** Rows of the first look per record of the page: if one row in five matches, the look fills the page. */
 export const lookedForEach = 5;
 /** Rows of the first look at most: those of a large page would cost more than the counts that they save. */
 const lookMax = 1000;

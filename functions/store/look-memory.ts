@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import type { ListSelection } from './port.ts';
 import { isEquality, type Predicate } from './predicates.ts';
 
-/** Rows of a look for each record of a page: of the first look, and of the next where the first nearly filled its page. */
+/**
+ * Rows of a look per record of the page: for the first look, and for the next one when the first nearly filled its
+ * page.
+ */
 export interface LookWidths {
   readonly first: number;
   readonly wide: number;
@@ -17,10 +20,10 @@ interface Entry {
   skipped: number;
 }
 
-/** One page in so many looks again, since documents change. */
+/** After poor looks, one page in this many tries a look again, since documents change. */
 const retriedEach = 16;
 
-/** After so many poor looks in a row by the same fields, values that were never asked for are expected to be poor too. */
+/** After this many poor looks in a row by the same fields, the memory expects a poor look for new values too. */
 const poorMax = 4;
 
 const scopesMax = 256;

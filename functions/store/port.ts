@@ -36,8 +36,8 @@ export interface RecordStore {
   ): Promise<R>;
 
   /**
-   * Throws what a decision that `grows` by so many new bytes would, before they are written outside of the store. Counts
-   * nothing. Absent where nothing is bounded.
+   * Throws the refusal that a `grows` decision of this many new bytes would get, before the caller writes bytes outside
+   * of the store. Counts nothing. Absent in a store without limits.
    */
   admit?(owner: ByteOwner, bytes: number, by: 'request' | 'job'): Promise<void>;
 
@@ -46,8 +46,8 @@ export interface RecordStore {
   query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
 
   /**
-   * Calls `read` with one moment of the scope, which all reads through it share, however many they are. `read` is a few
-   * reads in a row and nothing else: a provider may run it again from the start, and ends one that waits for long.
+   * Calls `read` with one moment of the scope, which all its reads share. `read` makes a few reads in a row and nothing
+   * else: a provider may run it again from the start, and ends one that waits for long.
    */
   snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R>;
 
@@ -64,8 +64,8 @@ export interface RecordStore {
   ): Promise<R[]>;
 
   /**
-   * Reads records whose `due` time has come, in the order of `claim`, with body and listing. Takes nothing and writes
-   * nothing, so a rival may claim them at the same time. Without `now`: all records that have a `due`.
+   * Reads due records in the order of `claim`, with body and listing. It claims nothing and writes nothing, so a rival
+   * may claim the records at the same time. Without `now`: all records that have a `due`.
    */
   due(scope: Scope, collection: Collection, request: DueRequest): Promise<RecordPage>;
 
@@ -79,10 +79,10 @@ export interface RecordStore {
   swap(scope: Scope, records: AsyncIterable<RecordData>, verify: () => void | Promise<void>): Promise<void>;
 
   /**
-   * Deletes the content that swaps have replaced, and the leftovers of dead loads, once no call can need them any more: a
-   * load counts as dead after an hour without a write. For maintenance: SQL databases also do so by themselves, after a
-   * swap and when they are opened; Firestore, where replaced records rest for an hour, within the next swap of the same
-   * scope. There `scope` says where to look; without it, everywhere, at one read for each scope that was ever swapped.
+   * Deletes replaced content of swaps, and the leftovers of dead loads, when no call can need them any more: a load
+   * counts as dead after an hour without a write. For maintenance: SQL databases also sweep after a swap and when they
+   * are opened; Firestore keeps replaced records for an hour and deletes them within the next swap of the same scope.
+   * There `scope` names the scope to sweep; without it, Firestore reads the head of every scope that was ever swapped.
    */
   sweep(scope?: Scope): Promise<void>;
 
@@ -243,12 +243,13 @@ export interface KeyRequest {
    */
   readonly expectAbsent?: boolean;
   /**
-   * The decision sees the key and does not depend on its staying: the provider reads it at the same moment as the others,
-   * takes no lock and sets no condition on it, and a change after the read does not spoil the decision. The decision may not
-   * write it. Where the key is also requested without this, it is guarded. `expectAbsent` has no effect beside it.
+   * The decision reads the key at the same moment as the others, but the provider takes no lock and sets no condition
+   * on it, so a later change does not spoil the decision. The decision may not write the key. A key that is also
+   * requested without this member is guarded. `expectAbsent` has no effect beside it.
    *
-   * The decision then takes effect as if it came just before the next change of the key. That order holds if no call that
-   * saw the changed key reads or writes what this decision writes, as where the key names the place of other records.
+   * The decision then takes effect as if it came just before the next change of the key. That order holds if no call
+   * that saw the changed key reads or writes the records that this decision writes, as when the key names the place of
+   * other records.
    */
   readonly unguarded?: true;
 }
@@ -280,9 +281,9 @@ export interface Decision<R> {
   /** Whose the written records are, where the scope is that of the service. */
   readonly owner?: ByteOwner | null;
   /**
-   * The writes may add bytes at the wish of a caller: they are refused once their owner has used up what it may store, and
-   * those of a `request` also once requests have written what they may in a minute, whether they add or replace. Other writes
-   * count and always pass.
+   * The writes may add bytes at the request of a caller: the store refuses them when their owner's quota is used up,
+   * and those of a `request` also when requests have used up the bytes of the minute, for additions and replacements
+   * alike. Other writes count and always pass.
    */
   readonly grows?: 'request' | 'job' | false;
 }

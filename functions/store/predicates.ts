@@ -32,7 +32,7 @@ export function isEquality({ from, to }: Predicate): boolean {
   return from !== undefined && from === to;
 }
 
-/** A statement under construction, whose question marks take the values in their order. */
+/** A statement under construction; its question marks take the values in order. */
 export interface SqlText {
   add(text: string, ...values: string[]): unknown;
 }

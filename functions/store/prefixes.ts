@@ -2,8 +2,7 @@ const lastCodePoint = 0x10_ff_ff;
 const surrogates = { from: 0xd8_00, to: 0xdf_ff };
 
 /**
- * The first text, in the order of UTF-8 bytes, after all texts that begin with the prefix; `undefined` where no text comes
- * after them.
+ * The first text, in the order of UTF-8 bytes, after all texts with the prefix; `undefined` when no text follows them.
  */
 export function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);

@@ -23,20 +23,20 @@ export interface SearchEntry {
 export interface EntryWordCounts {
   /** Words of these fields. */
   readonly length: number;
-  /** Whole numbers from 0 on, whose meaning the caller knows. A term without one has `USUAL_WORD_CODE`. */
+  /** Whole numbers from 0 on, with a meaning of the caller. A term without one has `USUAL_WORD_CODE`. */
   readonly codes: ReadonlyMap<string, number>;
 }
 
 /** Most terms have it, so that no provider stores it. */
 export const USUAL_WORD_CODE = 2;
 
-/** Scores words without reading lexicons. A provider has it where its index holds what the entries say in `wordCounts`. */
+/** Scores words without reading lexicons. A provider offers it if its index holds the `wordCounts` of the entries. */
 export interface WordCountsReader {
   /** `null`: more records than asked for, or than the provider allows, or one without word counts, hold a term. */
   counts(request: WordCountsRequest): Promise<WordCounts | null>;
   /** The places of the records that hold a term, upwards; `null`: they are more than asked for. */
   holders(request: HoldersRequest): Promise<readonly number[] | null>;
-  /** Those of these places whose entries come behind the first `count` by their order keys, in any order. */
+  /** Of these places, those whose entries come after the first `count` by order key, in any order. */
   behind(places: readonly number[], count: number): Promise<readonly number[]>;
   /** The entries at these places of an answer of `counts`, in any order. */
   entries(places: readonly number[]): Promise<readonly FoundEntry[]>;

@@ -22,9 +22,9 @@ interface Offer<R> {
 }
 
 /**
- * Reads what is due without a lock, then sends one write a record, each on the condition that the record is as it was
- * read: rivals lose single records, never each other's time. A write whose answer is lost counts as lost; if it was
- * made, the record is no longer due or is offered again in its new state, as the port asks of every claim.
+ * Reads due records without a lock, then sends one conditional write for each record: a rival wins single records and
+ * never delays the others. A write with a lost answer counts as lost; if Firestore applied it, the record is no longer
+ * due or is offered again in its new state, as the port demands of every claim.
  */
 export async function claim<R>(
   session: Session,

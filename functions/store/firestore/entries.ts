@@ -3,9 +3,9 @@ import { compareUtf8 } from '../../kernel/utf8-order.ts';
 import type { Listing, ListSelection, RecordKey } from '../port.ts';
 
 /**
- * How lists are served from single-field indexes alone, for any index names that the caller projects: the field path carries
- * what is asked for, the value carries the order. `status = open` ordered by `version` within the group `policy` is
- * the range of one path, `order.{hash of policy, version, status, open}`, whose values are `{version}\0{id}`.
+ * Serves lists from single-field indexes alone, for any index names that the caller projects: the field path encodes
+ * the question, and the value encodes the order. `status = open` ordered by `version` within the group `policy` is the
+ * range of one path, `order.{hash of policy, version, status, open}`, whose values are `{version}\0{id}`.
  */
 interface Question {
   /** Absent: all groups; the group is then the first word of the tie. */
@@ -15,7 +15,7 @@ interface Question {
   readonly includeHidden?: boolean;
 }
 
-/** Firestore cuts what it indexes after so many bytes, and then answers queries over it wrongly. */
+/** Firestore truncates indexed values after this many bytes, and then answers queries on them wrongly. */
 const indexedBytesMax = 1500;
 
 /**

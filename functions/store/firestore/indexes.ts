@@ -65,7 +65,7 @@ function recordOverrides(collectionGroup: string, fields: Orders): FieldOverride
 /** Each begins with the group, which searches never leave. */
 function searchIndexes(collectionGroup: string): CompositeIndex[] {
   const group = { fieldPath: 'searchGroup', order: 'ASCENDING' } as const;
-  // Firestore puts the name in front of a vector by itself; tools that compare want to see it.
+  // Firestore adds the name before a vector field itself; tools that compare index files expect it.
   const name = { fieldPath: '__name__', order: 'ASCENDING' } as const;
   const ofTerms = { fieldPath: 'terms', arrayConfig: 'CONTAINS' } as const;
   const ofVectors = vectorFields.map(({ name: fieldPath, dimensions }) => [

@@ -20,10 +20,10 @@ const rankField = 'distance';
 const failedPrecondition = 9;
 
 /**
- * The search of Firestore ranks, this process scores from the stored float32, and `NearestProof` tells whether a record
- * that was not fetched can be among the nearest; then it fetches twice as many. Where Firestore has no index, or proves
- * nothing, all vectors of the slot are read, as far as `readsMax` allows. The index entries that a search of Firestore
- * passes are billed beside the reads: one read for a hundred.
+ * Firestore ranks, this process scores the stored float32 values, and `NearestProof` checks whether a record that was
+ * not fetched can be among the nearest; then the search fetches twice as many. Without an index, or without a proof, it
+ * reads all vectors of the slot, up to `readsMax`. Firestore bills the index entries of a search in addition: one read
+ * for a hundred.
  */
 export async function findNearest(
   session: Session,

@@ -58,7 +58,7 @@ export function updatedEntry(path: string, fields: Fields, put: RecordData, sent
   return changedEntry(path, put.search, before, { otherBytes, parts });
 }
 
-/** At the most, what the record's own document holds beside what the write names. */
+/** The most bytes of the record's own document that the write itself does not contain. */
 function unsentBytes(fields: Fields, put: RecordData): number {
   const body = fields.body === undefined ? bodyBytesMax : Buffer.byteLength(fields.body);
   const ofBody = put.body === undefined ? body : 0;

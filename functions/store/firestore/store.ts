@@ -54,7 +54,7 @@ const serviceBytesMax = 10 * mebibyte;
 const emulatorMessageBytesMax = 4 * mebibyte - 64 * 1024;
 const pingTimeoutMs = 4_000;
 
-/** Contacts nothing by itself. */
+/** Makes no call to Firestore. */
 export function openFirestoreStore(options: FirestoreStoreOptions): RecordStore {
   return new FirestoreStore(options, createClient(options));
 }

@@ -6,7 +6,7 @@ import type { Session } from './session.ts';
 import { sweepRetired } from './sweep.ts';
 import { createWrites } from './writes.ts';
 
-/** A load that has not been heard of for so long belongs to an instance that died. */
+/** A load without a write for this time belongs to a process that died. */
 const abandonedAfterMs = 60 * 60 * 1000;
 const renewAfterMs = 5 * 60 * 1000;
 

@@ -40,8 +40,8 @@ export async function sweepScope(session: Session, scope: Scope, stopped: () => 
 }
 
 /**
- * Deletes generations that rest since an hour, and gives up loads whose time is over; never touches a live one.
- * Gives `true` when there may be more to delete now.
+ * Deletes generations that were replaced an hour ago or earlier, and ends loads whose time is over; never touches a
+ * live generation. Answers `true` when more may be deleted now.
  */
 export async function sweepRetired(session: Session, scope: Scope): Promise<boolean> {
   const now = session.clock.now();

@@ -141,7 +141,7 @@ export function presentGuard({ path, fields, updateTime }: Stored): PlannedWrite
   });
 }
 
-/** Removes nothing, on the condition that there is nothing. */
+/** A delete of a missing document, whose condition proves at the Commit that the document is still missing. */
 export function absentGuard(path: string): PlannedWrite {
   return plain(path, 0, (batch, db) => batch.delete(db.doc(path), { exists: false }));
 }
@@ -181,8 +181,8 @@ function listingChanges(
 }
 
 /**
- * The parts by document: each takes what has room and holds one part a key, because the key names the field. The
- * first document is the record's own; a part that no document could share gets one to itself.
+ * Distributes the parts over documents. A document holds one part per key, because the key names the field. The first
+ * document is the record's own; a part that fits into no shared document gets its own.
  */
 function splitParts(parts: readonly Part[], roomInFirst: number): StoredFields[] {
   const documents: { bodies: Map<string, FirestoreValue>; orders: Map<string, string>; room: number }[] = [

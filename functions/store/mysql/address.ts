@@ -59,7 +59,7 @@ function parametersOf(parameters: URLSearchParams) {
   }
   const tls = tlsModes[mode];
   if (tls === undefined) {
-    // An operator who names authorities wants TLS, so the connection must not stay unencrypted.
+    // An operator who names certificate authorities expects TLS, so the connection must not stay unencrypted.
     if (authorities !== undefined) throw refused('names sslca without ssl=true or an sslmode');
     return { socketPath, ssl: undefined };
   }

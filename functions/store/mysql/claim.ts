@@ -45,7 +45,7 @@ export async function claimIn<R>(
     for (const row of rows) {
       if (won.length >= limit || stored.size >= offersMax) break;
       last = placeOf(row);
-      // A record whose write leaves it due comes up again behind the place where it was offered; it is offered once.
+      // A record that stays due after its write is read again by a later page; it is offered once.
       if (stored.has(nameOf(row))) continue;
       stored.set(nameOf(row), row);
       const decision = decide(recordOf(row, 'body'), stored.size - 1);

@@ -151,8 +151,8 @@ export class Connection {
 
   async #prepare(): Promise<void> {
     const { lockTimeoutMs, silenceMaxMs, queryTimeoutMs } = this.#options;
-    // The server gives up before its client does, so that no statement is left running. The two name that setting
-    // differently, and each passes over the comment that is meant for the other.
+    // The server's timeout is shorter than the client's, so that no statement is left running. MySQL and MariaDB name
+    // that setting differently, and each ignores the comment for the other.
     const statementMs = Math.max(1000, queryTimeoutMs - 2000);
     const [, limits] = await this.send(
       statement(`SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1,

@@ -41,8 +41,8 @@ const forbidden = new Set([
 ]);
 
 /**
- * A failure that knows what the server said. Its message names the error by number and code only: the server's own text
- * quotes values and SQL, and the driver's error carries the whole statement, so neither is kept, not even as the cause.
+ * An error of the server. Its message names the error by number and code alone: the server's text quotes values and
+ * SQL, and the driver's error contains the whole statement, so neither is kept, not even as the cause.
  */
 export class StatementError extends StoreError {
   /** `undefined` when the connection failed rather than the statement. */

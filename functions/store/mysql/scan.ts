@@ -8,8 +8,8 @@ import { SNAPSHOT, statement } from './statement.ts';
 const pageBytesMax = 8 * 1024 * 1024;
 
 /**
- * Reads on a connection of its own in one snapshot, which is one moment for as long as it lasts. The server keeps what is
- * overwritten meanwhile, so an abandoned scan must be ended: leaving the loop does, and so does a long silence.
+ * Reads one moment in one snapshot on a connection of its own. The server keeps overwritten rows for the snapshot, so
+ * an abandoned scan must end: leaving the loop ends it, and so does a long silence of the reader.
  */
 export async function* scanRecords(
   open: () => Promise<Pool>,

@@ -22,8 +22,9 @@ const steps: readonly (readonly string[])[] = [
       slots BLOB NOT NULL, terms MEDIUMBLOB NOT NULL, lexicon MEDIUMBLOB NOT NULL,
       PRIMARY KEY (space, collection, id)
     )`,
-    // A row for each term of a record, in the order of a walk. A full-text index would be smaller, and shows what is
-    // committed now: not what a snapshot sees. The mark stands for collection and group, as record ids stand for keys.
+    // A row for each term of a record, in the order of a walk. A full-text index would be smaller, but it shows the
+    // newest committed state and not the snapshot's. The mark stands for collection and group, as record ids stand for
+    // keys.
     `{search_terms} (
       space BIGINT NOT NULL, mark BINARY(12) NOT NULL, term VARBINARY(192) NOT NULL,
       order_key VARBINARY(768) NOT NULL, id BINARY(16) NOT NULL, PRIMARY KEY (space, mark, term, order_key, id)
@@ -49,8 +50,8 @@ const steps: readonly (readonly string[])[] = [
 type State = 'unknown' | 'ready' | 'missing' | 'newer';
 
 /**
- * Whether the tables of searches are there. An account that may not make them serves everything else: only a call that needs
- * them fails, and asks again first, because another process may have made them since.
+ * Whether the tables of searches exist. An account without the right to create them serves everything else: only a call
+ * that needs the tables fails, and it checks again first, because another process may have created them.
  */
 export class SearchTables {
   #state: State = 'unknown';

@@ -13,7 +13,7 @@ export interface SlotChange {
   readonly live: 1 | 0 | -1;
 }
 
-/** Each change has a version of its own; who makes them holds the scope, or the only load of the space. */
+/** Each change has a version of its own. The caller holds the scope, or makes the only load of the space. */
 export function changeSlots(space: number, changes: readonly SlotChange[]): Statement[] {
   const slots = Map.groupBy(changes, ({ collection, group, slot }) =>
     JSON.stringify([collection, group, slot]),
@@ -63,7 +63,7 @@ function changeSlot(space: number, changes: readonly SlotChange[]): Statement[] 
 /** A half of the tombstones that call for it, so that readers rarely begin again. */
 const trimmedMax = deadMax / 2;
 
-/** Deletes the oldest tombstones of a slot that has too many, and a slot that has nothing else. */
+/** Deletes the oldest tombstones of a slot with too many, and a slot without vectors. */
 const trim: readonly Statement[] = [
   'SET @number = (SELECT number FROM {search_slots} WHERE number = @number AND (live = 0 OR dead > ?))',
   `SET @trimmed = (SELECT IF(s.live = 0, s.version, (SELECT MAX(x.version) FROM (

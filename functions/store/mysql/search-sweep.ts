@@ -2,8 +2,8 @@ import type { Connection } from './connection.ts';
 import { BEGIN, statement } from './statement.ts';
 
 /**
- * Deletes a bounded part of what searches read of a space, within the caller's transaction. False when nothing is left. The
- * row by which remains are found goes last.
+ * Deletes a bounded part of the search tables' rows of a space, within the caller's transaction. False when nothing is
+ * left. It deletes last the row by which sweeps find the remains.
  */
 export async function sweepSearches(connection: Connection, space: number, rows: number): Promise<boolean> {
   const deleteFrom = (table: string) =>
@@ -28,7 +28,7 @@ export async function sweepSearches(connection: Connection, space: number, rows:
   return false;
 }
 
-/** Deletes a part of what the release before left of a space that it swept. False when there is no such space. */
+/** Deletes a part of the search rows of a space that the previous release swept. False when there is no such space. */
 export async function sweepRemains(connection: Connection, rows: number): Promise<boolean> {
   const [found] = await connection.send(
     statement<{ space: number }>(

@@ -50,7 +50,7 @@ interface Change {
   readonly search: SearchEntry | null;
 }
 
-/** The statements that make the entries of these writes what they are to be. */
+/** The statements that bring the search entries of these writes to their new state. */
 export function searchWrites(space: number, writes: readonly Write[], stored: StoredEntries): Statement[] {
   const changes = writes.flatMap((write): Change[] => {
     if ('remove' in write) return [{ key: write.remove, search: null }];

@@ -1,7 +1,7 @@
 import type { Connection, StatementAnswers } from './connection.ts';
 import { COMMIT, SNAPSHOT, type Statement } from './statement.ts';
 
-/** A read-only transaction, whose snapshot is one moment: for one page, or for as many reads as come (`lasting`). */
+/** A read-only transaction whose snapshot is one moment: for one page, or with `lasting` for any number of reads. */
 export class Snapshot {
   readonly #connection: Connection;
   readonly lasting: boolean;

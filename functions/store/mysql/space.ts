@@ -5,8 +5,8 @@ import { sweepSearches } from './search-sweep.ts';
 import { BEGIN, COMMIT, ROLLBACK, type Statement, statement } from './statement.ts';
 
 /**
- * Serializes everything that changes the scope: the holder of its one row is alone, and reads the state that the holder
- * before it left. Returns the live space; without a row nothing was ever written, and nothing is locked.
+ * Serializes all changes of the scope: the holder of its one row works alone and reads the state of the previous
+ * holder. Returns the live space; a scope without a row is empty, and nothing is locked.
  */
 export function lockScope({ kind, name }: Scope): Statement<{ space: number }> {
   return statement('SELECT space FROM {scopes} WHERE kind = ? AND name = ? FOR UPDATE', kind, name);
@@ -75,8 +75,8 @@ interface SweepBounds {
 }
 
 /**
- * Deletes at most `rows` of each table from one space that was retired, or whose load has not been heard of since
- * `abandonedBefore`. False when there is none, or others are at it.
+ * Deletes at most `rows` of each table from one space that was retired, or whose load has not written since
+ * `abandonedBefore`. False when there is no such space, or other processes sweep it.
  */
 export async function sweepSome(
   connection: Connection,

@@ -49,7 +49,7 @@ export interface MysqlStoreOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
-  /** In which long searches take turns with other long work; without it each takes turns by itself. */
+  /** The room in which long searches take turns with other long work; without it each search takes turns alone. */
   readonly turns?: TurnRoom;
   /** The prefix of all table names: letters, digits and `_`. Stores with different prefixes share nothing. */
   readonly tablePrefix?: string;
@@ -283,7 +283,10 @@ class MysqlStore implements RecordStore {
     return running;
   }
 
-  /** The tables are there. Many first calls wait for one look; after a failure the next call looks again. */
+  /**
+   * Resolves when the tables exist. Concurrent first calls share one migration; after a failure the next call tries
+   * again.
+   */
   #prepared(): Promise<void> {
     this.#ready ??= this.#pool
       .run(async (connection) => {

@@ -22,7 +22,7 @@ import { insertRecords } from './write.ts';
 /** The size of one load transaction, which is held in memory. */
 const bounds = { records: 500, characters: 1024 * 1024 };
 
-/** A load that wrote nothing for so long belongs to a process that died. */
+/** A load without a write for this time belongs to a process that died. */
 const abandonedAfterMs = 60 * 60 * 1000;
 const sweepRowsMax = 500;
 

@@ -7,8 +7,8 @@ const statementCharacters = 768 * 1024;
 const rowsPerStatement = 500;
 
 /**
- * The statements that make the writes over the stored state. All deletions come first, so that a record may take the list
- * position, or the parts, of a deleted one.
+ * The statements of the writes over the stored state. All deletions come first, so that a record may reuse the list
+ * position or the parts of a deleted one.
  */
 export function writesOf(
   space: number,

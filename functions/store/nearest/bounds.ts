@@ -3,8 +3,8 @@ import { rounded } from '../similarity.ts';
 import { type QuantizedQuery, quantizeQuery, slackOf } from './quantize.ts';
 
 /**
- * Between which scores the exact score of a row lies, by what the matrix knows of it. `cosine` is the product of the whole
- * numbers and scales, and `error` is at least its distance from the product of the unit vectors.
+ * The range of a row's exact score, calculated from the matrix. `cosine` is the product of the whole numbers and
+ * scales, and `error` is at least its distance from the product of the unit vectors.
  */
 export class Bounds {
   readonly query: QuantizedQuery;

@@ -7,7 +7,7 @@ interface Change {
   readonly id: string;
 }
 
-/** The latest changes of a matrix, so that a search at an earlier moment knows which rows it must not take from it. */
+/** The latest changes of a matrix, so that a search at an earlier moment skips the rows that changed since. */
 export class ChangeLog {
   #changes: Change[] = [];
   #from = Number.POSITIVE_INFINITY;

@@ -121,7 +121,7 @@ export class LoadedSlots {
     }
   }
 
-  /** Takes from owners beyond their share first. */
+  /** Evicts slots of owners above their share first. */
   #evictOne(owner: string, bytes: number): boolean {
     const isLarge = this.#isLarge(owner, bytes);
     let found: [SlotId, Held] | undefined;

@@ -33,7 +33,7 @@ export function* scanAll(
   }
 }
 
-/** Compares the query with the rows at these positions, which takes no turn of its own. */
+/** Compares the query with the rows at these positions, without a pause between them. */
 export function scanSome(
   matrix: Matrix,
   scan: Scan,

@@ -227,7 +227,7 @@ export interface MatrixMemory {
   refund(bytes: number): void;
 }
 
-/** Bytes that a matrix of so many rows takes at most: with its index, with what its last block leaves unused, and its regions. */
+/** The most bytes of a matrix with this many rows: its index, the unused part of its last block, and its regions. */
 export function bytesOfMatrix(rows: number, dimensions: number): number {
   const perRow = blockMax / capacityOf(blockMax, strideOf(dimensions));
   const blocks = rows * perRow + Math.min(blockMax, rows * perRow) + blockMin;

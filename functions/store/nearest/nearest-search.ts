@@ -18,7 +18,7 @@ export interface NearestOptions {
   /** Memory that the vectors of all slots may take together. */
   readonly bytesMax: number;
   readonly clock: Clock;
-  /** In which searches take turns with other long work; without it each takes turns by itself. */
+  /** The room in which searches take turns with other long work; without it each search takes turns alone. */
   readonly turns?: TurnRoom | undefined;
   /** Lets the other calls of the process work, as part of the work of the owner. */
   readonly turn?: (owner: string) => Promise<void>;
@@ -190,7 +190,7 @@ interface Selection {
   readonly bounds: Bounds;
   readonly limit: number;
   readonly among: readonly string[] | null;
-  /** `null`: nothing comes between. */
+  /** Awaited between parts of a search, so that other calls run; `null`: no pause. */
   readonly turn: (() => Promise<void>) | null;
   readonly bytesPerTurn: number;
 }

@@ -52,7 +52,7 @@ export class Rescoring {
   }
 }
 
-/** `passed`: the matrix has changed so much that it no longer tells what changed since the moment. */
+/** `passed`: the matrix has changed so much that its log no longer reaches back to the moment. */
 export type RescoreEnd = 'done' | 'reads' | 'passed';
 
 export interface Rescore {

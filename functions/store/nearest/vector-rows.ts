@@ -5,7 +5,7 @@ import type { Among } from '../search.ts';
  * read at a time.
  */
 export interface VectorRows {
-  /** Whose slot it is. Each owner has a share of the memory while others use theirs. */
+  /** The owner of the slot. Each owner has a share of the memory while other owners use theirs. */
   readonly owner: string;
 
   /** `null` where the group has no such slot: no record carries a vector in it. */
@@ -47,7 +47,10 @@ export interface VectorSlotState {
   readonly version: number;
   /** The highest version of a tombstone that was deleted; 0: none was. A reader that stopped below it begins again at 0. */
   readonly trimmed: number;
-  /** Rows that hold a vector. It may be an estimate: it decides what is kept in memory, never what is found. */
+  /**
+   * The number of rows with a vector. An estimate suffices: it decides which slots stay in memory, and no search result
+   * depends on it.
+   */
   readonly rows: number;
 }
 

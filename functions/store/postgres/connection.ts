@@ -153,9 +153,8 @@ const idleInTransactionMs = 30_000;
 const answerGraceMs = 3_000;
 
 /**
- * Every statement here is meant to go through an index, row by row. The planner cannot know that: the names of indexes
- * are data, tables grow from nothing, and a plan made for an empty table is kept for the full one.
- * @testonly
+ * Every statement here should use an index, row by row. The planner cannot know that: index names are data, tables grow
+ * from empty, and the server may keep a plan made for an empty table.
  */
 export const plans = `
   SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;

@@ -10,7 +10,9 @@ export interface KeptRow {
 /** Statements of which the first answers whether they write. */
 export type IfKept = readonly [Statement<KeptRow>, ...Statement[]];
 
-/** No boolean, so the server refuses it and nothing is written. In its log it says why. */
+/**
+ * A text that is no boolean, so the server fails the statement and writes nothing. The server's log shows the reason.
+ */
 const refusal = `concat('a record changed while it was locked; the writer begins again')::boolean`;
 
 /** `invalid_text_representation`, with which it does so. */
@@ -62,7 +64,7 @@ const heldScope = `WITH kept AS MATERIALIZED (
 const inOne = (updates: string) =>
   `CASE WHEN NOT kept.kept THEN false WHEN ${CONDITION} = ${updates} THEN true ELSE ${refusal} END AS kept FROM kept`;
 
-/** Before other statements of the transaction, which see what it has locked, and ask for what it has found. */
+/** Precedes other statements of the transaction, which see the locked rows and read the result of the comparison. */
 const forOthers = `set_config('svc.kept', kept.kept::text, true)::boolean AS kept FROM kept`;
 const asked = `(SELECT current_setting('svc.kept') = 'true')`;
 

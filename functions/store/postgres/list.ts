@@ -115,8 +115,8 @@ function addWalk(sql: Sql, plan: ListPlan): void {
 }
 
 /**
- * `paired` is the condition of the index by group; it holds for all entries of the collection, or for none. Without a group
- * it is left out, because the server might take that index for the smaller one and read every value in it.
+ * `paired` is the condition of the index by group; it is true for all entries of the collection, or for none. It is
+ * omitted without a group: the server might otherwise choose that index as the smaller one and read every value in it.
  */
 function addGroup(sql: Sql, { collection, group }: ListSelection, table: 'records' | 'entries'): void {
   if (group === undefined) return;

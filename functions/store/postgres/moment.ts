@@ -19,7 +19,7 @@ import { SNAPSHOT, type Statement, statement } from './statement.ts';
 
 const selectGeneration = 'SELECT s.space FROM scopes AS s WHERE s.kind = $1 AND s.name = $2';
 
-/** Reads in one transaction, whose snapshot is one moment. It begins with the first read and ends without a wait. */
+/** Reads one moment in one transaction, which begins with the first read and ends without a wait. */
 export async function readAtOnce<R>(
   session: Session,
   connection: Connection,

@@ -31,7 +31,7 @@ import { arrayOf, statement } from './statement.ts';
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
 const pageBytesMax = 32 * 1024 * 1024;
-/** One statement looks at all rows, also where the first ones show that few match: so the first look is at fewer. */
+/** The first look is narrower here: one statement reads all its rows, also when the first rows show that few match. */
 export const lookWidths = { first: 2, wide: lookedForEach };
 
 export function readPage(

@@ -10,7 +10,9 @@ import {
   StoreError,
 } from '../port.ts';
 
-/** A record as it is stored; `body` and `part_bodies` only where they were asked for. 64-bit numbers come as text. */
+/**
+ * A stored record; `body` and `part_bodies` only when they were requested. The driver returns 64-bit numbers as text.
+ */
 export interface RecordRow {
   readonly space: string;
   readonly collection: string;

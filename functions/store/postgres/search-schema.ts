@@ -54,8 +54,8 @@ const versionsTable = 'search_versions';
 const forbidden = '42501';
 
 /**
- * Whether the tables of searches are there. An account that may not make them serves everything else: only a call that needs
- * them fails, and asks again first, because another process may have made them since.
+ * Whether the tables of searches exist. An account without the right to create them serves everything else: only a call
+ * that needs the tables fails, and it checks again first, because another process may have created them.
  */
 export class SearchTables {
   #state: State = 'unknown';

@@ -5,7 +5,10 @@ import { BEGIN, type Statement, statement } from './statement.ts';
 /** Tombstones that one trim deletes at most: a half of those that call for it, so that readers rarely begin again. */
 const trimmedMax = deadMax / 2;
 
-/** One slot with too many tombstones, or with nothing else; the sweep passes over one that another call has locked, so that it never waits. */
+/**
+ * A slot with too many tombstones, or without vectors; the sweep skips a slot that another call has locked, so that it
+ * never waits.
+ */
 const takeSlot = `SELECT set_config('svc.slot', coalesce((
   SELECT s.number::text FROM search_slots AS s WHERE s.live = 0 OR s.dead > ${deadMax} LIMIT 1 FOR UPDATE SKIP LOCKED
 ), ''), true) AS slot`;
@@ -36,7 +39,7 @@ export const trim: readonly Statement[] = [
   { ...statement(trimSlot), name: 'trim_slot' },
 ];
 
-/** Trims what writes have left, a slot at a time. False when nothing is left, or others are at it. */
+/** Deletes tombstones, a slot at a time. False when none are left, or other processes sweep them. */
 export async function trimOnce(connection: Connection): Promise<boolean> {
   const [, [taken]] = await connection.send(BEGIN, statement<{ slot: string }>(takeSlot));
   if (taken?.slot === '') {
@@ -62,7 +65,7 @@ export function sweepSearches(space: string, rowsMax: number): Statement[] {
   return [vectors, slots, entries].map((text) => statement(text, space, rowsMax));
 }
 
-/** The release before sweeps spaces and knows no searches. Looks at each space that has entries once. */
+/** The previous release sweeps spaces without their search rows. Checks once for each space with entries. */
 const findRemains = `
   WITH RECURSIVE walk AS (
     SELECT (SELECT min(e.space) FROM search_entries AS e) AS space
@@ -73,7 +76,7 @@ const findRemains = `
   SELECT w.space FROM walk AS w WHERE w.space IS NOT NULL
     AND (SELECT s.space FROM spaces AS s WHERE s.space = w.space) IS NULL LIMIT 1`;
 
-/** Deletes entries of a space that is there no more. False when there is none. */
+/** Deletes search entries of a deleted space. False when there are none. */
 export async function sweepRemains(connection: Connection, rowsMax: number): Promise<boolean> {
   const [[found]] = await connection.send(statement<{ space: string }>(findRemains));
   if (found === undefined) return false;

@@ -74,13 +74,13 @@ export async function flipTo(
   return true;
 }
 
-/** A load that wrote nothing for so long belongs to a process that died. */
+/** A load without a write for this time belongs to a process that died. */
 const abandonedAfter = '1 hour';
 export const rowsMax = 1_000;
 
 /**
- * Deletes a bounded number of rows of one retired space, or of one whose load has not been heard of for long; the space
- * itself once it is empty. False when there is none, or other instances are at it already.
+ * Deletes a bounded number of rows of one retired space, or of one whose load has not written for long, and the space
+ * itself when it is empty. False when there is no such space, or other processes sweep it.
  */
 export async function sweepOnce(connection: Connection, searched: boolean): Promise<boolean> {
   const pick = `SELECT space FROM spaces WHERE state <> 'live'

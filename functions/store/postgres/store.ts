@@ -47,7 +47,7 @@ export interface PostgresStoreOptions extends DatabaseOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
-  /** In which long searches take turns with other long work; without it each takes turns by itself. */
+  /** The room in which long searches take turns with other long work; without it each search takes turns alone. */
   readonly turns?: TurnRoom;
   /** Whether the schema is made where there is none (default), or every call refused with `NoStoreError`. */
   readonly create?: boolean;

@@ -24,7 +24,7 @@ export function claimIn<R>(
   const won: R[] = [];
   if (space === undefined) return won;
   const searches = new SearchWrites(connection, space);
-  // A record whose write leaves it due comes up again behind the place where it was offered; it is offered once.
+  // A record that stays due after its write is read again by a later page; it is offered once.
   const offered = new Set<number>();
   let after = firstDue;
   while (won.length < request.limit && offered.size < offersMax) {

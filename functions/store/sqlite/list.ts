@@ -82,7 +82,10 @@ function placeOf([record, value, listing_group, listing_id]: WalkRow): WalkPlace
   return { record, value, listing_group, listing_id };
 }
 
-/** Index rows that one page of a count looks at, with a look at other indexes for each or without: the event loop is blocked meanwhile. */
+/**
+ * The most index rows of one page of a count, with a comparison of other indexes for each row or without: the event
+ * loop is blocked meanwhile.
+ */
 const comparedRowsMax = 2_000;
 const countedRowsMax = 10_000;
 

@@ -26,9 +26,9 @@ parentPort.on('message', (message) => {
 `;
 
 /**
- * Copies most of the write-ahead log into the database file beside the work of the writer. The writer copies the rest once the log
- * has its pages, and begins it anew: the copy of the whole log would stop the event loop for tens of milliseconds. Nothing
- * depends on the thread: where there is none, the writer copies all.
+ * Copies most of the write-ahead log into the database file while the writer works. The writer copies the rest when the
+ * log has `pages` pages, and restarts the log: a copy of the whole log would stop the event loop for tens of
+ * milliseconds. The thread is optional: without it, the writer copies everything.
  */
 export class LogCopies {
   readonly #path: string;
@@ -51,7 +51,7 @@ export class LogCopies {
       const isEarly = log <= this.#pages * COPIED_TO_SHARE;
       if (isEarly && log - checkpointed >= this.#pages * COPIED_FROM_SHARE) this.#copy();
     } catch {
-      // No memory for a thread, or a broken disk, of which the commits that follow tell what matters.
+      // There is no memory for a thread, or the disk is broken: later commits will report a broken disk.
       this.#thread ??= 'none';
     }
   }

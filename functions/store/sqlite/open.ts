@@ -16,7 +16,7 @@ export interface SqliteStoreOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
-  /** In which long searches take turns with other long work; without it each takes turns by itself. */
+  /** The room in which long searches take turns with other long work; without it each search takes turns alone. */
   readonly turns?: TurnRoom;
   /** Whether waiting calls share a flush to disk (default), or each has a database transaction to itself. */
   readonly grouping?: boolean;

@@ -76,7 +76,10 @@ export class ProcessLocks {
   }
 }
 
-/** `null` while another connection holds it. Nothing is written, so the file stays empty and has none beside it. */
+/**
+ * `null` while another connection holds the lock. The lock writes nothing, so the file stays empty and gets no journal
+ * beside it.
+ */
 function locked(path: string, timeoutMs: number): DatabaseSync | null {
   makePrivateFile(path);
   const lock = new DatabaseSync(path, { timeout: timeoutMs });

@@ -44,7 +44,7 @@ export function readOne(
   const space = '(SELECT space FROM scopes WHERE kind = ? AND name = ?)';
   const sql = `SELECT ${columnsOf(view)} FROM records WHERE space = ${space} AND collection = ? AND id = ?`;
   const row = connection.get<RecordRow>(sql, kind, name, key.collection, key.id);
-  // A view without parts reads nothing else.
+  // Without parts, `recordOf` reads nothing more, so it needs no space number.
   return { records: row === undefined ? [] : [recordOf(connection, 0, row, view)], next: null };
 }
 

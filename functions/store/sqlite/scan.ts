@@ -22,7 +22,7 @@ export async function* scanRecords(
   try {
     connection.run('BEGIN');
     for (const records of pages(connection, scope, request)) {
-      // Reading is synchronous, and takes a turn by itself: the reader has its work before it and after it.
+      // Reading is synchronous and uses a turn of the event loop alone: other work gets a turn before and after it.
       await turn();
       yield { records, resume: null };
       await turn();

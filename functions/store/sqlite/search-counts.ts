@@ -15,14 +15,14 @@ import type { Read } from './search-vectors.ts';
 
 /** Rows of the index that are read before the other calls get their turn: one or two milliseconds. */
 const ROWS_PER_TURN = 4_096;
-/** Rows with codes take as long as so many others. */
+/** A row with codes takes as long as this many rows without. */
 const ROWS_A_CODE = 8;
 const CODES_PER_TURN = ROWS_PER_TURN / ROWS_A_CODE;
-/** A term takes as long as so many rows, though it has none. */
+/** A term costs as much as this many rows, even without any. */
 const ROWS_A_TERM = 128;
 /** Rows of all terms together. */
 const ROWS_MAX = 32_768;
-/** A code that is looked at takes as long as so many parts of a row. */
+/** A row takes as long as this many comparisons of a code. */
 const CELLS_A_ROW = 16;
 /** Codes of all terms for all places: beside many words, few of which stand in one record, lexicons are read sooner. */
 const CELLS_MAX = 262_144;

@@ -13,8 +13,8 @@ const selectChanges = `SELECT id, version, floats, vector FROM search_vectors
   WHERE slot = ? AND version > ? ORDER BY version LIMIT ?`;
 
 /**
- * Vectors by their row numbers, as one row: the ids, and the floats of all of them one after the other in the order of the ids.
- * An array for each vector would take as long as the reads. Concatenation leaves bytes as they are.
+ * Vectors by their row numbers, in one result row: the ids, and the floats of all vectors in the order of the ids. A
+ * JavaScript array for each vector would take as long as the reads. Concatenation leaves bytes unchanged.
  */
 const selectPlaced = `SELECT json_group_array(v.id), CAST(group_concat(v.floats, '') AS BLOB) FROM json_each(?) AS k
   CROSS JOIN search_vectors AS v ON v.vector = k.value

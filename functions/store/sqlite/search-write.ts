@@ -156,7 +156,7 @@ function deleteEntry(connection: Connection, row: number): void {
   connection.run('DELETE FROM search_entries WHERE record = ?', row);
 }
 
-/** A group without entries has nothing but tombstones, whose number is bounded. */
+/** A group without entries holds tombstones alone, whose number is bounded. */
 function dropGroup(connection: Connection, group: number): void {
   const vectors = `DELETE FROM search_vectors WHERE slot IN (SELECT number FROM search_slots WHERE search_group = ?)`;
   connection.run(vectors, group);

@@ -50,14 +50,14 @@ export function flipTo(connection: Connection, scope: Scope, space: number, now:
   connection.run(sql, scope.kind, scope.name, space);
 }
 
-/** A retired space, or one whose load has not been heard of since `abandonedBefore`. */
+/** A retired space, or one whose load has not written since `abandonedBefore`. */
 export function spaceToSweep(connection: Connection, abandonedBefore: number): number | undefined {
   const sql = `SELECT space FROM spaces
     WHERE state = 'retired' OR (state = 'loading' AND touched_ms < ?) ORDER BY space LIMIT 1`;
   return connection.get<{ space: number }>(sql, abandonedBefore)?.space ?? sweptSpace(connection);
 }
 
-/** Deletes at most `rows` of each table; true when nothing was left, and the space itself is gone. */
+/** Deletes at most `rows` of each table; true when all rows and the space itself are deleted. */
 export function sweepSpace(connection: Connection, space: number, rows: number): boolean {
   retireSpace(connection, space, 0);
   const records = `DELETE FROM records WHERE record IN (SELECT record FROM records WHERE space = ? LIMIT ?)`;

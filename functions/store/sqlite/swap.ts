@@ -10,7 +10,7 @@ import type { WriteQueue } from './write-queue.ts';
 /** One load transaction: bounded, because other calls wait while it runs. */
 const bounds = { records: 200, characters: 1024 * 1024 };
 
-/** A load that wrote nothing for so long belongs to a process that died. */
+/** A load without a write for this time belongs to a process that died. */
 const abandonedAfterMs = 60 * 60 * 1000;
 const sweepRowsMax = 200;
 

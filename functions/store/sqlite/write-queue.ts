@@ -32,9 +32,9 @@ interface Job {
 }
 
 /**
- * The one writer. Calls wait here until the event loop comes round, then go into one transaction together: the flush
- * to disk, which bounds the rate of small transactions, is paid once for all of them. Every answer, a refusal too,
- * is given after that flush, because it may rest on what an earlier call of the group wrote.
+ * The one writer. Calls wait here until the next turn of the event loop, then share one transaction: they share the
+ * cost of the flush to disk, which limits the rate of small transactions. Every answer, also a refusal, follows that
+ * flush, because it may depend on the writes of an earlier call of the group.
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
