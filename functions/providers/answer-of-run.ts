@@ -51,7 +51,7 @@ export async function keepAdmitted(memory: RunMemory | null): Promise<void> {
   await memory?.write(ADMITTED, true);
 }
 
-/** Asks the provider, and keeps its answer right after it came. Throws only what interrupts the run. */
+/** Calls the provider, and stores its answer before any other step. Throws only errors that interrupt the run. */
 export async function answerOf(
   world: Pick<World, 'timers'>,
   { target, live }: RegisteredProvider,
@@ -160,7 +160,7 @@ async function callWithin(
     }),
   );
   const { promise: late, reject } = Promise.withResolvers<never>();
-  // Also what comes before the first request, such as credentials, has to be within the time of the run.
+  // The time limit of the run includes the steps before the first request, such as credentials.
   const cancel = world.timers.after(timeoutMs, () => {
     const failure = tooLate();
     // The guard has to learn that the provider did not answer.

@@ -13,8 +13,8 @@ export type FailureClass =
   | 'unsupported';
 
 /**
- * A provider did not give what it was asked for. The message is one of the service: nothing that the provider, the network or a
- * library has said is part of it, because that may repeat a secret of the request.
+ * A provider did not answer as requested. The message contains the service's own words alone: text of the provider, the
+ * network or a library may repeat a secret of the request.
  */
 export class ProviderFailure extends Error {
   readonly failureClass: FailureClass;

@@ -25,16 +25,17 @@ interface GuardedCall {
 type Admit = (tokens?: number) => Promise<void>;
 
 /**
- * Gets the tokens that the provider reports for the last admitted request. They replace the estimate of the guard. What it reports
- * beyond what the request can have taken is the excess: it counts to the space of the call alone.
+ * Gets the tokens that the provider reports for the last admitted request. They replace the estimate of the guard.
+ * Tokens beyond the possible use of the request are the excess: they count to the space of the call alone.
  */
 type Used = (tokens: number, excess?: number) => void;
 
 /** Keeps the calls of one provider within limits that all instances of the service share. */
 export interface ProviderGuard {
   /**
-   * Does the work of a call, which awaits `admit` before each request to the provider, and tells `used` what each answer reports, also
-   * one that is of no use: it is paid for as well. Notes for all instances how the call ended. Throws what the work throws.
+   * Does the work of a call. The work awaits `admit` before each request to the provider, and calls `used` with the
+   * reported usage of each answer, also of an unusable one: it is paid for as well. Records the outcome of the call for
+   * all instances. Throws the error of the work.
    */
   within<Result>(call: GuardedCall, work: (admit: Admit, used: Used) => Promise<Result>): Promise<Result>;
 }
@@ -94,7 +95,7 @@ interface Sent {
   tokens: number;
   /** Used beyond those counted for all requests, as far as it was reported; less where negative. */
   moreTokens: number;
-  /** Reported beyond what the requests can have taken. */
+  /** Tokens reported beyond the possible use of the requests. */
   excessTokens: number;
 }
 

@@ -22,8 +22,9 @@ export interface Qualification {
 }
 
 /**
- * Tries each capability with the smallest useful request, one after the other, and keeps what that proves. A run that the limits or the
- * settings of the service refused proves nothing. Each run of a paid provider costs. The traces are evidence for this caller alone.
+ * Tries each capability with the smallest useful request, one after the other, and stores the results as proof. A run
+ * that the limits or the settings of the service refused proves nothing. Each run of a paid provider costs money. The
+ * traces are evidence for this caller alone.
  */
 export async function qualify(
   parts: CapabilityParts,

@@ -3,7 +3,7 @@ import { isPassing, ProviderFailure } from './failure.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** The refusal in words of the contract; every other error is thrown as it is. Says nothing that the provider has said. */
+/** The refusal in the words of the contract; every other error is thrown unchanged. Repeats no text of the provider. */
 export function refusedBy(error: unknown): unknown {
   if (!(error instanceof ProviderFailure)) return error;
   const { failureClass, providerStatus, message, retryAfterMs } = error;

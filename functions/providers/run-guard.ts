@@ -53,12 +53,18 @@ export interface GuardedRun {
   readonly signal: AbortSignal;
 }
 
-/** How often a run looks for a place: a look is a transaction, and a run that waits for longer has time. */
+/**
+ * The intervals at which a run tries to get a place: a try is a transaction, so a run that waits for longer tries less
+ * often.
+ */
 const OFTEN_MS = 250;
 const SELDOM_MS = 2_000;
 const OFTEN_FOR_MS = 5_000;
 
-/** Waits for a place among the runs of the provider and takes it. Throws a `ProviderFailure` where there is none. */
+/**
+ * Waits for a place among the runs of the provider and takes it. Throws a `ProviderFailure` when no place becomes free
+ * in time.
+ */
 export async function enterRun(parts: RunGuardParts, run: GuardedRun): Promise<void> {
   for (let waitedMs = 0; ; ) {
     if (run.signal.aborted) throw new ProviderFailure('cancelled', 'cancelled', 'The run was cancelled.');

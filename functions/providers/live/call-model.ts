@@ -6,7 +6,7 @@ import { outputOf } from '../rules/structured-answer.ts';
 import { estimatedTokens, type Usage } from '../rules/usage.ts';
 import type { LiveModel, ModelBounds } from './model.ts';
 
-/** Of results whose shape was checked; what they say is the provider's word. */
+/** Marks results of which only the shape was checked; the provider alone is responsible for their content. */
 const SHAPE_CHECKED = 'shape_checked';
 
 export interface CapabilityAnswer {
@@ -14,7 +14,7 @@ export interface CapabilityAnswer {
   readonly usage: Usage;
 }
 
-/** Asks a model for what a payload wants. Throws a `ProviderFailure`. */
+/** Calls a model with the prompt of a payload. Throws a `ProviderFailure`. */
 export async function callModel(
   model: LiveModel,
   payload: RunPayload,

@@ -39,7 +39,10 @@ export interface RankedDocument {
   readonly score: number;
 }
 
-/** A model over the network, by what it can do. Each call throws a `ProviderFailure`, whose text repeats nothing of the provider. */
+/**
+ * A model over the network, with one member per ability. Each call throws a `ProviderFailure`, whose text repeats
+ * nothing of the provider.
+ */
 export interface LiveModel {
   readonly complete?: (prompt: ChatPrompt, bounds: ModelBounds) => Promise<ModelText>;
   readonly rank?: (

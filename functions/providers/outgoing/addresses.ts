@@ -1,7 +1,7 @@
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { embeddedIpv4 } from './embedded-ipv4.ts';
 
-/** Addresses of a machine's own platform: they give credentials to anybody who asks, and no model is there. */
+/** Addresses of a machine's own platform: it gives credentials to any caller, and no model runs there. */
 const refused = new BlockList();
 refused.addSubnet('0.0.0.0', 8);
 refused.addSubnet('169.254.0.0', 16);

@@ -6,7 +6,7 @@ import type { World } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 
 const jsonType = /^application\/(?:[a-z0-9.+-]+\+)?json(?:$|[ ;])/i;
-/** Answers of providers take turns as one: whose call one is does not matter to the others. */
+/** All answers of providers share one order of turns: their work is not split by caller. */
 export const PROVIDER_ANSWERS = 'answers of providers';
 const OK = 200;
 const REDIRECT = 300;

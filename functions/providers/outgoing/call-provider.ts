@@ -26,8 +26,9 @@ export interface CallBounds {
 }
 
 /**
- * Posts JSON to a provider and answers the JSON of its answer. Failures that may pass are tried again, three times in all, never
- * beyond the time, and only while tries are admitted. Throws a `ProviderFailure`, what `admit` throws for the first try, or `Draining`.
+ * Posts JSON to a provider and returns the JSON of its answer. Retries temporary failures, three tries in all, within
+ * the time limit and only while `admit` allows. Throws a `ProviderFailure`, the error of `admit` for the first try, or
+ * `Draining`.
  */
 export async function callProvider(world: World, call: ProviderCall, bounds: CallBounds): Promise<unknown> {
   const end = world.clock.now() + bounds.timeoutMs;
@@ -56,7 +57,7 @@ async function isAdmitted({ admit }: CallBounds): Promise<boolean> {
   );
 }
 
-/** Half of the wait is by chance, so that callers who failed together do not come back together. */
+/** Half of the wait is random, so that callers that failed together do not retry together. */
 function waitOf(random: RandomSource, tries: number, retryAfterMs: number | null): number {
   const chance = (random.bytes(1)[0] ?? 0) / 255;
   const own = FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + chance / 2);
@@ -107,7 +108,7 @@ async function exchange(
   }
 }
 
-/** Says nothing of the error itself: the text of a header fault repeats the value of the header. */
+/** Omits the text of the error: the error of an invalid header repeats the value of the header. */
 function failureOf(error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error;
   if (error instanceof RefusedAddress)

@@ -3,8 +3,8 @@ import { ProviderFailure } from '../failure.ts';
 const SECRET = /^[\x21-\x7e]{1,4096}$/;
 
 /**
- * The secret in a file, read for each call, so that a new one holds from the next call. Throws a `ProviderFailure` that tells
- * nothing of the file's content.
+ * The secret in a file, read for each call, so that a new secret is used from the next call on. Throws a
+ * `ProviderFailure` without the file's content.
  */
 export function secretFile(read: () => Promise<string>): () => Promise<string> {
   return async () => {

@@ -2,10 +2,11 @@ import type { FailureClass } from '../failure.ts';
 import { countOf, type ProviderSpaceCount, type ProviderSpaceCounts, withCount } from './space-counts.ts';
 
 /**
- * Whether a provider that fails is left alone: by one space, or by all. Pure: `now` is in milliseconds since 1970.
+ * Whether the calls to a failing provider pause: those of one space, or all. Pure: `now` is in milliseconds since 1970.
  *
- * A space whose calls fail leaves the provider alone for itself. No space can do that to another: all rest only where several spaces have
- * several failures each, all of them since the last answer that anybody got. After the rest each space tries for itself.
+ * A space whose calls fail pauses its own calls. One space cannot pause the calls of another: all calls pause only when
+ * several spaces have several failures each, all of them since the last answer to any space. After the pause each space
+ * tries with one call.
  */
 
 /**
@@ -18,7 +19,10 @@ export const FAILURES_MAX = 5;
  * @testonly
  */
 export const REST_MS = 30_000;
-/** All leave the provider alone where so many spaces have so many failures each without an answer to anybody. */
+/**
+ * All calls pause when this many spaces have this many failures each, without an answer to any space.
+ * @testonly
+ */
 const FAILING_SPACES = 2;
 /** @testonly */
 export const FAILURES_EACH = 3;
@@ -41,7 +45,10 @@ function failuresOf({ spaces }: Circuit, space: string | null): ProviderSpaceCou
   return countOf(spaces, space ?? SERVICE);
 }
 
-/** Without what is too old, or was written by a clock that is far ahead; the same object where nothing is. */
+/**
+ * The circuit without failures that are too old, or were written by a clock that is far ahead; the same object without
+ * a change.
+ */
 export function withoutOldFailures<C extends Circuit>(circuit: C, now: number): C {
   const isOld = (moment: number | null) => moment !== null && Math.abs(now - moment) > FAILURE_AGE_MS;
   // A claim of a space that has not failed ends with its time.
@@ -118,8 +125,8 @@ function givenBack<C extends Circuit>(circuit: C, space: string | null, now: num
 }
 
 /**
- * A provider that answers is there, also where it refuses the request. It says nothing about the requests of a space that has failed again
- * and again by itself.
+ * An answer shows that the provider is reachable, also when it refuses the request. It does not clear the pause of a
+ * space whose own calls failed repeatedly.
  */
 function answered<C extends Circuit>(circuit: C, space: string | null): C {
   if (!hasFailed(circuit, space)) return circuit;

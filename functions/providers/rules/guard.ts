@@ -10,7 +10,10 @@ import {
 import { type Periods, periodOf } from './periods.ts';
 import { countOf, countsOfPeriod, OTHERS, withCount } from './space-counts.ts';
 
-/** Whether a provider may be called, by what all instances of the service know of it. Pure: `now` is in milliseconds since 1970. */
+/**
+ * Whether a provider may be called, by the state that all instances of the service share. Pure: `now` is in
+ * milliseconds since 1970.
+ */
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -70,7 +73,10 @@ export interface GuardAnswer {
   readonly isTrial: boolean;
 }
 
-/** Admits a call and counts it, or says why not. A refused call counts nothing, nor does a call without limits. */
+/**
+ * Admits a call and counts it, or answers the reason of the refusal. A refused call is not counted, nor is a call
+ * without limits.
+ */
 export function admitCall(state: GuardState, limits: GuardLimits, request: GuardedRequest): GuardAnswer {
   const { space, tokens, now } = request;
   const known = withoutOldFailures(state, now);
@@ -159,7 +165,7 @@ export function shareIn(limit: number, percent: number): number {
 export interface GuardedEnd extends CallEnd {
   /** Used beyond those counted, less where negative. */
   readonly moreTokens?: number;
-  /** Reported beyond what the call can have used: the space alone has them. */
+  /** Tokens reported beyond the possible use of the call: they count to the space alone. */
   readonly excessTokens?: number;
 }
 
@@ -177,7 +183,7 @@ export function callEnded(
   return { ...counted, spaces: spacesWithExcess(counted, end.space, excessTokens) };
 }
 
-/** The day may have begun again since they were counted: then there is nothing to take back. */
+/** A new day may have begun since the tokens were counted: then there are none to subtract. */
 function withTokens({ tokens, spaces }: GuardState, space: string | null, more: number) {
   const own = space === null ? null : countOf(spaces, space);
   const isCounted = own !== null && own.tokens > 0;

@@ -95,7 +95,7 @@ export const CANCELLED_OUTCOME: RunOutcome = {
   reached: 'provider',
 };
 
-/** Says nothing of the error, which may repeat a secret. */
+/** Omits the text of the error, which may repeat a secret. */
 export const UNHANDLED: RunOutcome = {
   status: 'Failed',
   failureClass: 'unknown',

@@ -1,10 +1,11 @@
 /**
  * Counts of a period, such as a minute or a day, that instances with different clocks share. Pure.
  *
- * All clocks share one count. The clock that has begun it begins the next one with its own next period. Another clock has to see the same
- * count for one whole period of its own before it may begin the next one. So over some periods the counts begin again no more often than
- * time passes, and they do so as long as any clock goes on. A caller does not name its clock: the rule knows a clock by its last
- * period, so a new clock, or one that calls more rarely than its distance to another, may begin one count more.
+ * All clocks share one count. The clock that began the count begins the next one with its own next period. Another
+ * clock must see the same count for one whole period of its own before it may begin the next one. So over several
+ * periods the counts restart no more often than time passes, and they restart as long as any clock runs. A caller does
+ * not name its clock: the rule knows a clock by its last period, so a new clock, or one that calls more rarely than its
+ * distance to another, may begin one count more.
  */
 
 export interface SeenClock {

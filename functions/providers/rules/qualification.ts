@@ -9,7 +9,7 @@ type QualificationStatus = 'unvalidated' | 'validated' | 'failed' | 'unsupported
 /** The last proof that a capability of a provider works, as it is stored: one record a provider holds those of all its capabilities. */
 export interface StoredQualification {
   readonly capability: OfferedCapability;
-  /** Of the settings that it was made with: with others it says nothing. */
+  /** The hash of the settings at the qualification: for other settings it is invalid. */
   readonly configHash: string;
   readonly status: Exclude<QualificationStatus, 'unvalidated'>;
   /** Milliseconds since 1970. */
@@ -111,7 +111,10 @@ function sharedRefs({ evidenceRefs }: StoredQualification, from: 'qualification'
   return from === 'run' ? [] : evidenceRefs.filter((ref) => ref.startsWith('input:'));
 }
 
-/** The payload of the smallest useful request of a capability. Content that says nothing, because a provider gets it. */
+/**
+ * The payload of the smallest useful request of a capability. Its content is meaningless, because a provider receives
+ * it.
+ */
 export function tinyPayload(capability: OfferedCapability): JsonObject {
   return tinyPayloads[capability];
 }

@@ -1,6 +1,9 @@
 import { type Periods, periodOf } from './periods.ts';
 
-/** Whether a run may begin, by what all instances of the service know of those under way. Pure: `now` is in milliseconds since 1970. */
+/**
+ * Whether a run may begin, by the runs under way that all instances of the service share. Pure: `now` is in
+ * milliseconds since 1970.
+ */
 
 export interface RunGuardLimits {
   /** Runs that may begin in one window; `null`: without this limit. */
@@ -54,8 +57,9 @@ export interface RunAsking {
 export const LEASE_MS_MAX = 600_000;
 
 /**
- * Admits a run and leases it a place, or says why not. A run that has its lease already, because another worker goes on with
- * it, keeps it, has a new holder and counts once; one that was admitted and whose lease has ended needs only a place. A refused run counts nothing.
+ * Admits a run and leases it a place, or answers the reason of the refusal. A run whose lease is active keeps it when
+ * another worker resumes the run: it gets a new holder and counts once. An admitted run whose lease has ended needs
+ * only a place. A refused run is not counted.
  */
 export function admitRun(
   before: ProviderRunCounts,
@@ -70,7 +74,7 @@ export function admitRun(
   const window = periodOf(before.windows, now, limits.windowMs);
   const runs = window.isNew ? 0 : before.runs;
   const { runsPerWindow, concurrentRuns } = limits;
-  // A clock whose runs are all refused has to be known as well, or it can never begin a window.
+  // The clock of a refused run is recorded too, or a clock whose runs are all refused could never begin a window.
   const seen = window.known === before.windows ? before : { ...before, windows: window.known, runs };
   if (!wasAdmitted && runsPerWindow !== null && runs >= runsPerWindow)
     return { counts: seen, refusal: { reason: 'rate_limited', retryAfterMs: window.endsAfterMs } };

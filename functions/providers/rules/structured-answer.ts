@@ -14,9 +14,9 @@ export interface ChatCompletion {
   readonly isWhole: boolean;
 }
 
-/** Of outputs whose shape was checked and nothing more. */
+/** Marks outputs of which only the shape was checked. */
 const SHAPE_CHECKED = 'shape_checked';
-/** Of a review no other number is read; data and arguments keep theirs as they are written. */
+/** The paths at which a review has numbers with fractions; data and arguments keep the spelling of their numbers. */
 const REVIEW_FLOATS = ['/findings/*/confidence'];
 const MESSAGE_LENGTH_MAX = 4_096;
 const severities: ReadonlySet<unknown> = new Set(['info', 'low', 'medium', 'high', 'critical']);
@@ -86,8 +86,8 @@ function requireShape(schema: JsonObject | null, answer: JsonObject): void {
 }
 
 /**
- * Whether a value has the types, the members and the choices that a JSON Schema asks for, at each depth. Its other words are not judged:
- * callers write the schema, and a pattern of theirs could take any time.
+ * Whether a value has the types, the members and the choices of a JSON Schema, at each depth. Its other keywords are
+ * ignored: callers write the schema, and a pattern of theirs could run for any time.
  */
 function fits(schema: Json | undefined, value: Json): boolean {
   if (!isObject(schema)) return true;
@@ -112,7 +112,7 @@ function fits(schema: Json | undefined, value: Json): boolean {
   );
 }
 
-/** A type that JSON Schema does not know asks for nothing. */
+/** A type that JSON Schema does not define allows any value. */
 function isOfType(type: Json, value: Json): boolean {
   switch (type) {
     case 'null':

@@ -10,7 +10,7 @@ export interface Usage {
   readonly outputTokens: number;
   /** Whether the provider reported them; else they are estimated from bytes. */
   readonly isReported: boolean;
-  /** Tokens that the provider reports beyond what the call can have taken; absent without any. */
+  /** Tokens that the provider reports beyond the possible use of the call; absent without any. */
   readonly excessTokens?: number;
 }
 
@@ -29,7 +29,7 @@ export function inputTokensMax(bytes: number, texts: number): number {
   return bytes + texts * TEXT_MARGIN_TOKENS + CALL_MARGIN_TOKENS;
 }
 
-/** Some servers count the marks at the end beyond what the call allows. */
+/** Some servers count the end marks beyond the limit of the call. */
 export function outputTokensBound(outputTokensMax: number): number {
   return outputTokensMax + CALL_MARGIN_TOKENS;
 }
