@@ -107,7 +107,7 @@ const PACED_BYTES = 256 * 1024;
 const itemMembersMax = limits.jsonMembersMax * 2;
 const itemContainersMax = limits.commitBytesMax / 2 + 10_000;
 
-/** About what the values of a JSON text take in memory: small values take far more than their text. */
+/** The approximate memory of a JSON text's values: small values need far more memory than their text. */
 function heldBy({ members, containers }: JsonCounts): number {
   return containers * 100 + members * 50;
 }

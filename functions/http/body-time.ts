@@ -41,7 +41,7 @@ export class BodyTime {
     this.#since = this.#clock.now();
   }
 
-  /** So many bytes have come in. */
+  /** Adds time for the bytes that have arrived. */
   earn(bytes: number): void {
     const now = this.#clock.now();
     const spentMs = Math.max(0, now - this.#since);

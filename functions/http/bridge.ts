@@ -56,7 +56,8 @@ interface BridgedRequest extends IncomingMessage {
 function hide(request: BridgedRequest): void {
   request[rawTarget] = request.url ?? '';
   request.url = '/';
-  // `expect` too: Node would send `100 Continue` by itself, and the body of a request that is to be refused would follow.
+  // Hide `expect` too: Node would send `100 Continue` itself, and then the client would send a body that the chain may
+  // refuse.
   for (const name of hidden) delete request.headers[name];
 }
 

@@ -1,8 +1,8 @@
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
- * Counts the memory that bodies and answers hold while their requests are under way. A few callers that send large
- * bodies, or do not read large answers, must not take the memory of the process from everybody else.
+ * Counts the memory of bodies and answers while their requests are under way. A few callers with large bodies, or with
+ * large answers that they do not read, must not use up the memory of all others.
  */
 export interface BytesInFlight {
   /** Begins to count for one request of the caller. */

@@ -50,7 +50,7 @@ export const classRules: Readonly<Record<LoadClass, ClassRules>> = {
 /** A line that becomes empty within this time is a burst, and its requests may wait for longer. */
 const STANDING_MS = 2_000;
 const BURST_FACTOR = 3;
-/** So many may always wait: a few starts do not show how long the others will take. */
+/** This many requests may always wait: a few starts do not show how long the others will take. */
 const ALWAYS = 32;
 /** How many requests may start before one that waits. */
 const BEFORE_MAX = 2_048;
@@ -138,7 +138,7 @@ export class ClassLine {
     }
   }
 
-  /** The client has gone: nothing is done for it. */
+  /** Removes a request whose client has gone. */
   remove(waiting: Waiting): void {
     const requests = this.#sources.get(waiting.source) ?? [];
     const at = requests.indexOf(waiting);

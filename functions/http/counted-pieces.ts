@@ -4,9 +4,9 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { SmallBody } from './small-body.ts';
 
 /**
- * Gives up a body that comes in more pieces than its bytes are worth: `refuse` gets the error, and no more of the connection is
- * read. Node joins pieces which no reader has taken yet, so they are counted where they come in. Those of a small body go
- * there, past the stream.
+ * Refuses a body in too many small pieces: `refuse` gets the error, and the server stops reading from the connection.
+ * Node joins pieces that no reader has taken yet, so they are counted on arrival. Those of a small body go directly to
+ * it, past the stream.
  */
 export function countPieces(
   request: IncomingMessage,
@@ -26,7 +26,7 @@ export function countPieces(
       }
     }
     if (piece === null && !isRefused) small?.end();
-    // `false` stops the reading of the connection. What was already read still comes, and is dropped.
+    // `false` stops the reading of the connection. Data that was already read still arrives here, and is dropped.
     return isRefused && piece !== null ? false : push(piece, encoding);
   };
 }

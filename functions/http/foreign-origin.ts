@@ -26,7 +26,7 @@ export function refuseForeignOrigin(
   );
 }
 
-/** A browser that sends no Origin still says from where a request comes. `none` is the address bar. */
+/** A browser without an Origin header still sends the kind of site of a request. `none` is the address bar. */
 function isForeignSite(site: string | undefined): boolean {
   return site === 'cross-site' || site === 'same-site';
 }

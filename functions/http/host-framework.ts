@@ -16,7 +16,7 @@ export interface FrameworkHostOptions {
   readonly close: () => Promise<void>;
   /** The platform kills the instance 10 s after SIGTERM. */
   readonly drainMs?: number;
-  /** Takes a rejection that nothing handled, and that is no fault of the process; `false` for any other. */
+  /** Handles an unhandled rejection that is no fault of the process; answers `false` for any other. */
   readonly takeRejection?: (reason: unknown) => boolean;
 }
 

@@ -23,7 +23,7 @@ export interface InProcessInput {
   /** Decoded. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, ParameterValue | null | undefined>>;
-  /** A JSON value; a stream for an operation that takes bytes; `FormParts` for one that takes a form. */
+  /** A JSON value; a stream for an operation with a body of bytes; `FormParts` for one with a form. */
   readonly body?: unknown;
   /** By lower-case name, such as `idempotency-key`. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ export interface LargeAnswers {
   readonly spent: (operation: string, bytes: number) => void;
 }
 
-/** A turn of the event loop that has spent so much makes nothing more. */
+/** After this many bytes, a turn of the event loop makes no further answer. */
 const turnBytes = 1024 * 1024;
 /** Turns between two large answers: the event loop accepts one new connection in each. They take about a millisecond. */
 const turnsBetween = 64;

@@ -11,7 +11,7 @@ export interface RawRequest {
   /** The request target exactly as it was sent: path and query, undecoded. */
   readonly target: string;
   readonly httpVersion: string;
-  /** Names and values in turn, as sent: nothing joined, nothing dropped. */
+  /** Names and values in turn, as the client sent them: none joined, none dropped. */
   readonly rawHeaders: readonly string[];
   /** The address at the other end of the connection, or '' where there is none. */
   readonly socketAddress: string;

@@ -32,7 +32,7 @@ export function partHead(section: Buffer): PartHead {
   return { name, fileName: fileNameIn(parameters), mediaType: fields.get('content-type') || null };
 }
 
-/** In quotes, `\` stands before a quote or another `\`; before anything else browsers mean it as it is. */
+/** In quotes, `\` escapes a quote or another `\`; before any other character browsers mean a plain `\`. */
 const PARAMETER = /[ \t]*;[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"\\,]+))/y;
 
 /** The parameters of `form-data`. Unknown ones are allowed (RFC 2183 section 2.8). */

@@ -15,9 +15,9 @@ import { FormParts } from './operation-input.ts';
 const JSON_PART_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads a form (RFC 7578) by the parts that the contract names. Reads the JSON parts whole, then hands out the part of bytes
- * as a stream. So that part comes last: what followed it could not be checked before the handler runs. `reserve` counts the
- * JSON parts; the handler counts the stream.
+ * Reads a form (RFC 7578) by the parts that the contract names. Reads the JSON parts whole, then hands out the part of
+ * bytes as a stream. That part must come last: parts after it could not be checked before the handler runs. `reserve`
+ * counts the JSON parts; the handler counts the stream.
  */
 export async function readForm(
   chunks: AsyncIterable<Uint8Array>,

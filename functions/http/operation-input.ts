@@ -76,8 +76,8 @@ export class RefusedByModel extends Error {
 }
 
 /**
- * Checks the body against its model and the route, and fills in what the route says. The body is the parser's, and changed in place:
- * a copy of a hundred thousand members takes 40 ms.
+ * Checks the body against its model and the route, and adds the values of the route. It changes the parsed body in
+ * place: a copy of a hundred thousand members takes 40 ms.
  */
 export function checkInput(
   target: Target,

@@ -40,8 +40,8 @@ export class RefusedParameters extends Error {
 }
 
 /**
- * Reads the query by the declared types, and checks path and headers against what the contract says beyond the path policy. Refuses
- * unknown and repeated parameters of the query; guesses nothing. Throws `RefusedParameters` with all faults.
+ * Reads the query by the declared types, and checks path and headers against the contract, beyond the path policy.
+ * Refuses unknown and repeated query parameters; guesses nothing. Throws `RefusedParameters` with all faults.
  */
 export function readParameters(
   { path, query, headers }: OperationRoute,

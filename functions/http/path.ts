@@ -97,7 +97,7 @@ export function decodeSegment(raw: string, rule: SegmentRule = { strict: true })
 }
 
 /**
- * The value of a parameter that takes the rest of a path: its segments, decoded one by one, with slashes between them. An
+ * The value of a parameter for the rest of a path: its segments, decoded one by one, with slashes between them. An
  * encoded slash means the same as a plain one. No segment of the value may be empty or a dot segment.
  */
 export function decodeRest(raw: readonly string[], rule: SegmentRule): string {

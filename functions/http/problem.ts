@@ -77,7 +77,7 @@ export function problemOf(error: unknown, correlationId: string, traceId?: strin
   };
 }
 
-/** When the caller should come back; `undefined` where the refusal does not say. */
+/** The seconds after which the caller may retry; `undefined` when the refusal names none. */
 export function retryAfterOf({ code, extensions }: ServiceError): number | undefined {
   return extensions.retryAfterSeconds ?? retryAfterDefaultSeconds[code];
 }

@@ -46,15 +46,18 @@ export interface RateLimitWorld {
 }
 
 export interface RateLimiter {
-  /** Takes a permit, waits for one where the queue allows, or throws `rate_limited`, after a delay where the address goes on; reports the header fields either way. */
+  /**
+   * Takes a permit, waits for one if the queue allows, or throws `rate_limited`, after a delay for an address that
+   * keeps sending. Reports the header fields in each case.
+   */
   acquire(
     address: string,
     signal: AbortSignal,
     report: (fields: readonly HeaderField[]) => void,
   ): Promise<void>;
   /**
-   * Takes further permits of the current window for a request that was admitted. It refuses nothing, so that a large request
-   * needs one free permit only; the next window owes nothing.
+   * Takes further permits of the current window for an admitted request. It refuses nothing, so that a large request
+   * needs one free permit only, and a deficit does not carry over to the next window.
    */
   charge(address: string, permits: number): void;
   /** How many addresses are being counted. */

@@ -1,11 +1,12 @@
 import type { Timers } from '../kernel/world.ts';
 
 /**
- * Delays the answers of a rate limit to an address that goes on after it was refused. A caller that waits for each answer
- * then costs the process a request a second, not twenty. Only refusals wait: a request that finds a permit never does.
+ * Delays the rate-limit answers to an address that keeps sending after refusals. A caller that waits for each answer
+ * then costs the process one request a second and not twenty. Only refusals wait: a request that finds a permit never
+ * does.
  */
 export interface RefusalDelays {
-  /** Waits before the answer of an address whose requests were refused so many times in its window. */
+  /** Delays the answer to an address with this many refused requests in its window. */
   wait(address: string, refusals: number, signal: AbortSignal): Promise<void>;
   /** How many answers wait. */
   readonly waiting: number;

@@ -13,7 +13,7 @@ export class RequestBooks {
   #flight: Flight | null = null;
   #load: RequestLoad | null = null;
   #slot: Slot | null = null;
-  /** The class whose permits further work takes; `null` for none. */
+  /** The rate class that further work of the request is charged to; `null` for none. */
   rateClass: string | null = null;
 
   /** `addressOf` gives the source address, which is known once the headers are. */
@@ -99,8 +99,8 @@ export class RequestBooks {
   }
 
   /**
-   * From now on the request holds its answer alone. Only one that changed nothing is refused for it: what a write did is done.
-   * Returns the bytes that were written for it.
+   * From now on the request holds the bytes of its answer alone. The answer may be refused for its size only if the
+   * request changed no data: the caller must learn the result of a write. Returns the bytes of the answer.
    */
   holdAnswer({ body, shared }: RawResponse, mayRefuse: boolean): number {
     this.#flight?.release();

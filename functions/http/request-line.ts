@@ -31,7 +31,7 @@ const TURN_MS = 20;
 const TICK_MS = 100;
 /** So many ticks show how many requests start. */
 const TICKS_MIN = 3;
-/** A request that waits so long for its body, an event or a provider takes no work from the others. */
+/** A request that waits this long for its body, an event or a provider no longer counts as work. */
 const ASIDE_MS = 250;
 /** The share of the places that one source address may have at work. */
 const SOURCE_SHARE = 3 / 4;

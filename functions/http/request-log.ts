@@ -52,7 +52,7 @@ export function logRequest(
     ...(principal === null ? {} : { principal }),
     // An unusual address shows that a token was stolen; one address with many refusals shows guessing.
     sourceAddress: addressOf(options, exchange),
-    // For the operator who has to give a right: the answer does not say which one is missing. A line leaves out what is null.
+    // The operator who grants rights needs the missing one here: the answer does not name it. Null members are omitted.
     ...((failure?.error as Partial<ReturnType<typeof permissionDenied>> | undefined)
       ?.missing as Partial<LogEvent>),
     ...(reason === undefined ? {} : { failure: reason }),

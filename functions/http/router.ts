@@ -29,7 +29,7 @@ interface Node {
   readonly literals: Map<string, Node>;
   /** The subtree behind a parameter; the parameter's name does not matter for the match. */
   parameter: Node | null;
-  /** The end of a route whose last parameter takes all the segments that are left. */
+  /** The end of a route whose last parameter matches all further segments. */
   rest: Node | null;
   readonly methods: Map<string, { readonly entry: OperationEntry; readonly route: OperationRoute }>;
 }

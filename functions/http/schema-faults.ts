@@ -29,9 +29,9 @@ export type FaultSchemas = Readonly<Record<string, FaultSchema>>;
 const REFERENCE = '#/$defs/';
 
 /**
- * The faults of a value that its validator has refused, as that would report them one by one. Pure. The validator decides; this names
- * what else is wrong. Rules that it leaves out (formats, names of members, unique items) are reported by the validator alone. Lazy, so that a reader
- * who wants twenty faults pays for twenty.
+ * The faults of a value that its validator has refused, one by one in the validator's words. Pure. The validator
+ * decides; this finds further faults. The validator alone reports the rules that are omitted here (formats, names of
+ * members, unique items). Lazy, so that a reader of twenty faults pays for twenty.
  */
 export function* schemaFaults(
   schemas: FaultSchemas,
@@ -148,7 +148,7 @@ function* objectFaults(
     yield fault(path, 'maxProperties', `must NOT have more than ${maxProperties} properties`);
     return;
   }
-  // Values are read one by one, for a reader who wants twenty faults.
+  // Values are read one by one, since the reader may stop after some faults.
   for (const name of names) {
     const each = (value as Readonly<Record<string, unknown>>)[name];
     const own = Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -46,7 +46,7 @@ async function allFaults(
   let looked = 0;
   for (const fault of schemaFaults(schemas, schemas[model] ?? {}, refused)) {
     const detail = detailOf(fault);
-    // The same fault again may say which name was meant.
+    // A later detail of the same fault may suggest the intended name, so it replaces the first.
     all.set(keyOf(detail), detail);
     looked += 1;
     // Pointers that were cut may be the same.

@@ -79,7 +79,10 @@ function inSlices(body: RawResponse['body']): RawResponse['body'] {
   return body instanceof Uint8Array && body.length > sliceBytes ? heldBlocks([body]) : body;
 }
 
-/** Waits until the system has taken the whole answer, and cuts off a client that takes nothing of it. */
+/**
+ * Waits until the system has accepted the whole answer, and closes the connection of a client that reads none of it in
+ * time.
+ */
 function taken(response: ServerResponse, timers: Timers): Promise<void> {
   if (response.writableFinished || response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
@@ -139,7 +142,7 @@ async function pump(
     if (step.done === true) return size === null || sent === size;
     sent += step.value.length;
     if (size !== null && sent > size) return false;
-    // A system with much room takes some megabytes at once, which would be one long turn. Nothing waits behind the last piece.
+    // A system with large buffers would accept some megabytes in one long turn. There is no pause after the last piece.
     if (sentInTurn >= turnBytes) {
       await nextTurn();
       sentInTurn = 0;
@@ -149,7 +152,7 @@ async function pump(
   }
 }
 
-/** Whether the client took what was written, in time. Rejects when the client has gone. */
+/** Whether the client read the written bytes in time. Rejects when the client has gone. */
 async function drained(
   response: ServerResponse,
   timers: Timers,

@@ -6,7 +6,7 @@ import { PERMIT_BYTES, REFUSED_BODY_FACTOR, REFUSED_START_PERMITS } from './rate
 /** Takes further permits of the rate limit for the request under way. */
 export type Charge = (permits: number) => void;
 
-/** The request, whose body takes a permit for each further 64 KiB while it arrives. Bytes that are not read cost nothing. */
+/** The request, whose body takes a further permit for each 64 KiB as it arrives. Unread bytes cost nothing. */
 export function weighedRequest(request: RawRequest, charge: Charge): RawRequest {
   return { ...request, body: { [Symbol.asyncIterator]: () => weighed(request.body, charge) } };
 }
