@@ -1,16 +1,16 @@
 /**
- * `BlobStore`: the port through which the service keeps large objects. An object is written once under a key of its own and
- * never changed, so no transaction is needed: a caller that read a key in the record store reads that object, or learns
- * that it is gone.
+ * `BlobStore`: the port through which the service keeps large objects. An object is written once under its own key and
+ * never changed, so no transaction is needed: a caller with a key from the record store reads exactly that object, or
+ * learns that it was removed.
  */
 export interface BlobStore {
   /** The provider's name in settings and status documents, such as `files`. */
   readonly provider: string;
 
   /**
-   * Writes an object that does not exist yet; when this resolves, the object survives a crash. Where the key holds the same
-   * content already, nothing is written and its first attributes stay, so a put may be tried again. Throws `conflict` where
-   * it holds another content, and `too_large` or `full` with nothing written.
+   * Writes an object that does not exist yet; when this resolves, the object survives a crash. If the key holds the
+   * same content already, nothing is written and the first attributes stay, so a put may be repeated. Throws `conflict`
+   * when it holds another content, and `too_large` or `full` with nothing written.
    */
   put(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void>;
 
@@ -20,12 +20,12 @@ export interface BlobStore {
    */
   get(key: string, bytesMax: number): Promise<StoredBlob | null>;
 
-  /** Nothing is wrong with an object that is gone already. */
+  /** Removing a missing object succeeds. */
   remove(key: string): Promise<void>;
 
   /**
-   * Removes what lies under the prefix when it is called, and answers how many objects it removed. An object that is put
-   * meanwhile may stay; when this throws, some may be gone: call it again.
+   * Removes the objects that have the prefix at the time of the call, and answers their number. An object put meanwhile
+   * may stay. When this throws, some objects may be removed already: call it again.
    */
   removeAll(prefix: string): Promise<number>;
 
@@ -72,11 +72,11 @@ export interface BlobPage {
 }
 
 /**
- * - `unavailable`: the place did not answer; whether the write was made is unknown.
+ * - `unavailable`: the blob store did not answer; whether the write was made is unknown.
  * - `conflict`: the key holds another content; nothing was written.
  * - `too_large`: more than one object may hold, or than the reader allows.
  * - `full`: no space left; nothing was written.
- * - `corrupt`: what is stored is not what was put.
+ * - `corrupt`: the stored content differs from the written content.
  */
 export type BlobFailure = 'unavailable' | 'conflict' | 'too_large' | 'full' | 'corrupt';
 

@@ -25,7 +25,7 @@ function usesTokens({ authenticationMode, authenticatorType, identityPolicies }:
 
 type Part = (typeof parts)[number];
 
-/** A rule that holds for each part by itself. */
+/** A rule that is checked for each part alone. */
 function ofEachPart(rule: (part: Part, settings: Settings) => readonly RuleFault[]): Rule {
   return (settings) => parts.flatMap((part) => rule(part, settings));
 }

@@ -93,7 +93,7 @@ function entryFaults(entry: Partial<ProviderSetting>): string[] {
   return faults;
 }
 
-/** Members that say something of vectors, or of what a model writes. */
+/** The members that the capabilities of an entry use. */
 function usesOfCapabilities(
   entry: Partial<ProviderSetting>,
   kind: ProviderSetting['Kind'],

@@ -107,7 +107,7 @@ export interface ReadyCall {
   leave(): void;
 }
 
-/** The queue inside a process: it takes messages, knows ready runs, and settles due runs while it is started. */
+/** The queue inside a process: it takes messages, knows the ready runs, and settles due runs while it is started. */
 export interface ProcessQueue extends RunQueue, ReadyRuns {
   start(settleDue: () => Promise<{ readonly more: boolean; readonly nextAt?: number | null }>): Promise<void>;
   stop(): Promise<void>;

@@ -4,7 +4,9 @@ import type { World } from '../kernel/world.ts';
 import type { ByteOwner, RecordStore } from '../store/port.ts';
 import { addUse, type KindOfUse, NO_USE, plus, readUse, type Use } from './usage-store.ts';
 
-/** A process adds what it has counted to the store after so long, or after so many bytes, and reads what others added. */
+/**
+ * A process adds its counts to the store after this time or this many bytes, and then reads those of other processes.
+ */
 const FLUSH_MS = 20_000;
 const FLUSH_BYTES = 8 * 1024 * 1024;
 const FRESH_MS = 30_000;

@@ -15,8 +15,8 @@ import { type Meter, UnknownUse } from './meter.ts';
 const TRIES_MAX = 3;
 
 /**
- * The same store. From now on it counts what each write adds for its owner, in the transaction that makes it, and refuses one
- * that grows beyond what the owner may store. Reads pass as they are.
+ * Wraps a store. It counts the bytes that each write adds for its owner, within the write's transaction, and refuses a
+ * write that exceeds the owner's quota. Reads are unchanged.
  */
 export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
   const transact = store.transact.bind(store);
@@ -79,7 +79,10 @@ export function meteredStore(store: RecordStore, meter: Meter): RecordStore {
   return store;
 }
 
-/** A decision rests on what its owner has stored, and shows who that is: where it is not known, it is read, and decided again. */
+/**
+ * A decision depends on the use of its owner, and only the decision shows the owner: when the use is unknown, it is
+ * read and the decision is made again.
+ */
 async function knowing<R>(meter: Meter, act: () => Promise<R>): Promise<R> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     try {

@@ -15,8 +15,8 @@ export interface RecountedRuns {
 }
 
 /**
- * Counts an owner again from the records that it has, and adds what is missing. What processes have written and not added yet is
- * then counted twice, at most 8 MiB each: for an owner that is not written, or to be made again.
+ * Counts an owner again from its records, and adds the difference. Bytes that a process has not added yet are then
+ * counted twice, at most 8 MiB per process: use it for an owner without current writes, or repeat it.
  */
 export async function recount(
   store: RecordStore,

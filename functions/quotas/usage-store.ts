@@ -87,7 +87,8 @@ export async function ownersPage(
   );
   const [first] = records;
   if (after === null || first === undefined) return { names: [...names], next };
-  // An owner has several records, and is met once: a page before has met those with a record that lies before this page.
+  // An owner with several records is listed once: an earlier page has listed it when one of its records lies before
+  // this page.
   const keys = [...names]
     .flatMap((name) => Array.from({ length: USAGE_SHARDS }, (_, shard) => usageKey({ kind, name }, shard)))
     .flatMap((key) => (key.id < first.key.id ? [{ key, view: 'head' as const }] : []));
@@ -106,7 +107,7 @@ export function plus(one: Use, other: Use): Use {
   return { data: one.data + other.data, runs: one.runs + other.runs };
 }
 
-/** A single shard may be below zero: what one process adds another may take away. */
+/** A single shard may be negative: one process may remove bytes that another added. */
 function useIn(head: Readonly<Record<string, unknown>>): Use {
   return { data: Number(head['data'] ?? 0), runs: Number(head['runs'] ?? 0) };
 }

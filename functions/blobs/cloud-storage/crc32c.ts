@@ -10,7 +10,7 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
 /** As Cloud Storage writes it: four bytes, the highest first, in base64. */
 export function crc32c(bytes: Uint8Array): string {
   let value = -1;
-  // By index: over 16 MiB six times as fast as by iterator, and nothing else runs meanwhile.
+  // A loop by index is six times as fast over 16 MiB as one by iterator, and it blocks all other work.
   for (let at = 0; at < bytes.length; at++) {
     value = (value >>> 8) ^ (table[(value ^ (bytes[at] ?? 0)) & 255] ?? 0);
   }

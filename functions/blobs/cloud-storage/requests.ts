@@ -43,8 +43,8 @@ const pauseMsMax = 8000;
 const passing = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * Calls of the JSON API. Every one of them may be sent again: reading changes nothing, deleting twice deletes once, and an
- * object is only created where none is. So a call whose answer is lost is tried a few times, with growing pauses.
+ * Calls of the JSON API. Every call may be sent again: a read changes nothing, a second delete deletes nothing, and an
+ * object is only created where none exists. So a call with a lost answer is tried a few times, with growing pauses.
  */
 export class StorageRequests {
   readonly #options: RequestOptions;
@@ -103,7 +103,7 @@ export class StorageRequests {
     return { failure: refusal(answer), afterMs: retryAfterMs(response) };
   }
 
-  /** Between half of the pause and all of it, so that callers who failed together do not come back together. */
+  /** Random between half of the pause and all of it, so that callers that failed together do not retry together. */
   #pauseMs(tries: number): number {
     const [byte = 0] = this.#options.random.bytes(1);
     return Math.min(firstPauseMs * 2 ** (tries - 1), pauseMsMax) * (0.5 + byte / 510);

@@ -1,6 +1,6 @@
 import type { HeldBack, MayTake, ReadyRun, RunOwner } from '../port.ts';
 
-/** Runs that one lane remembers. Of an owner beyond them only the store knows the runs. */
+/** The most runs that one lane remembers; the store alone knows further runs. */
 const LANE_MAX = 4_096;
 
 /** A full lane still takes the first runs of further owners, up to this number in all. */

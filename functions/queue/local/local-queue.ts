@@ -103,7 +103,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   enqueue({ runId, handlerId, owner = null, reason, notBefore, repeatKey }: RunMessage): void {
     const isReady = reason === 'run_ready' || reason === 'external_event';
     const isPast = notBefore <= this.#options.world.clock.now();
-    // A late message about a lease that is over says nothing of the time since: the run may be queued again.
+    // A late message about an ended lease is outdated: the run may be queued again.
     if (isReady || !isPast) this.#lanes.remove(runId);
     // A lease or timer that is over already is settled first: until then not every call that wants the run may have it.
     if (!isReady || !isPast) {
