@@ -66,7 +66,7 @@ describe('the lanes', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('know each module that gives a test what a plain machine lacks', () => {
+  test('know each module that needs more than a plain machine', () => {
     const known = globSync('test/support/{*-setup,python,browser,firestore,postgres,mysql,terraform}.ts', {
       cwd: root,
     });
@@ -91,7 +91,7 @@ describe('the lanes', () => {
     expect(reason('test/x/a.test.ts', texts)).toBe('it needs PostgreSQL');
   });
 
-  test('a test of whole processes, and one whose name says that it takes long, are not plain', () => {
+  test('a test of whole processes, and one with a name for long tests, are not plain', () => {
     expect(reason('test/system/a.test.ts', {})).toBeDefined();
     expect(reason('test/x/a.long.test.ts', {})).toBeDefined();
     expect(reason('test/x/a.test.ts', { 'test/x/a.test.ts': `import './b.ts';` })).toBeUndefined();

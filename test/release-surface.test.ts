@@ -118,7 +118,7 @@ describe('the list of what callers can name', () => {
   });
 });
 
-describe('what callers lose nothing by', () => {
+describe('compatible changes', () => {
   const was = [
     'Client.query  def query(self, tenant: str, *, limit: int | None=None) -> str',
     'Client.run  def run(self) -> models.Run',

@@ -162,7 +162,7 @@ function change(copy: string, path: string, by: (text: string) => string): void 
 describe.each(releases)('release %s still holds', (release) => {
   const promised = readPins(join(RELEASES, release));
 
-  it('in the OpenAPI document: nothing a client relies on was taken away', async () => {
+  it('in the OpenAPI document: nothing that a client relies on was removed', async () => {
     const document = join(folder, `openapi-${release}.json`);
     writeFileSync(document, JSON.stringify(promised.openapi));
     expect(await openApiFaults(document, OPENAPI)).toEqual([]);

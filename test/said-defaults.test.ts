@@ -348,18 +348,18 @@ const asDone: Readonly<Record<string, Behaviour>> = {
   },
 };
 
-describe('what the document says of what is left out', () => {
+describe('the documented default of an omitted member', () => {
   test('is known for every place, and for no other', () => {
     expect(saying('default').toSorted()).toEqual(
       [...Object.keys(asLimit), ...Object.keys(asDone), ...Object.keys(collectionsAsDone)].toSorted(),
     );
   });
 
-  test.each(Object.entries(asLimit))('is the limit that is meant: %s', (place, limit) => {
+  test.each(Object.entries(asLimit))('is the limit of the settings: %s', (place, limit) => {
     expect(places.get(place)?.default).toBe(limit);
   });
 
-  test.each(Object.entries(asDone))('is what is done: %s', async (place, { other, of }) => {
+  test.each(Object.entries(asDone))('is the one that the service uses: %s', async (place, { other, of }) => {
     const name = place.split(/[. ]/).at(-1) ?? '';
     const said = places.get(place)?.default;
     const [leftOut, given, changed] = [
@@ -371,25 +371,28 @@ describe('what the document says of what is left out', () => {
     expect(changed, 'it makes no difference').not.toEqual(leftOut);
   });
 
-  test.each(Object.entries(collectionsAsDone))('is what is done: %s', async (place, { other, of }) => {
-    const call: Call = (method, path, body) =>
-      patiently(async () => {
-        const answer = await service.call({ method, path, body });
-        return { status: answer.status, body: answer.body === '' ? null : answer.json() };
-      });
-    const name = place.split(/[. ]/).at(-1) ?? '';
-    const leftOut = await of(call, {});
-    expect(await of(call, { [name]: places.get(place)?.default })).toEqual(leftOut);
-    expect(await of(call, { [name]: other }), 'it makes no difference').not.toEqual(leftOut);
-  });
+  test.each(Object.entries(collectionsAsDone))(
+    'is the one that the service uses: %s',
+    async (place, { other, of }) => {
+      const call: Call = (method, path, body) =>
+        patiently(async () => {
+          const answer = await service.call({ method, path, body });
+          return { status: answer.status, body: answer.body === '' ? null : answer.json() };
+        });
+      const name = place.split(/[. ]/).at(-1) ?? '';
+      const leftOut = await of(call, {});
+      expect(await of(call, { [name]: places.get(place)?.default })).toEqual(leftOut);
+      expect(await of(call, { [name]: other }), 'it makes no difference').not.toEqual(leftOut);
+    },
+  );
 });
 
-describe('what the document says of room', () => {
-  test.each(saying('x-svc-max-bytes'))('is the limit that is meant: %s', (place) => {
+describe('the documented byte limit', () => {
+  test.each(saying('x-svc-max-bytes'))('is the enforced one: %s', (place) => {
     expect(places.get(place)?.['x-svc-max-bytes']).toBe(room[place]);
   });
 
-  test('is said in every place that has some', () => {
+  test('is documented at every limited place', () => {
     expect(Object.keys(room).toSorted()).toEqual(saying('x-svc-max-bytes').toSorted());
   });
 });

@@ -108,7 +108,7 @@ describe('sources', () => {
     expect(settings.canonicalStore.provider).toBe('sqlite');
   });
 
-  test('a blank value says nothing', () => {
+  test('a blank value counts as not set', () => {
     const settings = settingsOf({
       env: { PORT: ' ', SVC_API_KEY: '' },
       files: { 'svcsettings.json': { Server: { Port: null } } },

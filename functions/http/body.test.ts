@@ -80,7 +80,7 @@ describe('readBody', () => {
     expect(proceeded()).toBe(false);
   });
 
-  test('F05: gives up 15 s after nothing came', async () => {
+  test('F05: gives up after 15 s without a byte', async () => {
     const { world, result, body } = reading(1_000_000);
     for (let second = 0; second < 14; second += 1) {
       await body.send(1);

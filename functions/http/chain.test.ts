@@ -113,7 +113,7 @@ describe('the order of the steps', () => {
     expect(await remaining(false, refusedStart)).toContain('r=98;');
   });
 
-  test('a page of an allowed origin may read what an answer says beside its body', async () => {
+  test('a page of an allowed origin may read the header fields of an answer', async () => {
     const origin = 'http://localhost:5173';
     const chain = echoChain({ cors: { allowedOrigins: [origin] } });
     const { headers } = await inject(chain, { ...good, headers: { origin } });
@@ -315,7 +315,7 @@ describe('answers', () => {
     expect((await inject(carrying({ 'Depot-Other': 'yes' }), get)).status).toBe(500);
   });
 
-  test('a text that is already written goes out as it is', async () => {
+  test('a serialized text is sent unchanged', async () => {
     const answer = await inject(answering(new RawBody('application/schema+json', '{"a" :1}')), get);
     expect([answer.headers['content-type'], answer.body]).toEqual(['application/schema+json', '{"a" :1}']);
   });

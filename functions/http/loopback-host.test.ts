@@ -50,7 +50,7 @@ describe('a chain that trusts every caller', () => {
   const get = (loopbackHostsOnly: boolean, host: string, path = '/canonical/tenants/t/echo/n') =>
     inject(echoChain({ loopbackHostsOnly }), { method: 'GET', path, headers: { host } });
 
-  test('refuses a host that is not this machine, and says what to do', async () => {
+  test('refuses a host that is not this machine, and names the remedy', async () => {
     for (const host of others.filter((each) => each !== '')) {
       const answer = await get(true, host);
       expect([answer.status, answer.json<{ code: string }>().code], host).toEqual([403, 'permission_denied']);
@@ -60,7 +60,7 @@ describe('a chain that trusts every caller', () => {
     for (const host of own) expect((await get(true, host)).status, host).toBe(200);
   });
 
-  test('answers what is open to everybody, and what is not there, under any name', async () => {
+  test('serves open routes and unknown paths under any host name', async () => {
     expect((await get(true, 'evil.example', '/')).status).toBe(200);
     expect((await get(true, 'evil.example', '/unknown')).status).toBe(404);
   });

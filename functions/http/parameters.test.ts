@@ -86,7 +86,7 @@ test('a value from inside the process has its declared type', () => {
   );
 });
 
-test('a refusal names all faults with the rule of each, and what was probably meant', () => {
+test('a refusal names all faults with the rule of each, and suggests the intended name', () => {
   const needed: ParameterSpec = { name: 'a', required: true, type: 'string' };
   const { code, message, extensions } = refusalOfQuery(
     [...specs, needed],

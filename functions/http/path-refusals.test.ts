@@ -34,7 +34,7 @@ describe('a path', () => {
     },
   );
 
-  test('holds, undecoded, what RFC 3986 lets it hold and nothing else', () => {
+  test('holds undecoded exactly the characters that RFC 3986 allows', () => {
     const allowed = new Set(
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@%/",
     );

@@ -6,7 +6,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { decodeSegment, splitPath, splitTarget } from './path.ts';
 
 describe('decodeSegment', () => {
-  test('what it accepts encodes back to the same segment, and holds nothing that a path could be led astray by', () => {
+  test('an accepted segment encodes back to the same text, and cannot change the path', () => {
     const raw = fc.oneof(
       fc
         .string({ unit: codePoint, maxLength: 12 })

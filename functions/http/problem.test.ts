@@ -14,7 +14,7 @@ const headersOf = (error: unknown): Record<string, string> =>
   Object.fromEntries(problemOf(error, 'c-1').response.headers);
 
 describe('problem documents', () => {
-  test('say what RFC 9457 and the contract ask for', () => {
+  test('have the members that RFC 9457 and the contract require', () => {
     const error = new ServiceError('rate_limited', 'Later.', {
       retryAfterSeconds: 7,
       limit: 3,
@@ -64,11 +64,11 @@ describe('problem documents', () => {
     ['store_contention', '1'],
     ['unavailable', '5'],
     ['search_index_building', '10'],
-  ] as const)('%s says when to come back', (code, seconds) => {
+  ] as const)('%s names the seconds after which to retry', (code, seconds) => {
     expect(headersOf(new ServiceError(code, 'x'))).toHaveProperty('Retry-After', seconds);
   });
 
-  test('401 says how to authenticate, 405 what is allowed', () => {
+  test('401 names the authentication schemes, and 405 the allowed methods', () => {
     expect(headersOf(new ServiceError('unauthenticated', 'x'))).toHaveProperty('WWW-Authenticate');
     expect(headersOf(new ServiceError('method_not_allowed', 'x', { allow: ['GET', 'POST'] }))['Allow']).toBe(
       'GET, POST',

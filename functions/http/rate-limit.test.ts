@@ -59,7 +59,7 @@ describe('the window', () => {
 });
 
 describe('a request that costs more', () => {
-  test('takes further permits, needs one free permit only, and owes the next window nothing', async () => {
+  test('takes further permits, needs one free permit only, and carries no deficit to the next window', async () => {
     const { world, limiter, acquire, fields } = limiterOf({ permitLimit: 10 });
     await acquire();
     limiter.charge('a', 3);
@@ -94,7 +94,7 @@ describe('the queue', () => {
     expect(passed).toEqual([1, 2, 3]);
   });
 
-  test('who goes away leaves the place to another', async () => {
+  test('a client that leaves the queue frees its place for another', async () => {
     const { acquire } = limiterOf({ permitLimit: 1, queueLimit: 1 });
     await acquire();
     const gone = new AbortController();
@@ -131,7 +131,7 @@ describe('clients that come and go', () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test('one of two who leaves takes nothing from the other', async () => {
+  test('one of two clients that leaves does not affect the other', async () => {
     const { world, acquire } = limiterOf({ permitLimit: 1, queueLimit: 2 });
     await acquire();
     const gone = new AbortController();
@@ -144,7 +144,7 @@ describe('clients that come and go', () => {
     await stays;
   });
 
-  test('who comes when all have left waits for the end of the window, and no longer', async () => {
+  test('a client that arrives after all others left waits until the end of the window only', async () => {
     const { world, acquire } = limiterOf({ permitLimit: 1, queueLimit: 2 });
     await acquire();
     world.advance(20_000);

@@ -271,7 +271,7 @@ describe('refusals', () => {
     expect(new Set(seconds)).toEqual(new Set([1]));
   });
 
-  test('nothing is done for a client that has gone', async () => {
+  test('the request of a client that has gone is not executed', async () => {
     const { enter, turn, started, refused, slots, line, lines } = stage(8);
     for (const name of named('busy', 8)) void enter(name, usual, name);
     const client = new AbortController();

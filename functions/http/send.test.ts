@@ -18,7 +18,7 @@ function eagerResponse(write: (bytes: number) => void): ServerResponse {
   }) as unknown as ServerResponse;
 }
 
-test('an answer of many bytes lets others have a turn, however fast its client takes them', async () => {
+test('a large answer gives other work its turns, also with a fast client', async () => {
   const request = { method: 'GET', complete: true, rawHeaders: [], headers: {}, socket: {} };
   let turns = 0;
   let ended = false;

@@ -59,7 +59,7 @@ test('no request is sent before it is counted', async () => {
   expect(server?.received).toEqual([]);
 });
 
-test('a worker that has lost its run does not give away the place in which another goes on with it', async () => {
+test('a worker that lost its run does not free the place of the worker that resumed it', async () => {
   const instance = new Instance();
   const parts = partsOf(instance);
   const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;

@@ -78,7 +78,7 @@ describe('a run of a local provider', () => {
 });
 
 describe('a run over the network', () => {
-  test('has the text of the model, and its trace says what it took and cost', async () => {
+  test('has the text of the model, and its trace has tokens and cost', async () => {
     const instance = new Instance();
     const provider = await instance.remote(completion('Hi'));
     const { outcome } = await runCapability(instance.parts, provider, runOf());
@@ -143,7 +143,7 @@ describe('a run over the network', () => {
     expect(server?.received).toHaveLength(0);
   });
 
-  test('that was refused by its limits is not counted as a call, and leaves nothing to go on with', async () => {
+  test('refused by the limits of runs is not counted as a call, and stores no state to resume', async () => {
     const instance = new Instance();
     const provider = await instance.remote(completion('Hi'));
     const { store } = instance.parts;

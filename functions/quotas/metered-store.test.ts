@@ -129,7 +129,7 @@ describe('what an owner has stored', () => {
 });
 
 describe('a limit', () => {
-  test('refuses what grows beyond it, writes nothing, and lets everything else pass', async () => {
+  test('refuses a growing write beyond the quota without writing, and accepts all other writes', async () => {
     const { store, put, remove, meter } = processOn(new MemoryDatabase(), { limit: 1_000 });
     await put('1', 'x'.repeat(500));
     const refused = put('2', 'x'.repeat(500));

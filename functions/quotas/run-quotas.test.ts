@@ -17,7 +17,7 @@ function deployment(handlers: Readonly<Record<string, Run>> = {}) {
   return { stage, bound, used, instance, client: new ExecutionClient(instance) };
 }
 
-test('a worker whose tenant may store nothing more adds no event and no large timer, and may end its run', async () => {
+test('a worker of a tenant without free quota adds no event and no large timer, and may end its run', async () => {
   const { client, bound, used } = deployment();
   const { id, proof } = await begun(client, { scope });
   bound.bytes = await used();

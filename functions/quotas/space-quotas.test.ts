@@ -59,7 +59,7 @@ describe('bytes outside of the database', () => {
 });
 
 describe('a space that may store nothing more', () => {
-  test('goes without traces, and the calls go on', async () => {
+  test('loses its traces, while its calls succeed', async () => {
     const { store, bound, used } = boundedMemory();
     const world = new ManualWorld();
     const limits = { readsPerCallMax: 100, answerBytesMax: 100_000, retentionMs: null };

@@ -22,7 +22,7 @@ function registry() {
 }
 
 describe('the registry of handlers', () => {
-  test('knows each by its id, whose it is and who executes it', () => {
+  test('knows the owner and the executor of each by its id', () => {
     const made = registry();
     expect(made.get('z.external')).toMatchObject({ kind: 'external', pluginId: 'theirs' });
     expect(made.get('b')).toMatchObject({ kind: 'process', pluginId: 'q' });
@@ -38,7 +38,7 @@ describe('the registry of handlers', () => {
     ]);
   });
 
-  test('tells who shares a concurrency key, in process or not', () => {
+  test('lists the handlers that share a concurrency key, in process or not', () => {
     expect(registry().sharing('k')).toEqual(['b', 'z.external']);
     expect(registry().sharing('other')).toEqual([]);
   });
@@ -69,7 +69,7 @@ describe('the registry of handlers', () => {
   });
 });
 
-describe('what a plugin says of itself and its handlers', () => {
+describe('the declaration of a plugin and its handlers', () => {
   const most = {
     handlerId: 'h'.repeat(160),
     displayName: 'd'.repeat(200),

@@ -39,7 +39,7 @@ test('without change checks, a waiting call finds a run that another process sta
   await store.close();
 });
 
-test('a run whose lease could not be written is found again', async () => {
+test('a run is found again after a failed write of its lease', async () => {
   const { store, instance } = await deployment();
   const one = instance(true);
   const client = new ExecutionClient(one);

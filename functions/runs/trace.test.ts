@@ -150,7 +150,7 @@ describe('redaction', () => {
     expect(entry?.message).toBe('secret');
   });
 
-  test('leaves nothing where there was nothing', () => {
+  test('keeps null details', () => {
     expect(detailsOf(null).trace[0]?.details).toBeNull();
   });
 });

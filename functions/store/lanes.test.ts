@@ -37,7 +37,7 @@ test('calls of one name come in turn, as many at once as a lane is wide; others 
   expect(world.pendingTimers).toBe(0);
 });
 
-test('a call whose turn does not come gives up, and no place is lost to it', async () => {
+test('a call whose turn does not come in time fails, and its place is freed', async () => {
   const { world, started, ends, run } = lanesOf(1);
   const first = run('a', 'a1');
   const second = run('a', 'a2');

@@ -99,7 +99,7 @@ describe('the memory of first looks', () => {
     expect(pages(looks, 1, 0.9, open)).toEqual([42]);
   });
 
-  test('a page found for new values speaks for others; one that was found before stays for its own values', () => {
+  test('a good look for new values counts for other values; one for known values counts for these alone', () => {
     const looks = new LookMemory({ first: 2, wide: 5 });
     const owned = (owner: string, share: number) => pages(looks, 1, share, asked({ owner }))[0];
     expect([owned('a', 0.01), owned('b', 0.01), owned('c', 0.01)]).toEqual([42, 42, 42]);

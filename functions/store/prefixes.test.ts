@@ -16,7 +16,7 @@ test.each(['a', 'p\u0001', 'z\u{10ffff}', 'ü', '\ud7ff', '😀', 'a\u007f'])(
   },
 );
 
-test('nothing comes after all texts', () => {
+test('no text follows all texts', () => {
   expect(afterPrefix('')).toBeUndefined();
   expect(afterPrefix('\u{10ffff}\u{10ffff}')).toBeUndefined();
 });

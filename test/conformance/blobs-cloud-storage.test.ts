@@ -112,7 +112,7 @@ describe('Cloud Storage fails for a moment', () => {
     expect(server.objects.size).toBe(0);
   });
 
-  test('a put whose answer was lost is known by what it left', async () => {
+  test('a put with a lost answer recognises its own object', async () => {
     await using on = await stage();
     on.server.faults = [{ method: 'POST', applied: true }];
     await on.store.put(key, bytes, attributes);
@@ -139,7 +139,7 @@ describe('Cloud Storage fails for a moment', () => {
     expect(on.pauses).toEqual([3000, 8000, 2000]);
   });
 
-  test('callers who failed together do not come back together', async () => {
+  test('callers that failed together retry at different times', async () => {
     await using on = await stage(undefined, { random: { bytes: (size) => new Uint8Array(size) } });
     on.server.faults = [{ status: 503 }, { status: 503 }];
     await on.store.ping();
@@ -245,7 +245,7 @@ describe('Cloud Storage answers what does not pass', () => {
     await expect(reader.get(key, 100)).rejects.toThrow('more than the object has');
   });
 
-  test('an object that goes away while it stands in the way is put after all', async () => {
+  test('a put succeeds when the conflicting object is removed meanwhile', async () => {
     await using on = await stage();
     await on.store.put(key, Buffer.from('x'), attributesOf(Buffer.from('x')));
     on.server.afterRefusal = () => on.server.objects.delete(key);

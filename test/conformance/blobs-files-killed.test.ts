@@ -156,7 +156,7 @@ describe('beside other processes', () => {
     expect([0, keys.length]).toEqual(expect.arrayContaining([...seen]));
   });
 
-  test('what was just written is left alone by those who open the folder', async () => {
+  test('a process that opens the folder keeps files that were just written', async () => {
     await reopen();
     await writeFile(join(folder, '.incoming', 'left'), 'x');
     await mkdir(join(folder, '.outgoing', 'removed', 'run'), { recursive: true });

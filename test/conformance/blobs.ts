@@ -131,7 +131,7 @@ function describeObjects(suite: () => OpenedBlobs): void {
     expect(Buffer.from((await store.get(key, 100_000))?.bytes ?? []).equals(bytes)).toBe(true);
   });
 
-  test('a reader says how much it takes', async () => {
+  test('a reader limits the bytes that it accepts', async () => {
     const { store } = suite();
     const key = `${randomPrefix()}large.json`;
     const bytes = Buffer.alloc(1000);
@@ -197,7 +197,7 @@ function describePrefixes(suite: () => OpenedBlobs): void {
     expect(everything).toEqual(expect.arrayContaining(expected));
   });
 
-  test('a list goes on where it was, also when what it named is gone', async () => {
+  test('a list continues at its position, also after the named object was removed', async () => {
     const prefix = await filled();
     const { store } = suite();
     const first = await store.list(prefix, { limit: 3 });
@@ -315,7 +315,7 @@ function describeRules(suite: () => OpenedBlobs): void {
 }
 
 function describeLife(open: () => Promise<OpenedBlobs>): void {
-  test('closing waits for what is under way and refuses what comes later', async () => {
+  test('closing waits for calls under way and refuses later ones', async () => {
     const opened = await open();
     const { store } = opened;
     await store.ping();

@@ -56,7 +56,7 @@ export function describeCopies(conformance: Conformance): void {
 }
 
 function describeExport({ store }: Conformance): void {
-  it('an export holds all there is, the same each time, and takes no lease away', async () => {
+  it('an export holds all records, is the same each time, and ends no lease', async () => {
     const tenant = new TenantClient(store());
     const { leased } = await fill(tenant);
     const snapshot = await tenant.export();
@@ -97,7 +97,7 @@ function describeExport({ store }: Conformance): void {
     expect(await hashOf(two)).not.toBe(snapshot.contentHash);
   });
 
-  it('a delivered event that is no longer kept is in no export, and its receipt still tells of it', async () => {
+  it('a removed delivered event is in no export, but its receipt still names it', async () => {
     const tenant = new TenantClient(store());
     await fill(tenant);
     const { tenantId, clock } = tenant;
@@ -154,7 +154,7 @@ function describeRefusals({ store }: Conformance): void {
     await expectRefusal('content_hash_mismatch', (full) => ({ ...full, fences: [] }));
   });
 
-  it('a snapshot whose lists contradict each other is refused, and nothing replaced', async () => {
+  it('a snapshot with contradicting lists is refused, and replaces nothing', async () => {
     await expectRefusal('validation_failed', (full) => ({ ...full, revisions: full.revisions.slice(1) }));
     await expectRefusal('validation_failed', (full) => ({ ...full, transactions: [] }));
   });
@@ -235,7 +235,7 @@ function describeRestore({ store, rivals }: Conformance): void {
     expect(await hashOf(tenant)).toBe(full.contentHash);
   });
 
-  it('frees what was taken since the export, and keeps what was taken before', async () => {
+  it('releases fences claimed since the export, and keeps those claimed before', async () => {
     const tenant = new TenantClient(store());
     await fill(tenant);
     const snapshot = await tenant.export();

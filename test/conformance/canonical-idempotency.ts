@@ -140,7 +140,7 @@ export function describeIdempotency({ store, rivals }: Conformance): void {
       expect((await tenant.queryOutbox()).items).toHaveLength(1);
     });
 
-    it('stores a verified caller as the actor, in place of what the body says', async () => {
+    it('stores a verified caller as the actor, in place of the one in the body', async () => {
       const tenant = new TenantClient(store());
       expect((await tenant.commit(whole(tenant), 'robot@project')).actor).toBe('robot@project');
       expect((await tenant.commit(whole(tenant), 'another@project')).actor).toBe('robot@project');

@@ -91,7 +91,7 @@ export function describeMigrations({ store, rivals }: Conformance): void {
       ]);
     });
 
-    it('keeps what it holds when the same comes again, and adds the rest', async () => {
+    it('keeps its migrations when they are repeated, and adds the others', async () => {
       const ledger = new Ledger(store());
       await ledger.apply([ledger.migration('1', 'sha256:1', 'first')]);
       const before = await ledger.list();
@@ -137,7 +137,7 @@ export function describeMigrations({ store, rivals }: Conformance): void {
       expect(await ledger.ids()).toEqual(['1']);
     });
 
-    it('tells apart what reads alike when it is joined', async () => {
+    it('distinguishes migrations whose joined texts are equal', async () => {
       const ledger = new Ledger(store());
       const { namespace } = ledger;
       const pairs: readonly (readonly [string, string])[] = [
@@ -152,7 +152,7 @@ export function describeMigrations({ store, rivals }: Conformance): void {
       expect((await ledger.list()).map(({ checksum }) => checksum).sort()).toEqual(['c0', 'c1', 'c2', 'c3']);
     });
 
-    it('takes an empty batch, and writes nothing then', async () => {
+    it('accepts an empty batch, and writes nothing then', async () => {
       const silent = changed(store(), { transact: () => Promise.reject(new Error('not needed')) });
       await new Ledger(silent).apply([]);
     });
@@ -189,7 +189,7 @@ export function describeMigrations({ store, rivals }: Conformance): void {
       expect(await ledger.ids()).toHaveLength(560);
     });
 
-    it('lists at most so many in one answer, and says so', async () => {
+    it('lists a limited number in one answer, and marks the answer as truncated', async () => {
       const ledger = new Ledger(store());
       await ledger.apply(ledger.many(3));
       const all = await ledger.listAll();

@@ -139,7 +139,7 @@ export function describeOutboxRetention({ store }: Conformance): void {
       }
     });
 
-    it('removes a long past in bounded steps, oldest first, and nothing that is to stay', async () => {
+    it('removes old events in bounded steps, oldest first, and keeps the others', async () => {
       const tenant = new OutboxTenant(store(), { keptDays: null });
       for (let n = 0; n < 230; n += 50) {
         const events = Array.from({ length: Math.min(50, 230 - n) }, (_, m) =>

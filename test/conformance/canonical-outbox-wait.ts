@@ -110,7 +110,7 @@ export function describeOutboxWait({ store }: Conformance): void {
       expect(await call).toHaveLength(1);
     });
 
-    it('ends empty when the time is over or the caller has gone, and takes nothing with it', async () => {
+    it('ends empty when the time is over or the caller has gone, and leases nothing', async () => {
       const tenant = new OutboxTenant(store());
       const { call } = await waitingCall(tenant, { waitSeconds: 0.25 });
       tenant.world.advance(250);

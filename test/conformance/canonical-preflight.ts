@@ -94,7 +94,7 @@ const broken = () => new StoreError('unavailable', 'postgres://admin:hunter2@db/
 
 export function describePreflight({ store }: Conformance): void {
   describe('preflight', () => {
-    it('reports what is configured, reads the ledger and writes nothing', async () => {
+    it('reports the configuration, reads the ledger and writes nothing', async () => {
       const operator = new Operator(store());
       const { status, body } = await operator.look();
       expect(status).toBe(200);
@@ -131,7 +131,7 @@ export function describePreflight({ store }: Conformance): void {
   });
 
   describe('the probe', () => {
-    it('passes, leaves nothing behind, and tells nothing of what it wrote', async () => {
+    it('passes, removes all that it wrote, and shows no written value', async () => {
       const operator = new Operator(store());
       const before = (await operator.look()).body;
       const { status, body } = await operator.probe();
@@ -254,7 +254,7 @@ function describeFailures(store: () => RecordStore): void {
       await emptyAll(store(), operator.tenants);
     });
 
-    it('is no place for a client that goes: whenever it does, both tenants are emptied first', async () => {
+    it('empties both tenants before it ends, also when its client goes away at any time', async () => {
       const healthy = new Operator(store());
       await healthy.probe();
       for (const number of [1, 2, 3, 8, 14, healthy.seen.length - 1]) {

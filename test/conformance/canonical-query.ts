@@ -93,7 +93,7 @@ export function describeQueries({ store, rivals }: Conformance): void {
       expect(await tenant.query({ indexes: { rank: '1', other: '1' } })).toEqual(none);
     });
 
-    test('a document is found by what it says now: a write moves it, a delete takes it away', async () => {
+    test('a query finds a document by its current indexes: a write moves it, a delete removes it', async () => {
       const tenant = await ranked(store(), ['1', '2']);
       await tenant.commit({ mutations: [tenant.upsert('e-0', {}, { indexes: { rank: '9' } })] });
       expect(await idsOf(tenant, { indexes: { rank: '1' } })).toEqual([]);
@@ -146,7 +146,7 @@ export function describeQueries({ store, rivals }: Conformance): void {
       expect([...again.items, ...rest.items].map(({ id }) => id)).toEqual(['e-0', 'e-1', 'e-2']);
     });
 
-    test('a page of large documents is short, and says where it goes on', async () => {
+    test('a page of large documents is short, and has a token for the rest', async () => {
       const tenant = new TenantClient(store());
       const text = 'x'.repeat(800_000);
       for (let n = 0; n < 15; n += 3) {

@@ -205,7 +205,7 @@ function describeEnds({ store, local }: JobsConformance): void {
     },
   );
 
-  local('a job whose model is no longer that of the settings fails, and pays for nothing', async () => {
+  local('a job fails without a paid call when the settings have another model', async () => {
     const stage = new EmbeddingsStage(store());
     const model = new PaidModel();
     const admits = stage.embeddings({ concurrencyMax: 0 });

@@ -70,7 +70,7 @@ export function describeEmbeddingTurns({ store, local }: JobsConformance): void 
     },
   );
 
-  local('a job whose space leaves the provider alone waits, and goes on after the rest', async () => {
+  local('a job waits while its space pauses the provider, and continues after the pause', async () => {
     const { stage, model, service, fail } = await stageOf();
     await failAgain(stage, fail, stage.space);
     const { id } = await service.start({ texts: ['text'] });
@@ -82,7 +82,7 @@ export function describeEmbeddingTurns({ store, local }: JobsConformance): void 
     await service.engine.stop();
   });
 
-  local('a job of one space is no matter of what fails in others', async () => {
+  local('a job is not affected by failures of other spaces', async () => {
     const { stage, service, fail } = await stageOf();
     await failAgain(stage, fail, 'evil');
     stage.time.advance(MINUTE_MS);

@@ -179,7 +179,7 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect(await keysOf(run.id)).toEqual([]);
     });
 
-    it('are refused where there is no place for them, and nothing is stored', async () => {
+    it('above the inline limit are refused without a blob store, and nothing is stored', async () => {
       const { client } = ownRuns(store(), INLINE);
       const { run, work } = await working(client);
       await refused('limit_exceeded', put(client, work, { name: 'a', text: 'x'.repeat(1_001) }));
@@ -218,7 +218,7 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect(await list(client, run.id)).toHaveLength(1);
     });
 
-    it('whose bytes are gone are not found', async () => {
+    it('whose bytes were removed are not found', async () => {
       const { client } = ownRuns(store(), { ...INLINE, blobs });
       const { run, work } = await working(client);
       await put(client, work, { name: 'a', text: 'x'.repeat(1_001) });

@@ -207,7 +207,7 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
       }
     });
 
-    it('of one tenant begin anew once what they had restored was removed', async () => {
+    it('of one tenant restart after its restored runs were removed', async () => {
       const [from, to] = [await deployment(), await deployment()];
       const begun = await begin(from);
       const of = { tenantId: begun.tenantId, productId: null };

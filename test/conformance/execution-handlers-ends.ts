@@ -115,7 +115,7 @@ export function describeHandlerEnds({ store }: ExecutionConformance): void {
     expect(lines).toEqual([]);
   });
 
-  test('a call that is not awaited and comes after the end is no lost lease', async () => {
+  test('a late call that the handler did not await does not count as a lost lease', async () => {
     const stage = new Stage(store());
     const lines: LogEvent[] = [];
     const { executions, run } = held();

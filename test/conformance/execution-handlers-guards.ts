@@ -103,7 +103,7 @@ function describeCalls({ store }: ExecutionConformance): void {
     expect(await client.get(id)).toMatchObject({ failureClass: 'unhandled_rejection', error: failure });
   });
 
-  test('what a handler changes in the content of an artifact before it is stored has the hash and the size of what is stored', async () => {
+  test('hash and size of an artifact are those of the stored content, also when the handler changes it meanwhile', async () => {
     const stage = new Stage(store());
     const plugin = pluginOf({
       'p.hasty': async (context) => {

@@ -179,7 +179,7 @@ function describeStops({ store, alone }: ExecutionConformance): void {
     await heir.instance.stop();
   });
 
-  alone('what was queued, due or left by a dead process is found at the start', async () => {
+  alone('a start finds runs that are queued, due or left by a dead process', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const plugins = [pluginOf({ 'p.held': run })];
@@ -221,7 +221,7 @@ function describeStops({ store, alone }: ExecutionConformance): void {
     expect(stage.time.pendingTimers).toBe(0);
   });
 
-  test('a completion that the store does not take is said again, while the lease lasts', async () => {
+  test('the server repeats a completion that the store refused, while the lease lasts', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     let failures = 0;

@@ -90,7 +90,7 @@ export function describeHandlerWaits({ store }: ExecutionConformance): void {
     expect(outcome).toMatchObject({ outcome: 'external_event', event: { payload: 'mine' } });
   });
 
-  test('a handler that goes on after its wait can change nothing any more', async () => {
+  test('a handler that continues after its wait can change nothing any more', async () => {
     const stage = new Stage(store());
     const refused: unknown[] = [];
     const plugin = pluginOf({

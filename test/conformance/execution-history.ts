@@ -39,7 +39,7 @@ const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, 
 
 export function describeHistory({ store, rivals }: ExecutionConformance): void {
   describe('the history of a run', () => {
-    it('tells its life, and what all its events share', async () => {
+    it('has the events of its life, with their common members', async () => {
       const { client, clock } = ownRuns(store());
       const body = { scope: scopeOf('p'), correlationId: 'corr' };
       const { run, work } = await working(client, body);
@@ -137,7 +137,7 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
       expect((await storedRun(client, run.id)).trace.length).toBeLessThanOrEqual(17);
     });
 
-    it('is read after any id, also one that is none of its own', async () => {
+    it('is read after any id, also after a foreign one', async () => {
       const { client } = ownRuns(store());
       const { run, work } = await working(client);
       await tell(client, work, numbered(40));
@@ -189,7 +189,7 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
       expect(JSON.stringify(await storedRun(client, run.id)).length).toBeLessThan(100_000);
     });
 
-    it('loses nothing that several tell at once', async () => {
+    it('keeps all events of concurrent writers', async () => {
       const { client, scope } = ownRuns(store());
       const other = new ExecutionClient(ownRuns(store(), { scope, node: 2 }).instance);
       const { run, work } = await working(client);
@@ -239,7 +239,7 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
       expect(ended.at(-1)?.type).toBe('run.completed');
     });
 
-    it('redacts what the product says before anything is stored', async () => {
+    it('redacts the names of the product policy before anything is stored', async () => {
       const policies = [{ ...openProduct, productId: 'p', redactedNames: ['secret', 'alsoSecret'] }];
       const { client } = ownRuns(store(), { policies: [...policies, { ...openProduct, productId: 'q' }] });
       const { run, work } = await working(client, { scope: scopeOf('p') });

@@ -235,7 +235,7 @@ export function describeLimits({ store }: ExecutionConformance): void {
     });
   });
 
-  describe('what a worker sends at its limit is kept, and one beyond it changes nothing', () => {
+  describe('an event of a worker at its limit is kept, and one beyond it changes nothing', () => {
     it.each(works)('%s: %i', async (_, limit, call) => {
       const { client } = ownRuns(store());
       const { run, work } = await working(client);

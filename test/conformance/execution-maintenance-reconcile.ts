@@ -75,7 +75,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect(messages.size).toBe(3);
     });
 
-    it('tells of runs together, ends in time, and says what it could not tell of', async () => {
+    it('notifies the queue of several runs together, ends in time, and reports the failures', async () => {
       const { client, clock, later, instance } = ownRuns(store());
       const lapsed = await Promise.all(Array.from({ length: 20 }, () => working(client)));
       await later(700_000);
@@ -111,7 +111,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect([...heard.messages.values()].map(({ runId }) => runId).sort()).toEqual(ids);
     });
 
-    it('moves on what time has come for, and shows it before without doing it', async () => {
+    it('settles due runs, and a dry run shows them without a change', async () => {
       const { client, clock, later, scope, instance } = ownRuns(store());
       const lapsed = await working(client);
       const timed = await working(client);
@@ -133,7 +133,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect(await client.reconcile()).toMatchObject({ candidateRunIds: [], dispatched: 0 });
     });
 
-    it('looks after as many as it is asked to, what is due first', async () => {
+    it('handles the requested number of runs, the earliest due first', async () => {
       const { client, clock, later, instance } = ownRuns(store());
       const queued = await client.start({ handlerId: HANDLER });
       const lapsed = await Promise.all(Array.from({ length: 3 }, () => working(client)));
@@ -149,7 +149,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect(all).toMatchObject({ settled: 0, redriven: 0, more: true });
     });
 
-    it('collects what the queue refuses, in words that tell nothing of it', async () => {
+    it('collects refusals of the queue, without its own error texts', async () => {
       const { client, clock, later, instance } = ownRuns(store());
       const bad = await client.start({ handlerId: HANDLER });
       const good = await client.start({ handlerId: HANDLER });

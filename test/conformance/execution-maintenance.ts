@@ -144,7 +144,7 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
       await blobs.close();
     });
 
-    it('removes bytes that a late writer put away when its run was gone', async () => {
+    it('removes bytes that a late writer stored after its run was removed', async () => {
       const blobs = await roomForBytes();
       const own = ownRuns(store(), { blobs });
       const [id = ''] = await endedRuns(own.client, 1);

@@ -165,7 +165,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
         (client, runId) => client.raise(runId, { name: 'e' }),
       ],
       ['cancel', ['everything', 'one-tenant', 'canceller'], (client, runId) => client.cancel(runId)],
-    ])('let those %s a run who may, and to all others there is none', async (_, those, call) => {
+    ])('let an allowed caller %s a run, and hide the run from all others', async (_, those, call) => {
       const as = everybody();
       const { id } = await as('everything').start(inOpen);
       const others = [

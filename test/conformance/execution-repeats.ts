@@ -64,7 +64,7 @@ function describeWaits({ store, rivals }: ExecutionConformance): void {
     expect((await wait(next, 'other')).outcome).toEqual(answer.outcome);
   });
 
-  test('takes one event where all repeats come at once', async () => {
+  test('consumes one event when all repeats arrive at once', async () => {
     const client = new Stage(store()).client();
     const { id, proof } = await begun(client);
     for (let n = 0; n < rivals; n += 1) await client.raise(id, { name: 'e', payload: n });

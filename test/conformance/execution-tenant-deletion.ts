@@ -161,7 +161,7 @@ export function describeTenantDeletion({ store }: ExecutionConformance): void {
       }
     });
 
-    it('of an unknown tenant deletes nothing and says so', async () => {
+    it('of an unknown tenant deletes nothing and reports zero', async () => {
       const room = await deployment();
       const neighbour = await tenantIn(room);
       const kept = await allOf(room, neighbour);

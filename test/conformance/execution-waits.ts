@@ -158,7 +158,7 @@ function describeRaces({ store, rivals }: ExecutionConformance): void {
     expect(taken.toSorted()).toEqual((await raising).map((raised) => raised.id).toSorted());
   });
 
-  test('a wait after the request to cancel ends the run, and one whose outcome is there does not', async () => {
+  test('a wait after a requested cancellation ends the run, but a wait with a ready outcome does not', async () => {
     const client = new Stage(store()).client();
     const { id, proof } = await begun(client);
     await client.raise(id, { name: 'e' });

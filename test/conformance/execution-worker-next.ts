@@ -150,7 +150,7 @@ function describeNotGiven({ store }: ExecutionConformance): void {
     expect((await leased(client)).run.id).toBe(other.id);
   });
 
-  test('a request that no lease call would take is refused, and decides nothing', async () => {
+  test('a request that every lease call would refuse is refused, and decides nothing', async () => {
     const client = new Stage(store()).client();
     const { id, proof } = await begun(client);
     for (const handlerIds of [[HANDLER, ` ${HANDLER}`], ['\u0000']]) {
@@ -231,7 +231,7 @@ function describeRights({ store }: ExecutionConformance): void {
 }
 
 function describeNeighbours({ store, alone }: ExecutionConformance): void {
-  alone('a worker that always asks takes turns with a lease call: the oldest run comes first', async () => {
+  alone('a polling worker and a waiting lease call alternate: the oldest run goes first', async () => {
     const client = new Stage(store()).client();
     const { proof } = await begun(client);
     const ids: string[] = [];

@@ -160,7 +160,7 @@ export function describePolls({ store, alone }: ExecutionConformance): void {
     await client.instance.stop();
   });
 
-  alone('an abort and a drain answer at once, and what they were woken for goes to another', async () => {
+  alone('an abort and a drain answer at once, and their run goes to another call', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const gone = new AbortController();

@@ -86,7 +86,7 @@ export function describeGraphJobs(tested: TestedStore): void {
       expect(await staged(stage)).toBe(0);
     });
 
-    test('who lacks a right starts nothing, and sees no job of another space', async () => {
+    test('a caller without the right starts no job, and no caller sees a job of another space', async () => {
       const stage = begin();
       const api = stage.records({ concurrencyMax: 0 });
       const body = { envelope: ringOf('a', 3) };
@@ -110,7 +110,7 @@ export function describeGraphJobs(tested: TestedStore): void {
       );
     });
 
-    test('a job whose caller has lost the right writes nothing', async () => {
+    test('a job writes nothing after its caller lost the right', async () => {
       const stage = begin();
       const waiting = stage.records({ concurrencyMax: 0 });
       const { id } = await start(waiting, { envelope: ringOf('a', 3) }, { as: 'carl' });

@@ -145,7 +145,7 @@ export function describeGraphs(tested: TestedStore, runs: number): void {
         expect(envelope.scope.graphId).toBe('default');
       });
 
-      test('goes into no other collection, unless the caller says so', async () => {
+      test('writes into another collection only when the caller names it', async () => {
         const stage = begin();
         await stage.create({ name: 'graphs', indexedMetadata: ['/metadata/kind'] });
         const refused = importGraph(stage.parts, importJob(stage, graph));

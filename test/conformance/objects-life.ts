@@ -161,7 +161,7 @@ export function describeObjectLife({ store, rivals }: ObjectsConformance): void 
       expect(counted).toEqual([largeBytes(1).byteLength, larger.byteLength]);
     });
 
-    test('whose bytes are gone is a fault of the store and no absent object', async () => {
+    test('with missing bytes is a fault of the store, and not an absent object', async () => {
       const { place, stage } = staged();
       await stage.put('a', largeBytes(1));
       place.clear();

@@ -147,7 +147,7 @@ function describeRefusals(store: () => RecordStore): void {
     expect((await service.list({ as: 'bob' })).jobs).toEqual([]);
   });
 
-  test('a caller without the right learns nothing of providers, and others what is wrong', async () => {
+  test('a caller without the right learns nothing of providers, and other callers get the fault', async () => {
     const service = new ProvidersStage(store()).providers();
     const provider = 'absent';
     expect(await refusedWith(service.start(HELLO, { as: 'reader', provider }))).toBe('permission_denied');
@@ -196,7 +196,7 @@ function describeInstances(store: () => RecordStore): void {
     expect(model.calls).toBe(2);
   });
 
-  test('a fault of the service ends a job, whose result says nothing of it', async () => {
+  test('a fault of the service ends a job, whose result does not show it', async () => {
     const stage = new ProvidersStage(store());
     const model = new PaidChat();
     const service = stage.providers({ providers: [faulty(model.provider(stage))] });

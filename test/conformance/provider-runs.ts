@@ -160,7 +160,7 @@ export function describeProviderRuns(tested: TestedStore, { rivals }: { readonly
       expect(begun.slice(1)).toEqual([3, 3, 3, 3, 3]);
     });
 
-    test('qualifications are kept for each provider, and what proves nothing new writes nothing', async () => {
+    test('qualifications are kept for each provider, and an unchanged proof writes nothing', async () => {
       const [one, two] = stores.map((store) => () => Promise.resolve(store));
       if (one === undefined || two === undefined) throw new Error('there are two');
       const [mine, other] = [`provider-${randomUUID()}`, `provider-${randomUUID()}`];

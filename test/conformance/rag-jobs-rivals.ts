@@ -147,7 +147,7 @@ export function describeRagRivals(store: () => RecordStore): void {
     expect([met.textResult?.deletedStaleCount, met.count]).toEqual([109, 120]);
   });
 
-  test('a chunk of a large ingestion is written over what another call writes there, and says so', async () => {
+  test('a large ingestion overwrites a chunk of another call, and reports it', async () => {
     const met = await meet(store(), { before: 1, after: 120, of: 'after', rival: writesNote });
     expect(met.record).toMatchObject({ type: 'rag.chunk', revision: 2 });
     expect(met.textResult).toMatchObject({ createdCount: 119, updatedCount: 1 });

@@ -80,7 +80,7 @@ export function describeRag(tested: TestedStore): void {
       expect(stage.embedded).toHaveLength(5);
     });
 
-    test('write nothing where nothing has changed, and embed nothing', async () => {
+    test('without a change write nothing, and embed nothing', async () => {
       const stage = await begin();
       const options = { persistManifest: true, skipUnchangedChunks: true, replaceDocumentChunks: true };
       await stage.ingest({ text: words(0, 5) }, options);
@@ -126,7 +126,7 @@ export function describeRag(tested: TestedStore): void {
       },
     );
 
-    test('of one document twice in a batch lose no text: nothing stands for a chunk and goes', async () => {
+    test('of one document twice in a batch lose no text: no written chunk is removed again', async () => {
       const stage = await begin();
       const options = { deduplicateExistingChunks: true, replaceDocumentChunks: true };
       const batch = new RequestRecords();

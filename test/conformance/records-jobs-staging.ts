@@ -39,7 +39,7 @@ export function describeStaging({ store, local }: JobsConformance): void {
     expect(await stagedBytes(stage)).toBe(0);
   });
 
-  test('a replay stages nothing, and a full queue leaves nothing staged', async () => {
+  test('a replay stages no payload, and a refusal by a full queue removes the staged one', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records({ concurrencyMax: 0, options: { activeJobsMax: 10, jobShareMax: 1 } });
     const first = await service.answer<RecordImportJob>('POST', PATH, { body: LARGE, key: 'k' }, 202);
@@ -73,7 +73,7 @@ export function describeStaging({ store, local }: JobsConformance): void {
     expect(await stagedBytes(stage)).toBe(0);
   });
 
-  test('an import whose payload changed after its admission fails, writes nothing and frees the payload', async () => {
+  test('an import whose payload changed after its admission fails, writes nothing and removes the payload', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();
     await created(stage, service, 'c');

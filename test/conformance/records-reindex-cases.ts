@@ -59,7 +59,7 @@ export function describeReindex(tested: TestedStore, { many, few, kills }: Effor
       }
     }, 300_000);
 
-    test('are found after sweeps whose time is over go on at once, each behind the one before', async () => {
+    test('are found after timed-out sweeps that continue at once, each from the end of the one before', async () => {
       const stage = await filled(few);
       await stage.verdict();
       let prepared = 0;

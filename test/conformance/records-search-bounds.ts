@@ -63,7 +63,7 @@ export function describeSearchBounds({ store }: RecordsConformance): void {
     });
   });
 
-  test('a search whose filter rejects what lies behind the bound is not limited', async () => {
+  test('a search is not limited when its filter rejects all records behind the bound', async () => {
     const stage = await filled(new RecordsStage(store()));
     const lexical = { query: 'common', scanLimit: 2 };
     const below = (value: number) => ({ lexical, filter: { path: '/n', op: 'lt', value } });

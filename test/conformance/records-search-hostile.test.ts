@@ -32,7 +32,7 @@ describe('a store with room for the vectors of no record', () => {
     );
   });
 
-  test('refuses a search of more vectors than a call may read, and says what to change', async () => {
+  test('refuses a search of more vectors than a call may read, and names the remedy', async () => {
     await using opened = await openTemporaryStore({ vectorBytesMax: 1 });
     const own = { readsPerCallMax: 100, pageRecordsMax: 10 };
     const stage = new RecordsStage(opened.store, own);

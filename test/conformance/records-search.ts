@@ -81,7 +81,7 @@ function describeSearches({ store, runs }: RecordsConformance): void {
       await expect(search).rejects.toMatchObject({ code: 'limit_exceeded' });
     });
 
-    test('that would read too much is refused, and says what to change', async () => {
+    test('that would read too much is refused, and the refusal names the remedy', async () => {
       const stage = new RecordsStage(store(), { readsPerCallMax: 10, pageRecordsMax: 5 });
       await stage.create({ name: NAME });
       const items = Array.from({ length: 14 }, (_, n) =>

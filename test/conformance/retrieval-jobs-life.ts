@@ -180,7 +180,7 @@ function describeRefusals(conformance: JobsConformance): void {
     expect((await service.list({ as: 'bob' })).jobs).toEqual([]);
   });
 
-  conformance.local('a job whose caller has lost the right to read finds nothing', async () => {
+  conformance.local('a job finds nothing after its caller lost the right to read', async () => {
     const stage = await furnished(conformance);
     const { id } = await stage.jobs({ concurrencyMax: 0 }).start({ cases });
     stage.grants = stage.grants.map((grant) =>

@@ -139,7 +139,7 @@ async function everyDeath(job: Job, plant?: Plant): Promise<readonly string[]> {
 }
 
 describe.each(jobs)('$name with a paid model that is killed at every call of its worker', (job) => {
-  test('pays once for each query, and once more only for one whose vector was not kept', async () => {
+  test('pays once for each query, and again only for a query whose vector was not kept', async () => {
     expect(await everyDeath(job)).toEqual([]);
   });
 });

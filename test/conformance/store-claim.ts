@@ -65,7 +65,7 @@ function describeOne(suite: StoreSuite): void {
     ]);
   });
 
-  test('offers the record with body and listing, and writes what decide says', async () => {
+  test('offers the record with body and listing, and writes the decision', async () => {
     const store = suite.store();
     const scope = randomScope();
     const record = event('a', now - 1);
@@ -91,7 +91,7 @@ function describeOne(suite: StoreSuite): void {
     expect(await store.claim(scope, events, { now: now * 2, limit: 5 }, lease)).toEqual([]);
   });
 
-  test('passes over what decide leaves, and goes on until the limit is won', async () => {
+  test('skips records without a decision, and continues until the limit is won', async () => {
     const store = suite.store();
     const scope = randomScope();
     await put(

@@ -71,7 +71,7 @@ test.each(Object.entries(flaws))('a store that %s is found', async (_, flaw) => 
   expect(await failures(() => new CountingWrong(flaw))).not.toEqual([]);
 });
 
-test('a store whose counts are of several moments is found', async () => {
+test('the checks find a store that counts at several moments', async () => {
   expect(await failures(() => new CountingNow(new MemoryDatabase()))).toEqual([
     'counts records where they are now, as of one moment',
   ]);

@@ -116,7 +116,7 @@ function describeWrites(suite: StoreSuite): void {
     expect(claimed).toEqual([]);
   });
 
-  test('a record that is removed is gone from keys, lists and parts, and may come again', async () => {
+  test('a removed record is missing from keys, lists and parts, and may be created again', async () => {
     const store = suite.store();
     const scope = randomScope();
     const of = keyOf('other').id;
@@ -177,7 +177,7 @@ function describeWrites(suite: StoreSuite): void {
 }
 
 function describeRefusals(suite: StoreSuite): void {
-  test('what decide throws ends the call with nothing written', async () => {
+  test('an error from decide ends the call with nothing written', async () => {
     const store = suite.store();
     const scope = randomScope();
     const record = fullRecord('a');

@@ -54,7 +54,7 @@ function dispatch(service: RunningService, options: Partial<DispatcherOptions>) 
 }
 
 describe('a dispatcher over a real service', () => {
-  test('delivers what is there and what comes while its call waits', async () => {
+  test('delivers stored events, and those that arrive while its call waits', async () => {
     const service = await serve();
     const tenant = new Tenant(service);
     await tenant.publish({ id: 'a', payload: { n: 1 } }, { id: 'b' });
@@ -100,7 +100,7 @@ describe('a dispatcher over a real service', () => {
     ]);
   });
 
-  test('what it delivered is gone after the days that the settings name', async () => {
+  test('delivered events are removed after the retention of the settings', async () => {
     let passedMs = 0;
     const world = { ...machine, clock: { now: () => machine.clock.now() + passedMs } };
     const service = await serve({ 'CanonicalStore:DeliveredEventRetentionDays': '2' }, world);

@@ -189,7 +189,7 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
     expect(page.records).toHaveLength(2);
   });
 
-  test('a flip that nothing confirmed at first is found made, and its records stay', async () => {
+  test('an unconfirmed flip that was made is recognised, and its records stay', async () => {
     const { store, client } = openTestStore();
     opened.push(store);
     let stage: 'loading' | 'flipping' | 'flipped' | 'found' = 'loading';

@@ -73,7 +73,7 @@ describe.skipIf(firestoreMissing !== undefined)(`generations ${firestoreMissing 
     expect(await headOf('failing')).toMatchObject({ generation: '0', pending: {}, retired: {} });
   });
 
-  test('a load that is not heard of for an hour is given up, and cannot come back', async () => {
+  test('a load without a write for an hour is abandoned, and cannot continue', async () => {
     const scope = scopeOf('stalled');
     await write(store, scope, recordNamed('old'));
     let resume = (): void => undefined;

@@ -26,7 +26,7 @@ describe.skipIf(firestoreMissing !== undefined)('the rules of the database', () 
     expect(await Promise.all(statuses)).not.toContain(403);
   });
 
-  test('a planted rule that lets users read is found', async () => {
+  test('a planted rule that gives users access is found', async () => {
     const projectId = firestoreProject();
     const planted = projectRules.replace('if false', 'if request.auth != null');
     await loadRules(firestoreHost(), projectId, planted);

@@ -151,7 +151,7 @@ describe('methods', () => {
       expect(await refusalOf(bare, method), method).toEqual([404, -32601]);
   });
 
-  test('discovery says what is served', async () => {
+  test('discovery lists the served versions and capabilities', async () => {
     expect((await ask(chain, discover)).result).toEqual({
       resultType: 'complete',
       supportedVersions: ['2026-07-28'],

@@ -120,7 +120,7 @@ describe('resources', () => {
     expect(await refusalOf(chain, 'resources/read')).toEqual([200, -32602]);
   });
 
-  test('a failure says nothing of its cause, and is logged', async () => {
+  test('a failure hides its cause, and is logged', async () => {
     const failing = mcpStage({}, (catalog) => ({
       ...catalog,
       resources: {

@@ -264,7 +264,7 @@ describe('O11: a flood', () => {
   });
 });
 
-describe('the log says of a refused call what it says of the same call over REST', () => {
+describe('the log of a refused call has the same fields as over REST', () => {
   const absent = { collection: 'articles', pk: 'p', id: 'absent' };
   test.each([
     [

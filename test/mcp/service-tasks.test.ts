@@ -134,7 +134,7 @@ describe('each group has its tasks', () => {
   });
 });
 
-test('a job that is too long for a result comes without its largest members, and says where the whole is', async () => {
+test('a job that is too large for a result omits its largest members, and names the place of the whole', async () => {
   const narrow = await startMcpService({
     folder: service.folder,
     settings: { 'Mcp:ResultCharactersMax': '3000' },
@@ -243,7 +243,7 @@ async function endless(taskId: unknown): Promise<unknown> {
   return (await service.ask('writer', 'tasks/get', { taskId })).result?.['status'];
 }
 
-test('an update has nothing to answer, and changes nothing', async () => {
+test('an update of a task without open requests changes nothing', async () => {
   const { taskId } = await waitingRun();
   const given = { taskId, inputResponses: { any: {} } };
   expect((await service.ask('writer', 'tasks/update', given)).result).toMatchObject({
@@ -309,7 +309,7 @@ describe('a task is authorized with each request', () => {
       expect((await service.ask('writer', 'tasks/get', { taskId: id })).error?.code).toBe(-32602);
   });
 
-  test('the right that is gone takes the task along', async () => {
+  test('a caller that loses the right loses the task', async () => {
     const { taskId } = await waitingRun();
     const stripped = await startMcpService({
       folder: service.folder,

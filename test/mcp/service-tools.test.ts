@@ -84,7 +84,7 @@ describe('the tools that a caller is shown', () => {
 });
 
 describe('the settings of single operations', () => {
-  test('O10: take tools away and leave tasks off until they are named', async () => {
+  test('O10: remove tools and disable tasks until they are named', async () => {
     const settings = { 'Mcp:Enabled': 'true', 'Mcp:DisabledOperations:0': 'searchRecords' };
     const [plain, other] = await Promise.all([
       startMcpService({

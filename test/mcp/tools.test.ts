@@ -62,7 +62,7 @@ describe('a call', () => {
 });
 
 describe('a failure of a tool', () => {
-  test('says nothing of its cause, and is logged with the correlation id', async () => {
+  test('hides its cause, and is logged with the correlation id', async () => {
     const stage = mcpStage();
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const fields = { 'X-Correlation-ID': 'request-7', traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
@@ -77,7 +77,7 @@ describe('a failure of a tool', () => {
     expect(JSON.stringify(stage.lines)).not.toContain('secret');
   });
 
-  test('that the service refused says why, with its code and when to come back', async () => {
+  test('refused by the service names the reason, the code and the time of a retry', async () => {
     const refusal = new ServiceError('rate_limited', 'Too many.', { retryAfterSeconds: 7 });
     const { chain: busy, lines } = stageWith({
       definition: definitionOf('busy'),
@@ -92,7 +92,7 @@ describe('a failure of a tool', () => {
     expect(lines.filter(({ severity }) => severity === 'ERROR')).toEqual([]);
   });
 
-  test('a result takes over none of the members that belong to the protocol', async () => {
+  test('a result does not set members that belong to the protocol', async () => {
     const { chain: odd } = stageWith({
       definition: definitionOf('odd'),
       call: () =>

@@ -145,7 +145,7 @@ describe('the page of quality', () => {
     expect([...rowsOf(page).keys()]).toEqual(Object.keys(rooms));
   });
 
-  test('says of each figure when, and of which version and commit it is, or that there is none', () => {
+  test('names version, commit and date of each figure, or that there is no figure', () => {
     const row = /\| (not measured yet|\d{4}-\d\d-\d\d, \d+\.\d+\.\d+ at [0-9a-f]{12}) \|$/;
     expect([...rowsOf(page).values()].filter((each) => !row.test(each))).toEqual([]);
   });

@@ -193,7 +193,7 @@ describeMysql('MySQL that fails', () => {
     expect(seen).toEqual([2, 8]);
   });
 
-  test('carries values far over a megabyte, and refuses what the server cannot take', async () => {
+  test('carries values far over a megabyte, and refuses values over the limit of the server', async () => {
     const scope = randomScope();
     const body = (size: number) => JSON.stringify('"é😀'.repeat(size / 8));
     const parts = [1, 2, 3].map((order) => ({ of: second.id, order: `${order}`, body: body(2_000_000) }));

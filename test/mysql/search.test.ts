@@ -204,7 +204,7 @@ describeMysql('searches in MySQL', () => {
 
   const tables = ['spaces', 'entries', 'terms', 'slots', 'vectors'];
 
-  test('a swap leaves nothing of the space before, nor does a release that knows no searches', async () => {
+  test('a swap removes all search rows of the previous space, also one by a release without searches', async () => {
     const own = await createMysqlDatabase();
     const swapped = openMysqlStore(own.options());
     const scope = spaceScope();

@@ -56,7 +56,7 @@ describe.skipIf(postgresMissing !== undefined)(`a crowd at PostgreSQL ${postgres
     await Promise.all([...writes, ...claims]);
   });
 
-  test('a call that finds all connections busy may come again: it wrote nothing', async () => {
+  test('a call that finds all connections busy may be repeated: it wrote nothing', async () => {
     const [one, other] = [await usedScope(store), await usedScope(store)];
     await holding(one, other);
     const writes = [one, other].flatMap((scope) => Array.from({ length: poolSize / 2 }, () => update(scope)));

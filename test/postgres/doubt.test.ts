@@ -127,7 +127,7 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(again).toBe(3);
     });
 
-    test('a claim whose COMMIT is lost wins nothing, and what it held is free', async () => {
+    test('a claim with a lost COMMIT wins nothing, and its records are free', async () => {
       const scope = await openScope();
       await put(plain, scope, { key: pair[0], head: {}, due: 5 });
       const collection = { name: pair[0].collection, pairedIndexes: true };
@@ -141,7 +141,7 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await plain.claim(scope, collection, request, take)).toEqual([1]);
     });
 
-    test('a scan whose connection is lost says so, and gives its place back', async () => {
+    test('a scan with a lost connection fails, and frees its place', async () => {
       const scope = await openScope();
       for (let turn = 0; turn < 6; turn += 1) {
         proxy.onAnswer = (bytes) => (bytes.includes('part_bodies') ? 'cut' : 'pass');

@@ -23,7 +23,7 @@ describe.skipIf(postgresMissing !== undefined)(`pages from PostgreSQL ${postgres
   });
   afterAll(() => store.close());
 
-  test('a walk that finds nothing for long ends with a place to go on from', async () => {
+  test('a walk with few matches ends early, with a position to continue from', async () => {
     const scope = randomScope();
     const records = Array.from({ length: 12_003 }, (_, index): RecordData => {
       const id = `${index + 100_000}`;

@@ -216,7 +216,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect(await read(store, scope, keyOf('a'))).toBeUndefined();
   });
 
-  test('callers behind one gate come one after the other: in vain decide only those who tried first', async () => {
+  test('callers behind one gate run one after the other: only the first tries decide in vain', async () => {
     const scope = await usedScope(store);
     const gate = keyOf('receipt');
     let decisions = 0;
@@ -285,7 +285,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect(offered).toEqual(names.map((name) => keyOf(name, events).id));
   });
 
-  test('a claim that would win nothing waits for what a rival holds, and takes it where the rival leaves it', async () => {
+  test('a claim without a win waits for records that a rival holds, and takes those that the rival leaves', async () => {
     const scope = await usedScope(store);
     for (const outcome of ['ROLLBACK', 'COMMIT']) {
       await put(store, scope, due('a', now - 1));
@@ -298,7 +298,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     }
   });
 
-  test('a claim that waits holds nothing of what it waited for before', async () => {
+  test('a waiting claim holds no lock on records that it waited for before', async () => {
     const scope = await usedScope(store);
     await put(store, scope, due('a', now - 2), due('b', now - 1));
     const [first, second] = [keyOf('a', events).id, keyOf('b', events).id];

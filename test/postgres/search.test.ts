@@ -297,7 +297,7 @@ describe.skipIf(postgresMissing !== undefined)(`searches in PostgreSQL ${postgre
     expect(Number((await slotOf(group))?.['number'])).toBeGreaterThan(Number(number));
   });
 
-  test('a swap leaves nothing of the space before, nor does a release that knows no searches', async () => {
+  test('a swap removes all search rows of the previous space, also one by a release without searches', async () => {
     const own = postgresSchema();
     const swapped = openStore(own, { collections: declared });
     const scope = spaceScope();

@@ -38,7 +38,7 @@ describe.skipIf(postgresMissing !== undefined)(`opening PostgreSQL ${postgresMis
     await proxy.close();
   });
 
-  test('opening contacts nothing, nor does closing what was never used', async () => {
+  test('opening makes no call, nor does closing an unused store', async () => {
     const store = openThrough(proxy, postgresSchema());
     await new Promise((resolve) => setImmediate(resolve));
     await store.close();
@@ -94,7 +94,7 @@ describe.skipIf(postgresMissing !== undefined)(`opening PostgreSQL ${postgresMis
     await late.close();
   });
 
-  test('a user who may not create schemas can use one that is there', async () => {
+  test('a user without the right to create schemas can use an existing one', async () => {
     const schema = postgresSchema();
     const owner = openStore(schema);
     const scope = randomScope();

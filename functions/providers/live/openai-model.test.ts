@@ -242,7 +242,7 @@ describe('ranks', () => {
     expect(await failureOf(model.rank(question, bounds))).toMatchObject({ providerStatus });
   });
 
-  test('that are refused tell what they took', async () => {
+  test('that are refused report their usage', async () => {
     const model = await modelAt(json({ results: null, usage: { total_tokens: 55 } }));
     const usages: unknown[] = [];
     await failureOf(model.rank(question, { ...bounds, took: (usage) => usages.push(usage) }));

@@ -96,7 +96,7 @@ describe('an answer', () => {
     await expect(ask(answer)).rejects.toMatchObject({ failureClass, providerStatus });
   });
 
-  test('that is a failure tells what it took', async () => {
+  test('that is a failure reports its usage', async () => {
     const usages: unknown[] = [];
     const took = (usage: unknown) => usages.push(usage);
     const refused = ask(candidate([{ text: 'x' }], 'SAFETY'), prompt, 'token', { took });

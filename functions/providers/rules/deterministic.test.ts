@@ -44,7 +44,7 @@ describe('the deterministic provider', () => {
     });
   });
 
-  test('finds one thing in a review, and says that it judges nothing', () => {
+  test('reports one finding in a review, which states that it is no judgement', () => {
     const references = [{ id: 'r', kind: 'file', extra: 1 }];
     expect(outputOf('ai.review', { subject: 'hello', references })).toMatchObject({
       findings: [{ id: 'finding-2cf24dba5fb0', severity: 'info', confidence: 0 }],

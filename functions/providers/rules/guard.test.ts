@@ -179,7 +179,7 @@ describe('tokens that the provider reports', () => {
     },
   );
 
-  test('beyond what a call can take cost none of the spaces that share a count', () => {
+  test('beyond the possible use of a call are not charged to spaces that share a count', () => {
     let state = NO_CALLS;
     const own = { tokensPerDayMax: 1_000, spaceSharePercent: 50 };
     for (let n = 0; n <= SPACES_MAX; n += 1) state = admitted(state, { limits: own, space: `s${n}` });
@@ -187,7 +187,7 @@ describe('tokens that the provider reports', () => {
     expect(ask(callEnded(state, last), { limits: own, space: 'another' }).refusal).toBeNull();
   });
 
-  test('take nothing from another day', () => {
+  test('are not subtracted from another day', () => {
     const begun = admitted(NO_CALLS, { limits, tokens: 40 });
     expect(callEnded(begun, { ...end, now: NOW + DAY, moreTokens: -30 }).tokens).toBe(0);
   });

@@ -6,7 +6,7 @@ const job = { runId: 'r1', handlerId: 'svc.rag.ingestion.text' };
 const since = Date.UTC(2026, 0, 2, 3, 4, 5);
 const times = { since, nextTryAt: since + 2_000, patienceMs: 900_000 };
 
-test('the begin of a row of failures says what failed, when the next try is and when the patience ends', () => {
+test('the first line of a row of failures names the failure, the next try and the end of the patience', () => {
   const failure = new ProviderFailure('provider_unavailable', 'http_503', 'a message of the service');
   expect(failingLine(job, failure, times)).toEqual({
     severity: 'WARNING',

@@ -18,7 +18,7 @@ describe('the next try', () => {
     expect(nextTry(null, { ...asked, chance: 0 })?.at).toBe(asked.now + 1_000);
   });
 
-  test('honours what the provider asks for, and comes no later than the end of the patience', () => {
+  test('waits as long as the provider demands, and no longer than the patience', () => {
     expect(nextTry(null, { ...asked, retryAfterMs: 45_000 })?.at).toBe(asked.now + 45_000);
     expect(nextTry(null, { ...asked, retryAfterMs: 3_600_000 })?.at).toBe(asked.now + 900_000);
   });

@@ -89,7 +89,7 @@ describe('the period of several clocks', () => {
     }
   });
 
-  test('goes on beginning again for a clock that is left alone, whichever of the others have gone', () => {
+  test('restarts for the last remaining clock, after any of the others stopped', () => {
     const clocks = fc.uniqueArray(fc.integer({ min: -50, max: 50 }), { minLength: 2, maxLength: 8 });
     fc.assert(
       fc.property(clocks, fc.nat(), fc.integer({ min: 1, max: 30 }), (aheads, pick, days) => {
@@ -110,7 +110,7 @@ describe('the period of several clocks', () => {
     );
   });
 
-  test('knows so many clocks at most', () => {
+  test('keeps a limited number of clocks', () => {
     let known: Periods = [];
     for (let each = 0; each < 20; each += 1) known = periodOf(known, NOON - each * 5 * DAY, DAY).known;
     expect(known).toHaveLength(CLOCKS_MAX);

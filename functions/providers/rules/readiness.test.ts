@@ -52,7 +52,7 @@ describe('the matrix', () => {
     expect(matrix.failureClasses).toHaveLength(14);
   });
 
-  test('says what is supported, and why not', () => {
+  test('lists the supported capabilities, and the reasons against the others', () => {
     const [disabled, whole] = matrix.items;
     expect(whole?.capabilities['ai.chat']).toMatchObject({ supported: true, operations: ['run'] });
     expect(whole?.capabilities['ai.embedding']).toMatchObject({
@@ -158,7 +158,7 @@ test('readiness lists providers and capabilities in their order, and disabled on
 describe('what is stored of qualifications', () => {
   const failed: StoredQualification = { ...validated, status: 'failed', at: NOW };
 
-  test('is what the last trial found', () => {
+  test('is the result of the last trial', () => {
     expect(withQualification([validated], failed, 'qualification')).toEqual([failed]);
     expect(withQualification([failed], validated, 'qualification')).toEqual([failed]);
   });
@@ -240,7 +240,7 @@ describe('models and quotas', () => {
     });
   });
 
-  test('of another are what the settings allow, and what is left of it', () => {
+  test('of another provider are the limits of the settings and their rest', () => {
     const callsOfMinute = { used: 15, max: 60, resetsAt: NOW + 30_000 };
     const tokensOfDay = { used: 2_000, max: 1_000, resetsAt: midnight };
     const { items, status } = quotaOf(remote, { callsOfMinute, tokensOfDay }, NOW);

@@ -45,7 +45,7 @@ describe('the usage of a call', () => {
     });
   });
 
-  test('costs what the prices say, and nothing is said where one is missing', () => {
+  test('costs by the prices, and has no cost when a price is missing', () => {
     const usage = { inputTokens: 1_000_000, outputTokens: 500_000, isReported: true };
     expect(costOf(usage, { input: 2, output: 8 })).toBe(6);
     expect(costOf(usage, { input: 2, output: null })).toBeNull();

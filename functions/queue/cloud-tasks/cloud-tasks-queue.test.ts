@@ -29,7 +29,7 @@ function queueOf(fails = false) {
   return { queue, created, hints, opened: () => opened };
 }
 
-test('a message is a task, and calls of this process hear of what is ready', async () => {
+test('a message becomes a task, and waiting calls of this process get a hint', async () => {
   const { queue, created, hints } = queueOf();
   await queue.enqueue(message);
   await queue.enqueue({ ...message, reason: 'timer_due', notBefore: 5_000 });

@@ -43,7 +43,7 @@ describe('a task', () => {
     expect(bare.httpRequest).not.toHaveProperty('oidcToken');
   });
 
-  test('waits for its moment, and for the longest that the service takes where it is further away', () => {
+  test('is scheduled for its time, or for the longest delay that Cloud Tasks allows', () => {
     const at = now + 90_061_001;
     const task = taskOf({ ...message, notBefore: at }, route, now);
     expect(task.scheduleTime).toEqual({ seconds: Math.floor(at / 1_000), nanos: 1_000_000 });
@@ -67,7 +67,7 @@ describe('the name of a task', () => {
     expect(nameOf()).toMatch(/^projects\/p\/locations\/l\/queues\/q\/tasks\/[0-9a-f]{64}$/);
   });
 
-  test('is the same for what is said again', () => {
+  test('is the same for a repeated message', () => {
     expect(nameOf({}, now + 5)).toBe(nameOf());
     const later = { notBefore: now + 60_000 };
     expect(nameOf(later, now + 5)).toBe(nameOf(later));

@@ -12,7 +12,7 @@ const defaults = {
 const routesOf = (rules: Partial<RouteRules> = {}) =>
   workerRoutes({ defaults, overrides: [], explicit: true, ...rules });
 
-test('a handler of the service goes to the hosted worker, one of others where its route says', () => {
+test('a handler of the service goes to the hosted worker, and an external one to the worker of its route', () => {
   const route = routesOf({ overrides: [{ handlerId: 'theirs' }] });
   const standard = {
     queue: 'projects/p/locations/l/queues/q',
@@ -26,7 +26,7 @@ test('a handler of the service goes to the hosted worker, one of others where it
   expect(routesOf({ explicit: false })('unknown', 'external')).toEqual(standard);
 });
 
-test('a route replaces what it names, and takes no token that was made for another address', () => {
+test('a route replaces the members that it names, and drops the audience of another address', () => {
   const overrides = [
     { handlerId: 'far', projectId: 'p2', locationId: 'l2', queueId: 'q2', serviceAccountEmail: 'other@p' },
     { handlerId: 'moved', workerUrl: 'https://theirs.example/run' },

@@ -53,7 +53,7 @@ function waiting(queue: LocalQueue, signal = still, handlerIds: ReadonlySet<stri
 }
 
 describe('moments', () => {
-  test('each is looked for when it comes, with one timer at a time', async () => {
+  test('each is searched when it comes, with one timer at a time', async () => {
     const { world, queue, looks, start, message } = queueOf();
     await start();
     const begin = world.now;
@@ -107,7 +107,7 @@ describe('moments', () => {
     await queue.stop();
   });
 
-  test('a later message for the run moves its moment, and one for now takes it away', async () => {
+  test('a later message for the run moves its time, and one for now removes it', async () => {
     const { world, looks, start, message, queue } = queueOf();
     await start();
     const begin = world.now;
@@ -125,7 +125,7 @@ describe('moments', () => {
     await queue.stop();
   });
 
-  test('what becomes due during a look is looked for after it', async () => {
+  test('a run that becomes due during a search is searched for after it', async () => {
     let release = (): void => undefined;
     let hold = false;
     const look = () => {
@@ -199,7 +199,7 @@ describe('moments', () => {
 });
 
 describe('moments of the store', () => {
-  test('the next one that a look tells of is looked for, and forgotten with it', async () => {
+  test('the next due time that a search reports is searched, and then forgotten', async () => {
     const stored: (number | null)[] = [];
     const { world, looks, start, message, queue } = queueOf({ nextAt: () => stored.shift() ?? null });
     const begin = world.now;

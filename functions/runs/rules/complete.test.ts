@@ -29,7 +29,7 @@ test('success is complete: progress is one, and old failures are forgotten', () 
   expect(change?.events).toEqual([{ type: 'run.completed', severity: 'info', message: null, details: null }]);
 });
 
-test('what was reported before stays where the completion carries nothing', () => {
+test('a completion without a value keeps the reported one', () => {
   const run = runningRun({ result: { json: 'early' }, statusDetails: { a: 1 } });
   expect(completeRun(run, proof, done, NOW)?.run).toMatchObject({
     result: { json: 'early' },
@@ -56,7 +56,7 @@ test('a run that ends before its own clock says so ends when it was last changed
 describe('retry', () => {
   const run = runningRun({ retryPolicy: policy });
 
-  test('keeps the failure while the next attempt is to come', () => {
+  test('keeps the failure until the next attempt', () => {
     const change = completeRun(run, proof, failed, NOW);
     expect(change?.run).toMatchObject({
       status: 'waiting',

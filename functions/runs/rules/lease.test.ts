@@ -128,7 +128,7 @@ describe('leases that run out', () => {
   });
 });
 
-test('a report changes what it names, and tells of its step', () => {
+test('a report changes the members that it names, and records its step', () => {
   const run = runningRun({ requested: 3, currentStep: 'a' });
   const change = reportProgress(run, proof, { succeeded: 2, currentStep: 'b', statusDetails: { x: 1 } }, NOW);
   expect(change.run).toEqual({ ...run, succeeded: 2, currentStep: 'b', statusDetails: { x: 1 } });

@@ -4,7 +4,7 @@ import { createRun, rejectionOf, retryPolicyOf } from './start.ts';
 
 const fresh = { id: ID, payload: { record: 'r' }, keyHash: 'k' };
 
-test('a new run has what was asked for and nothing that happened yet', () => {
+test('a new run has the requested members, and no events or results', () => {
   const scope = { productId: 'p', tenantId: 't', serviceIdentity: 's@x' };
   const request = startRequest({ scope, correlationId: 'c', tags: { a: 'b' }, operationId: 'ingestRagText' });
   expect(createRun(request, handler, fresh, NOW)).toEqual({

@@ -65,7 +65,7 @@ describe('a wait', () => {
   test.each([
     ['external_event', 'timed_out', 'wait.timed_out'],
     ['timer', 'timer', 'wait.resumed'],
-  ] as const)('whose moment has come goes on at once (%s)', (kind, outcome, type) => {
+  ] as const)('with a time in the past continues at once (%s)', (kind, outcome, type) => {
     const run = runningRun();
     const met = waitInRun(run, proof, { ...forEvent, kind, dueAt: NOW }, NOW);
     expect(met.outcome?.outcome).toBe(outcome);

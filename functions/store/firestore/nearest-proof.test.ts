@@ -83,7 +83,7 @@ test('without the rounding of the service it would be fooled', () => {
   expect(new NearestProof(exact, 1).isSound([{ values: Float32Array.of(1), rank: 1 + 2 ** -23 }])).toBe(true);
 });
 
-test('a rank that is no number, or sums that overflow, prove nothing', () => {
+test('a rank that is no number, or an overflow, proves nothing', () => {
   const values = Float32Array.of(1, 2);
   for (const metric of metrics) {
     const proof = new NearestProof({ metric, values }, 3);

@@ -60,7 +60,7 @@ test('a replacement goes to the call that waited for it', async () => {
   expect(await waiter).toBe(replacement);
 });
 
-test('a replacement that comes too late for its waiter is there for the next call', async () => {
+test('a replacement that is ready too late for its waiter serves the next call', async () => {
   const parts = poolOf(1);
   const { connection, waiter } = await broken(parts);
   parts.world.advance(waitMaxMs - 1);

@@ -36,7 +36,7 @@ describe('a failed statement', () => {
     expect(isLostRace(new StatementError(new Error('Connection terminated unexpectedly')))).toBe(false);
   });
 
-  test('says what the server said, but neither values nor addresses', () => {
+  test('names the error of the server, without values and addresses', () => {
     expect(failed('42501').message).toBe('PostgreSQL: words (42501)');
     expect(failed('22P02').message).toBe('PostgreSQL: it refused a value (22P02)');
     expect(failed('ECONNREFUSED').message).toBe('PostgreSQL: the connection failed (ECONNREFUSED)');

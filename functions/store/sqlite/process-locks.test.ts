@@ -16,7 +16,7 @@ afterEach(() => {
   for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
 });
 
-test('a name lives as long as it is held, also for the same process, and leaves nothing', () => {
+test('a name is locked as long as a process holds it, and its file is removed afterwards', () => {
   const place = folder();
   const one = new ProcessLocks(join(place, 'svc.sqlite'));
   const other = new ProcessLocks(join(place, 'svc.sqlite'));
@@ -61,7 +61,7 @@ test('the lock files lie beside the database, also when it is opened by a symbol
   release();
 });
 
-test('what was left is swept away, and nothing else', () => {
+test('a sweep removes the files of dead processes, and no others', () => {
   const place = folder();
   const locks = new ProcessLocks(join(place, 'svc.sqlite'));
   const release = locks.hold('process-a');

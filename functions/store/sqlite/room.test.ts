@@ -32,7 +32,7 @@ describe('the room on a disk', () => {
     );
   });
 
-  test('does not end where a file system tells nothing, or is not there', () => {
+  test('is unlimited on a file system that reports none, or is missing', () => {
     for (const path of ['/proc/store.db', join(folder, 'none/store.db')]) {
       const room = new DiskRoom(path);
       expect(room.logPages(4_000)).toBe(4_000);

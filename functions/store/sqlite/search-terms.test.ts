@@ -110,7 +110,7 @@ test('finds leave turns to others while they read the records of a term, once fo
   expect(await walk('all', 10, {})).toMatchObject({ turns: 0 });
 });
 
-test('a find for another term, or from another place, does not take over what is kept', async () => {
+test('a find for another term, or from another position, does not use the kept state', async () => {
   const finder = finderOf({});
   const ids = names.map((name) => recordId(name)).sort();
   const find = async (term: string, after?: string) => {

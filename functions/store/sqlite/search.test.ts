@@ -183,7 +183,7 @@ describe('writes', () => {
     expect(await countOf('one')).toEqual([2]);
   });
 
-  test('leave nothing of a group that has no entries, and a new one has numbers of its own', async () => {
+  test('remove all rows of a group without entries, and a new group gets new numbers', async () => {
     await put(searched('a'), searched('b'));
     const before = slot();
     await write({ remove: searched('a').key }, { put: { ...unsearched('b'), search: null } });
@@ -233,7 +233,7 @@ test('a file with searches passes the check that a backup makes', async () => {
 });
 
 describe('sweeps', () => {
-  test('leave nothing of what a swap has replaced', async () => {
+  test('remove all rows of a replaced space', async () => {
     const many = Array.from({ length: 500 }, (_, n) => searched(`n${n}`));
     await store.swap(scope, streamOf(many), () => undefined);
     await store.swap(scope, streamOf([searched('kept')]), () => undefined);

@@ -112,7 +112,7 @@ describe('opening', () => {
     await store.close();
   });
 
-  test('says that a file is no database, and that a folder cannot be made', async () => {
+  test('names a file that is no database, and a folder that cannot be created', async () => {
     const file = join(folder, 'text');
     await writeFile(file, 'not a database, but long enough to hold the header of one: '.repeat(40));
     await expect(open({ path: file })).rejects.toMatchObject({ name: 'StoreError', failure: 'corrupt' });
@@ -195,7 +195,7 @@ function child(times: number): ChildProcess {
 }
 
 describe('swap', () => {
-  test('sweeps what it replaced, and what failed to load', async () => {
+  test('sweeps replaced spaces and failed loads', async () => {
     const store = await open();
     const many = Array.from({ length: 900 }, (_, index) => listed(`${index}`));
     await store.swap(scope, streamOf(many), () => undefined);
