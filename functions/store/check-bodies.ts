@@ -17,7 +17,7 @@ const FAILED_MAX = 3;
 /** After this many shares in a row that fail at the same bodies, the check skips those bodies. */
 const AWAY_MAX = 10;
 /**
- * All bodies are read again so long after the last time has begun.
+ * The time from the start of one check of all bodies to the start of the next.
  * @testonly
  */
 export const PERIOD_MS = 30 * 24 * 3_600_000;
@@ -157,7 +157,7 @@ class ShareWalk {
     return true;
   }
 
-  /** A page that is damaged itself ends its kind for this time: what lies behind it cannot be found. */
+  /** A damaged page ends the check of its kind for this time: the bodies behind it cannot be found. */
   async #page(bodies: HashedBodies, after: string | null): Promise<BodyPage> {
     try {
       return await bodies.page(after);

@@ -10,7 +10,10 @@ export interface HashedBody {
   readonly place: string;
   /** The name of the body for the operator who repairs it. */
   readonly name: string;
-  /** Reads and hashes it: its size in bytes. Throws `corrupt` where it is not what was written. */
+  /**
+   * Reads and hashes the body, and resolves to its size in bytes. Throws `corrupt` when it differs from the written
+   * body.
+   */
   readonly verify: () => Promise<number>;
 }
 

@@ -46,7 +46,7 @@ export class ScopeLanes {
     }
   }
 
-  /** A call that gives up leaves the line, so that its place goes to a call that still waits. */
+  /** A call that gives up leaves the line, so that the next waiting call gets its turn. */
   #turn(lane: Lane): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const cancel = this.#options.timers.after(this.#options.waitMaxMs, () => {

@@ -104,7 +104,7 @@ export function readsOfCount({ others }: ListPlan, { walked }: CountedRows): num
   return Math.max(1, Math.ceil(walked / (others.length === 0 ? countedPerRead : comparedPerRead)));
 }
 
-/** The predicates whose entries have to be counted before a driver is chosen; none where there is no choice. */
+/** The predicates whose entries must be counted before a driver is chosen; none when there is only one choice. */
 export function predicatesToCount({ predicates, orderBy }: ListQuestion): readonly Predicate[] {
   const [only, ...others] = predicates;
   if (only === undefined || others.length > 0) return predicates;
@@ -185,7 +185,10 @@ function defaultDriver({ predicates, orderBy }: ListQuestion): ListDriver {
   return predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined };
 }
 
-/** A place lies within the prefix. Of two lower bounds SQLite begins at the first, and skips all rows up to the other. */
+/**
+ * Every position lies within the prefix. With two lower bounds SQLite starts at the first, and skips all rows up to the
+ * other.
+ */
 function addIdPrefix(sql: SqlText, { idPrefix, after }: ListQuestion): void {
   if (idPrefix === undefined) return;
   const end = afterPrefix(idPrefix);

@@ -4,7 +4,7 @@ import type { Collection } from './port.ts';
 type Owner = 'tenant' | 'space' | 'service';
 
 /**
- * Which copies carry the records: those of a tenant, those of a space, or none. A record that none carries is made again
+ * The copies that carry the records: those of a tenant, those of a space, or none. A record in no copy is derived again
  * after a restore, such as a counter, or belongs to one deployment alone, such as a secret.
  */
 export type Copies = 'tenant' | 'space' | 'none';

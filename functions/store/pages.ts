@@ -22,8 +22,8 @@ export interface PageWalk {
 }
 
 /**
- * Reads page after page until one has no `next` or the caller leaves the loop. The one place that follows `next`: pages
- * may be short or empty, and a provider whose pages do not move on ends the walk with an error.
+ * Reads page after page until one has no `next` or the caller leaves the loop. Only this function follows `next`: pages
+ * may be short or empty, and the walk fails when the pages of a provider do not advance.
  */
 export async function* walkPages<Page extends { readonly next: string | null }>(
   read: (after: { readonly after?: string }) => Promise<Page>,

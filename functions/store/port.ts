@@ -238,8 +238,8 @@ export interface KeyRequest {
   /** Default `head`. */
   readonly view?: RecordView;
   /**
-   * The caller expects no such record: a provider may skip the read. It runs `decide` again with the key read if there
-   * is one, and before it lets a refusal, or a decision without writes, rest on a key that was not looked up.
+   * The caller expects that the record is missing, so a provider may skip the read. If the record exists, the provider
+   * reads it and runs `decide` again. It also reads the key before it accepts a refusal or a decision without writes.
    */
   readonly expectAbsent?: boolean;
   /**
@@ -331,7 +331,7 @@ export interface CountSelection {
 export interface CountPage {
   /** Records that are not hidden and fulfil the selection, of those that no page before has counted. */
   readonly count: number;
-  /** `null` where none is left to count. */
+  /** `null` when no records are left to count. */
   readonly next: string | null;
   /** Records that were read or are billed for, or whose read would have taken as long. */
   readonly reads: number;

@@ -37,7 +37,7 @@ export interface SqlText {
   add(text: string, ...values: string[]): unknown;
 }
 
-/** Asks that `column` lies within the predicate's bounds; a bound that a cursor covers is left out. */
+/** The condition that `column` lies within the predicate's bounds, without a bound that a cursor already implies. */
 export function addBounds(
   sql: SqlText,
   column: string,

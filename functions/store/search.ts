@@ -19,7 +19,7 @@ export interface SearchEntry {
   readonly wordCounts?: EntryWordCounts;
 }
 
-/** How often the terms of an entry stand in the fields that searches look into by default. */
+/** The counts of an entry's terms in the fields that searches use by default. */
 export interface EntryWordCounts {
   /** Words of these fields. */
   readonly length: number;

@@ -53,7 +53,7 @@ async function claimInto<R>(
 ): Promise<void> {
   const patience = new Patience(session);
   const stamp = nonce(session);
-  // Passed over, parked or won: a record whose write leaves it due is still offered once.
+  // Records that were skipped, parked or won: a record that stays due after its write is offered once only.
   const settled = new Set<string>();
   let offers = 0;
   let after: string | undefined;

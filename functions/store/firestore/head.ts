@@ -15,8 +15,8 @@ export interface ScopeHead {
 }
 
 /**
- * Changes the head unless a rival changes it meanwhile; then reads it again. `change` gives `null` to leave it as it is; it is
- * asked again after a lost answer too, so it must recognise its own change as made.
+ * Changes the head unless a rival changes it at the same time; then reads it again. `change` returns `null` for no
+ * change. It also runs again after a lost answer, so it must recognise its own change.
  */
 export async function changeHead(
   session: Session,

@@ -62,7 +62,7 @@ function recordOverrides(collectionGroup: string, fields: Orders): FieldOverride
   return [unindexed(collectionGroup), ...indexed];
 }
 
-/** Each begins with the group, which searches never leave. */
+/** Each index starts with the group, because every search names one. */
 function searchIndexes(collectionGroup: string): CompositeIndex[] {
   const group = { fieldPath: 'searchGroup', order: 'ASCENDING' } as const;
   // Firestore adds the name before a vector field itself; tools that compare index files expect it.

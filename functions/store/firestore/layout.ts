@@ -60,7 +60,7 @@ export type FirestoreValue =
   | { readonly [name: string]: FirestoreValue };
 export type StoredFields = Readonly<Record<string, FirestoreValue>>;
 
-/** The top-level collections, and what the names of their scopes begin with: always two characters. */
+/** The top-level collections, each with the prefix of its scopes' names: always two characters. */
 const scopePrefixes: Readonly<Record<Scope['kind'], string>> = { tenants: 't-', spaces: 'd-', system: 's-' };
 export const scopeKinds = Object.keys(scopePrefixes) as readonly Scope['kind'][];
 

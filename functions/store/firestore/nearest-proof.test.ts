@@ -44,7 +44,9 @@ const cases: fc.Arbitrary<Case> = fc
     ),
   }));
 
-/** Whether a row that was not among the first `fetched` beats the `limit`-th of those, though the proof says none can. */
+/**
+ * Whether a row that was not among the first `fetched` beats the `limit`-th of those, although the proof excludes it.
+ */
 function isFooled({ metric, asked, rows }: Case, longest: number): boolean {
   const query = indexedValues({ metric, values: asked });
   const ordered = rows

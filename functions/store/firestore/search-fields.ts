@@ -7,8 +7,8 @@ import { encodeText, type FirestoreValue, type StoredFields } from './layout.ts'
 import { entryBytes, storedBytes, utf8Bytes } from './size.ts';
 
 /**
- * The fields of a search entry that every entry has. They stand in the record's own document, so that a write of the record
- * stays one write; an entry without room there stands in a document of its own beside it.
+ * The fields of a search entry. They are part of the record's own document, so that a write of the record stays one
+ * write; an entry that does not fit there has a document of its own.
  */
 export const searchFieldNames = [
   'searchGroup',

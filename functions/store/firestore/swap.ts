@@ -11,9 +11,9 @@ const abandonedAfterMs = 60 * 60 * 1000;
 const renewAfterMs = 5 * 60 * 1000;
 
 /**
- * Loads into a generation that no reader knows while the scope lives on, then makes it the live one by one write of the
- * head. The head names the generation as pending meanwhile, so that the next swap finds and sweeps the leftovers of a dead
- * instance; and the flip demands that entry, so an abandoned generation is never made live.
+ * Loads into a generation that no reader knows while the scope stays usable, then makes it live by one write of the
+ * head. During the load the head names the generation as pending, so that the next swap finds and sweeps the leftovers
+ * of a dead instance. The final write requires that entry, so an abandoned generation never becomes live.
  */
 export async function swap(
   session: Session,

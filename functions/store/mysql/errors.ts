@@ -86,7 +86,7 @@ export function closedError(): StoreError {
 }
 
 function failureOf(number: number | undefined, message: string): StoreFailure {
-  // The storage engine's own failures come under one number; 28 in its text is the system's "no space left".
+  // All failures of the storage engine have one number; 28 in the text is the system's "no space left".
   if (number === generalFailure) return /\berror 28\b/.test(message) ? 'full' : 'unavailable';
   return failures[number ?? 0] ?? 'unavailable';
 }

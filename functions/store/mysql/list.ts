@@ -85,8 +85,8 @@ export function placesOf(scope: Scope, plan: ListPlan): Statement<PlaceRow> {
 }
 
 /**
- * The next rows of the driver, in the order of its index, which is the order of the list. Each shows whether it matches
- * instead of being left out, so that the server looks at no more rows than these.
+ * The next rows of the driver, in the order of its index, which is the order of the list. Rows that do not match are
+ * included with a flag, so that the server reads no more rows than these.
  */
 export function walkOf(scope: Scope, plan: ListPlan, rows: number): Statement<WalkRow> {
   const value = orderValue(plan);

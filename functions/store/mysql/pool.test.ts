@@ -19,7 +19,7 @@ class FakeConnection {
   }
 }
 
-/** A pool whose connections open when the test says so. */
+/** A pool in which the test decides when a connection opens. */
 function poolOf(size: number) {
   const world = new ManualWorld();
   const opening: PromiseWithResolvers<Connection>[] = [];

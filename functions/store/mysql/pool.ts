@@ -166,8 +166,8 @@ export class Pool {
   }
 
   /**
-   * Opens a connection for no particular waiter: a waiter stays in line meanwhile, because its patience may end, or another
-   * connection come free, before this one is open. A failure rejects all waiting calls.
+   * Opens a connection for no particular waiter: each waiter stays in line, because it may give up, or another
+   * connection may become free first. A failure rejects all waiting calls.
    */
   async #replace(): Promise<void> {
     this.#replacing += 1;

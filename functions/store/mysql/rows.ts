@@ -2,7 +2,7 @@ import { parseJson } from '../../kernel/json-text.ts';
 import type { Head, KeyRequest, Listing, Part, RecordData, RecordKey, RecordView } from '../port.ts';
 import { StoreError } from '../port.ts';
 
-/** A record as it is stored; `body` only where it was asked for. */
+/** A stored record; `body` only when it was requested. */
 export interface RecordRow {
   readonly collection: string;
   readonly id: string;

@@ -103,7 +103,9 @@ export class SearchTables {
     if (!(await this.usable(connection))) throw this.#error();
   }
 
-  /** Whether what the release before has left behind is still to be looked for: once, because that reads every space. */
+  /**
+   * Whether a check for leftovers of the previous release is still needed: it runs once, because it reads every space.
+   */
   takeFirstSweep(): boolean {
     const isFirst = this.ready && !this.#isSwept;
     this.#isSwept ||= isFirst;

@@ -156,8 +156,8 @@ const hexOf = (text: string): string => Buffer.from(text).toString('hex');
 const termRows = 1_000;
 
 /**
- * In the order of the table, so that each page of it is looked up about once. Session variables hold what many rows have in
- * common: a row is then little more than its term.
+ * In the order of the table, so that each page is looked up about once. Session variables hold the values that many
+ * rows share: a row is then little more than its term.
  */
 function insertTerms(space: number, terms: readonly TermRow[]): Statement[] {
   if (terms.length === 0) return [];

@@ -91,7 +91,7 @@ export async function sweepSome(
   );
   const space = found.rows[0]?.space;
   if (space === undefined) return false;
-  // Looked at again under its lock, because the load may have gone on, or be at its flip.
+  // Checked again under the lock, because the load may have written meanwhile, or be about to become live.
   const [, locked] = await connection.send(
     BEGIN,
     statement<{ space: number }>(

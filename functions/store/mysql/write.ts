@@ -2,7 +2,7 @@ import type { Listing, RecordData, RecordKey, Write } from '../port.ts';
 import { listingOf, nameOf, type RecordRow } from './rows.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
-/** A statement of many rows ends at about so many characters, and then another begins. */
+/** A statement of many rows ends at about this many characters, and another one follows. */
 const statementCharacters = 768 * 1024;
 const rowsPerStatement = 500;
 

@@ -12,7 +12,7 @@ export class ChangeLog {
   #changes: Change[] = [];
   #from = Number.POSITIVE_INFINITY;
 
-  /** The log begins: it knows every change above this version. */
+  /** Starts the log: from now on it contains every change above this version. */
   begin(version: number): void {
     this.#from = version;
   }

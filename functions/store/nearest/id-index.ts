@@ -5,7 +5,7 @@ const GROWTH = 1.5;
 const FREE = 0;
 const REMOVED = -1;
 
-/** Where the rows' ids lie: `differs` tells whether the row at a position has another id. */
+/** The ids of the rows: `differs` answers whether the row at a position has another id. */
 export type Differs = (position: number) => boolean;
 
 /**

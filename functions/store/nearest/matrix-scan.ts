@@ -96,7 +96,7 @@ function multiply({ region, numbersAt }: RowBlock, from: number, count: number, 
   kernel.dots(query.byteOffset, numbersAt + from * stride, count, stride, products.byteOffset);
 }
 
-/** Leaves the numbers of the rows that may be candidates in the region, counted from the first one. Most rows are none. */
+/** Writes the numbers of candidate rows into the region, counted from the first one. Most rows are no candidates. */
 function rowsReaching(
   { region, scales, residuals, norms }: RowBlock,
   from: number,

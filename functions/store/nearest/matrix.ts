@@ -98,7 +98,7 @@ export class Matrix {
     return found;
   }
 
-  /** The row of the id whose words begin at `from`. */
+  /** The row of the id that the words from `from` on hold. */
   #find(words: Uint32Array, from: number): number {
     const [first, second] = [words[from]!, words[from + 1]!];
     return this.#index.find(first, second, (position) => {

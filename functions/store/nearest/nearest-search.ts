@@ -195,7 +195,7 @@ interface Selection {
   readonly bytesPerTurn: number;
 }
 
-/** `null`: the matrix changed meanwhile in a way that leaves too few candidates, or is too far ahead. */
+/** `null`: the matrix changed during the search, so that too few candidates are left, or it is too far ahead. */
 async function candidatesIn(
   { matrix, log }: LoadedSlot,
   version: number,

@@ -20,7 +20,10 @@ export interface QuantizedQuery {
 
 const ROW_MAX = 127;
 const INT32_MAX = 2 ** 31 - 1;
-/** Added to a small number and taken away again, it leaves the nearest whole number: in a fourth of the time of Math.round. */
+/**
+ * Adding this number to a small number and subtracting it again rounds to the nearest whole number, in a fourth of the
+ * time of Math.round.
+ */
 const ROUNDING = 1.5 * 2 ** 52;
 
 /** Dimensions as the kernel reads them: sixteen at a time. */

@@ -71,7 +71,7 @@ export async function rescore(work: Rescore): Promise<RescoreEnd> {
   const { rescoring, slot, version, candidates, turn } = work;
   const { best } = rescoring;
   const seen = new Set<string>();
-  // Those with the best lower bounds come first: their exact scores leave few others.
+  // Rows with the best lower bounds come first: their exact scores exclude most others.
   const holders = new Set(candidates.holders);
   const { positions, uppers, scores } = candidates.rows();
   let most = Math.min(idsMax, Math.max(FIRST, holders.size));

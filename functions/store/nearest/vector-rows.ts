@@ -13,13 +13,13 @@ export interface VectorRows {
 
   /**
    * The rows whose version is above `after`, by version upwards, at most `limit`: fewer only at the end. The slot's own
-   * version is the highest. Begins at 0 to read them all.
+   * version is the highest. `after` 0 reads all rows.
    */
   changes(after: number, limit: number): Promise<readonly VectorChange[]>;
 
   /**
-   * The vectors of these records. Left out: a record that carries none. At most `idsMax` ids a call. `places` are those of the
-   * first records, of rows that have not changed since; 0 for one that is not known.
+   * The vectors of these records, without records that have none. At most `idsMax` ids per call. `places` are the
+   * places of the first records, of rows that have not changed since; 0 for an unknown place.
    */
   vectors(ids: readonly string[], places?: readonly number[]): Promise<ReadonlyMap<string, Uint8Array>>;
 
@@ -45,7 +45,9 @@ export interface VectorSlotState {
   readonly slot: number | string;
   /** The highest version that a row of the slot ever had. A row that is written or removed gets a version of its own above it. */
   readonly version: number;
-  /** The highest version of a tombstone that was deleted; 0: none was. A reader that stopped below it begins again at 0. */
+  /**
+   * The highest version of a deleted tombstone; 0: none was deleted. A reader that stopped below it reads again from 0.
+   */
   readonly trimmed: number;
   /**
    * The number of rows with a vector. An estimate suffices: it decides which slots stay in memory, and no search result

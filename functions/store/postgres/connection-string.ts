@@ -17,17 +17,16 @@ const keywords = new Set([
 ]);
 
 /**
- * The connection string as the driver wants it: a URL whose TLS is decided.
+ * Builds the driver's connection string: a URL with a definite TLS mode.
  *
- * The driver, unlike libpq, speaks in the clear when no `sslmode` is given, and takes `prefer`, `require` and
- * `verify-ca` for `verify-full` while warning that this will change. Here a database on another machine is verified
- * (`verify-full`: the certificate's chain and the host's name) unless the string says `sslmode=disable`, or
- * `sslmode=no-verify` for TLS without a check; `prefer`, `require` and `verify-ca` mean `verify-full` for good, or with
- * `uselibpqcompat=true` what they mean to libpq. A Unix socket and this machine are spoken to in the clear unless the
- * string asks for TLS.
+ * The driver, unlike libpq, uses no TLS without `sslmode`, and treats `prefer`, `require` and `verify-ca` as
+ * `verify-full` while it warns that this will change. Here a database on another machine is verified (`verify-full`:
+ * the certificate's chain and the host's name) unless the string has `sslmode=disable`, or `sslmode=no-verify` for TLS
+ * without a check. `prefer`, `require` and `verify-ca` always mean `verify-full`, or with `uselibpqcompat=true` their
+ * meaning in libpq. A connection by a Unix socket or to this machine has no TLS unless the string requests it.
  *
- * The driver would fill omitted parts from the environment (`PGHOST`, `PGPORT`, `PGSSLMODE` …). The result therefore names
- * host, user and TLS mode in full, so that the environment decides none of them.
+ * The driver would fill omitted parts from the environment (`PGHOST`, `PGPORT`, `PGSSLMODE` …). The result therefore
+ * names host, user and TLS mode in full, so that the environment decides none of them.
  */
 export function driverUrl(connectionString: string): string {
   const url = /^postgres(ql)?:\/\//i.test(connectionString)

@@ -46,9 +46,9 @@ export class Connection implements Reader {
   }
 
   /**
-   * Locks and writes in one round trip and in one transaction without BEGIN and COMMIT: the server commits the batch before
-   * it says that it is ready. False where the first of the writes has found that they must not be made. What holds for a lost
-   * connection in `commit` holds here.
+   * Locks and writes in one round trip and in one transaction without BEGIN and COMMIT: the server commits the batch
+   * before it reports that it is ready. False when the first write found that the writes must not be made. A lost
+   * connection has the same effect as in `commit`.
    */
   async commitIfKept(lock: Statement, writes: IfKept): Promise<boolean> {
     if (this.#released) throw closedError();
@@ -93,7 +93,7 @@ export class Connection implements Reader {
     if (this.#released) throw closedError();
     const prepared = preparedOf(statements);
     if (prepared !== undefined) return this.#batch(statements, prepared);
-    // Corked, all of it leaves in one packet where it fits.
+    // Corked, so that all of it leaves in one packet if it fits.
     const { stream } = this.#client.connection;
     stream.cork();
     const queries = statements.map((each) => this.#client.query(configOf(each)));
@@ -147,7 +147,7 @@ export const defaults = {
 /** Each scan holds a connection, and a snapshot, until it is read to its end or left. */
 const scansMax = 4;
 const idleTimeoutMs = 30_000;
-/** A transaction is idle only while a decision is made. One that stays so belongs to a process that hangs or is gone. */
+/** A transaction is idle only during a decision. A longer idle time belongs to a process that hangs or has died. */
 const idleInTransactionMs = 30_000;
 /** Longer than the server's own limit: only a network that swallows everything gets so far. */
 const answerGraceMs = 3_000;

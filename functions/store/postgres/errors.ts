@@ -1,6 +1,6 @@
 import { StoreError, type StoreFailure } from '../port.ts';
 
-/** SQLSTATEs, https://www.postgresql.org/docs/current/errcodes-appendix.html; a class of two characters where it is alike. */
+/** SQLSTATEs, https://www.postgresql.org/docs/current/errcodes-appendix.html; two characters for a whole class. */
 const failures: Readonly<Record<string, StoreFailure>> = {
   '40001': 'contention', // serialization_failure
   '40P01': 'contention', // deadlock_detected

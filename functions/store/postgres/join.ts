@@ -1,9 +1,10 @@
 import { type Statement, statement } from './statement.ts';
 
 /**
- * Joins statements that need not see each other's effects. Most commits are such statements, and each one costs the server
- * as much as its rows. The server may take them in any order; so a race that is lost shows by a record's key or by that of
- * its parts. A part of all but the last can be read as `w0`, `w1` and so on. Parts that the last one begins with come first.
+ * Joins statements that do not depend on each other's effects. Most commits consist of such statements, and each one
+ * costs the server as much as its rows. The server may execute them in any order, so a lost race shows as a conflict on
+ * a record's key or on that of its parts. Parts before the last one are readable as `w0`, `w1` and so on. The parts at
+ * the start of the last statement come first.
  */
 export function together(all: readonly Statement[]): Statement[] {
   if (all.length < 2) return [...all];

@@ -23,12 +23,14 @@ export function isRefused(sqlState: string | undefined): boolean {
 }
 
 /**
- * Locks the records that were read, in the order of their keys, and compares them by all that a decision or its writes use. Under
- * READ COMMITTED the server judges a row for whose lock it has waited once more, as the rival left it, so a row that is held is
- * the row that was read and stays so. An update in the same statement sees the rows as of
- * its beginning. One that a rival has replaced by its equal since is held at another place, and by its old place some minor versions
- * of the server would reach it and others would not; the entries beside it would be missed in any case. So the update takes only
- * what it has found at the place that is held, and the rows that it has taken are counted.
+ * Locks the read records in the order of their keys, and compares every value that the decision or its writes use.
+ * Under READ COMMITTED the server checks a row again after a wait for its lock, as the rival left it: so a locked row
+ * equals the row that was read, and stays so.
+ *
+ * An update in the same statement sees the rows as of its beginning. If a rival has replaced a row by an equal one
+ * since, the lock is at another place; some minor versions of the server would reach the row by its old place and
+ * others would not, and they would miss its entries. So the update takes only rows at their locked places, and the
+ * taken rows are counted.
  */
 const heldRows = `WITH held AS MATERIALIZED (
     SELECT r.place FROM (SELECT {0} AS collection, {1} AS id, {2} AS head, {3} AS due, {4} AS listing_group, {5} AS listing_id,

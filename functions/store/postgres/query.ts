@@ -105,7 +105,7 @@ async function planOf(reader: Reader, scope: Scope, question: ListQuestion): Pro
   );
 }
 
-/** `isCut`: the walk has looked at all rows that it may look at. */
+/** `isCut`: the walk has read all rows that it may read. */
 function pageOf(
   rows: readonly ListRow[],
   { limit, view = 'body' }: ListSelection,

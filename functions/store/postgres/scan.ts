@@ -19,7 +19,7 @@ const selectPage = `
     ) AS r
   ) AS r WHERE r.bytes - (${sizeOf}) < ${pageBytesMax} ORDER BY r.id`;
 
-/** Reads on a connection of its own in one transaction, whose snapshot is one moment; leaving the loop ends it. */
+/** Reads one moment on a connection of its own in one transaction; leaving the loop ends it. */
 export async function* scanRecords(
   open: () => Promise<Connection>,
   scope: Scope,

@@ -73,7 +73,7 @@ export class SearchTables {
     }
   }
 
-  /** Whether the plan also changes what searches read; throws where it must and cannot. */
+  /** Whether the plan also changes search tables; throws when the tables are needed and missing. */
   async change(connection: Connection, { kind }: Pick<Scope, 'kind'>, plan: Plan): Promise<boolean> {
     const puts = [...plan.creates, ...plan.updates.map(({ record }) => record)];
     const adds = puts.some(({ search }) => search !== undefined && search !== null);
@@ -91,7 +91,9 @@ export class SearchTables {
     if (!(await this.#usable(connection))) throw this.#error();
   }
 
-  /** Whether what the release before has left behind is still to be looked for: once, because that reads every space. */
+  /**
+   * Whether a check for leftovers of the previous release is still needed: it runs once, because it reads every space.
+   */
   takeFirstSweep(): boolean {
     const isFirst = this.ready && !this.#isSwept;
     this.#isSwept ||= isFirst;

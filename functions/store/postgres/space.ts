@@ -49,8 +49,8 @@ export async function abandonLoading(connection: Connection, space: string): Pro
 }
 
 /**
- * Makes the loaded space the live one and retires the one before, which open scans still see. Waits for the transactions
- * that are under way; those that come meanwhile wait for it, and see the new space. False when the load was given up.
+ * Makes the loaded space live and retires the previous one, which open scans still see. Waits for the transactions
+ * under way; later ones wait for it and see the new space. False when the load was abandoned.
  */
 export async function flipTo(
   session: Session,

@@ -20,8 +20,9 @@ export function statement<Row = unknown>(text: string, ...values: readonly Value
 export type Column = readonly [type: string, values: readonly Value[]];
 
 /**
- * A statement over rows: `{n}` in the text stands for the column `n`, whose parameters follow the first values. One row goes as
- * plain values, which costs server and driver least; several go as arrays, so that the text does not depend on their number.
+ * A statement over rows: `{n}` in the text is the column `n`, whose parameters follow the first values. One row is sent
+ * as plain values, which cost server and driver least; several rows are sent as arrays, so that the text does not
+ * depend on their number.
  */
 export function rowsStatement<Row = unknown>(
   text: string,

@@ -64,7 +64,7 @@ function named({ text, values }: Statement): Statement<KeptRow> {
   return { text, values, name: 'COMMIT' };
 }
 
-/** No two entries are alike to the server, so that a fresh one does not meet the one in whose place it comes. */
+/** The server treats no two entries as equal, so that a new entry does not conflict with the one that it replaces. */
 function joinable(
   space: string,
   plan: Plan,

@@ -11,7 +11,9 @@ const failures: Readonly<Record<number, StoreFailure>> = {
   26: 'corrupt', // NOTADB
 };
 
-/** IOERR_SHMSIZE. In a write it may come once the commit has reached the log, so it leaves the outcome of a write unknown. */
+/**
+ * IOERR_SHMSIZE. In a write it may occur after the commit has reached the log, so the outcome of the write is unknown.
+ */
 const SHARED_FILE_SIZE = 4874;
 
 /** In a file that an earlier release wrote last, and that is only read: all but its searches can be read, so opening does not ask. */

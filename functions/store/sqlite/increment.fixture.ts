@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { recordId } from '../record-id.ts';
 import { openSqliteStore } from './store.ts';
 
-/** A process of its own: increments one counter so many times, and prints each count once it is answered. */
+/** A process of its own: increments one counter a given number of times, and prints each count after its answer. */
 const [path = '', times = '0'] = process.argv.slice(2);
 const store = await openSqliteStore({
   path,

@@ -52,7 +52,7 @@ export function findPlaces(connection: Connection, space: number, selection: Lis
   return walk(connection, space, planOf(connection, space, question), walkMax);
 }
 
-/** `isCut`: all rows that the walk may look at are used up, or it was given up. */
+/** `isCut`: the walk has read all rows that it may read, or was stopped. */
 function walk(
   connection: Connection,
   space: number,

@@ -89,7 +89,7 @@ describe('a store with a thread', () => {
       longest = Math.max(longest, found?.log ?? 0);
     }
     looks.close();
-    // Some 5,000 pages were written: the log began anew.
+    // Some 5,000 pages were written: the log was restarted.
     expect(longest).toBeLessThan(2 * PAGES);
     await store.close();
     expect(existsSync(`${path}-wal`)).toBe(false);

@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 
 /** The thread copies once this share of the pages, at which the writer copies the log, is not in the file. */
 const COPIED_FROM_SHARE = 1 / 4;
-/** Behind this share the rest is left to the writer, who would find the thread at work and could not copy it. */
+/** The thread leaves a log beyond this share to the writer, which could not copy it while the thread works. */
 const COPIED_TO_SHARE = 3 / 4;
 /** The copy of a shorter log takes little time, and is not worth the memory of a thread. */
 const THREAD_FROM_PAGES = 2_000;

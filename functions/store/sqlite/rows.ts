@@ -2,7 +2,7 @@ import { parseJson } from '../../kernel/json-text.ts';
 import type { Head, Listing, Part, RecordData, RecordKey, RecordView } from '../port.ts';
 import type { Connection } from './connection.ts';
 
-/** A record as it is stored; `body` only where it was selected. */
+/** A stored record; `body` only when it was selected. */
 export interface RecordRow {
   readonly record: number;
   readonly collection: string;

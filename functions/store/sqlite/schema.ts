@@ -70,7 +70,7 @@ function versionOf(connection: Connection): number {
   return connection.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
 }
 
-/** For a database that must not change: throws where it is not of the version that this code knows. */
+/** For a database that must not change: throws when its version is not the one of this code. */
 export function requireVersion(connection: Connection): void {
   const version = versionOf(connection);
   if (version > steps.length) throw newerVersion(version);

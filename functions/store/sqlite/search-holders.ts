@@ -45,7 +45,7 @@ export class FirstHolders {
     return this.#last ?? null;
   }
 
-  /** Whether the request asks for what follows those that were given, and some are left. */
+  /** Whether the request continues after the previous answer, and entries are left. */
   isBefore({ collection, group, term, after }: TermRequest): boolean {
     const own = this.#request;
     if (own.collection !== collection || own.group !== group || own.term !== term) return false;

@@ -8,8 +8,9 @@ import { SlotWrites } from './search-slots.ts';
 import { tokensOf } from './search-tokens.ts';
 
 /**
- * Pages of the index of terms that are merged for a transaction: some, and more for each record. This keeps up with what is
- * added. Small transactions leave them to one of the next, because a merge of few pages costs as much as one of many.
+ * Pages of the term index that a transaction merges: a fixed number, and more for each record, which keeps up with the
+ * additions. Small transactions leave the merge to a later one, because a merge of few pages costs as much as one of
+ * many.
  */
 const mergedPages = { perTransaction: 8, perRecord: 2, together: 80 };
 
@@ -184,7 +185,7 @@ export function sweepSearches(connection: Connection, space: number, rows: numbe
   return true;
 }
 
-/** Deleted terms stay in the index until merges come across them; where no record is left, they all go. */
+/** Deleted terms stay in the index until a merge removes them; without records, all of them are removed. */
 function forgetTerms(connection: Connection): void {
   const isEmpty = connection.get('SELECT 1 FROM search_entries LIMIT 1') === undefined;
   if (!isEmpty) return;
