@@ -15,8 +15,8 @@ export interface BlobStore {
   put(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void>;
 
   /**
-   * The whole object, `null` where there is none. Throws `too_large`, without reading it, where it has more than
-   * `bytesMax` bytes, and `corrupt` where the bytes are not those that were put.
+   * The whole object, or `null` if it does not exist. Throws `too_large`, without reading it, when it has more than
+   * `bytesMax` bytes, and `corrupt` when the bytes differ from the written ones.
    */
   get(key: string, bytesMax: number): Promise<StoredBlob | null>;
 

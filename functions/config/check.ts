@@ -38,7 +38,7 @@ export function checkConfiguration(input: ConfigurationInput): CheckedConfigurat
         source: sourcesOf(settingOf(found.key)?.key ?? found.key).join(', ') || 'default',
       })),
     ],
-    // A file that is named and cannot be read gives none, but its fault says so.
+    // A named file that cannot be read yields no settings, but a fault.
     isGiven: lines.some(({ key }) => sourcesOf(key).length > 0) || faults.some(isOfFile),
     off: groupsOff(settings),
     secrets,

@@ -13,7 +13,7 @@ export type Rule = (
 /** Whether a source sets the key, even to its default value. */
 type IsGiven = (key: string) => boolean;
 
-/** Where the value of a setting comes from; `undefined` where it is the default. */
+/** The source of the setting's value; `undefined` for the default. */
 export type SourceOf = (key: string) => string | undefined;
 
 export type RuleFault = Pick<Fault, 'key' | 'message'>;

@@ -86,7 +86,7 @@ export function writeAnswer(
   };
 }
 
-/** A declared name that ends with a hyphen stands for all fields whose names start with it. */
+/** A declared name that ends with a hyphen allows all fields whose names start with it. */
 function isField(declared: string, name: string): boolean {
   return declared === name || (declared.endsWith('-') && name.startsWith(declared));
 }

@@ -33,7 +33,7 @@ export function byteBody(chunks: AsyncIterable<Uint8Array>, head: ByteBodyHead):
 
 const unread = new WeakMap<object, () => void>();
 
-/** The streams of a body; none where it is JSON. */
+/** The streams of a body; none for a JSON body. */
 export function streamsOf(sent: SentBody | undefined): readonly object[] {
   if (sent instanceof FormParts) return Object.values(sent.streams);
   return typeof sent === 'object' && sent !== null && unread.has(sent) ? [sent] : [];

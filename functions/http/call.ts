@@ -61,7 +61,7 @@ async function withWords(error: unknown): Promise<unknown> {
 
 type CheckedArguments = Parameters<typeof checkInput>;
 
-/** A refused body is looked at once more, for all faults in it. The code for that is loaded then. */
+/** A refused body is checked again for all its faults. The code for that is loaded only then. */
 async function checkedInput(...given: CheckedArguments): Promise<ReturnType<typeof checkInput>> {
   try {
     return checkInput(...given);

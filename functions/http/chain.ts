@@ -72,7 +72,8 @@ function createServe(options: ChainOptions, parts: Parts): (request: RawRequest)
       ({ response } = problem);
     }
     state.books.leave();
-    // The line says when an overload begins and ends: a line for each refusal would cost more than the refusal.
+    // The overload log has one line for the start and one for the end: a line for each refusal would cost more than the
+    // refusal.
     if (failure?.code !== 'overloaded') logRequest(options, state, response, failure);
     return finish(parts.cors, state, response);
   };

@@ -3,9 +3,9 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Headers } from './headers.ts';
 
 /**
- * Refuses requests by which a page of another origin would change something. A server that asks for no credential cannot
- * tell the page of a stranger, open in a browser of this machine, from its own user; the browser can. A program that is no
- * browser sends none of these fields.
+ * Refuses changing requests from a page of another origin. A server without credentials cannot distinguish a foreign
+ * page, open in a browser of this machine, from its own user; the browser can. A program that is no browser sends none
+ * of these fields.
  */
 export function refuseForeignOrigin(
   method: string,

@@ -29,7 +29,10 @@ export interface CallContext {
   readonly hold?: (bytes: number) => void;
   /** The call only waits from now on: its place at work is free for another request. */
   readonly aside?: () => void;
-  /** Whether a usual request of the source would be refused now: a call leaves undone what its caller may ask for later. */
+  /**
+   * Whether a usual request of the source would be refused now: then a call skips work that its caller may request
+   * later.
+   */
   readonly crowded?: () => boolean;
   /** The same for bytes that a handler gathers in turns with other calls, and not in one go. */
   readonly grow?: (bytes: number) => void;

@@ -42,8 +42,8 @@ export function registerFunction(name: string, chain: Chain, options: FrameworkH
 }
 
 /**
- * The framework ends the process at once on SIGTERM, and on a fault writes the error into whichever response was begun
- * last, which may belong to another caller. Both are replaced, and only what the framework itself had registered.
+ * On SIGTERM the framework ends the process at once, and on a fault it writes the error into the response that was
+ * begun last, which may belong to another caller. Both handlers are replaced, and only those of the framework itself.
  */
 function takeOver(
   server: Server,

@@ -102,7 +102,7 @@ export interface Chain {
 /** An answer body whose text or bytes exist already, such as a page. */
 export class RawBody {
   readonly mediaType: string;
-  /** Many bytes stand in blocks, which are sent as they are. */
+  /** Large bodies consist of blocks, which are sent unchanged. */
   readonly content: string | Uint8Array | readonly Uint8Array[];
   /** A strong entity tag with its quotes where all requests share the bytes; `null` where they are made for one. */
   readonly etag: string | null;

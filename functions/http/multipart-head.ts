@@ -12,7 +12,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function partHead(section: Buffer): PartHead {
   const fields = new Map<string, string>();
-  // A line that begins with white space belongs to the one before (RFC 2046 section 5.1).
+  // A line with leading white space continues the previous one (RFC 2046 section 5.1).
   for (const line of textOf(section)
     .replace(/\r\n[ \t]+/g, ' ')
     .split('\r\n')) {

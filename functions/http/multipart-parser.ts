@@ -27,7 +27,10 @@ export function boundaryOf(contentType: string): string {
 export class MultipartParser {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #delimiter: Buffer;
-  /** Bytes that arrived and are not handed on yet. Begins with a line end, so that all delimiters look alike. */
+  /**
+   * Bytes that arrived and are not handed on yet. They start with a line end, so that all delimiters have the same
+   * form.
+   */
   #held: Buffer = lineEnd;
   #state: 'start' | 'content' | 'delimited' | 'end' = 'start';
 

@@ -76,9 +76,9 @@ export function segmentRule(spec: ParameterSpec | undefined): SegmentRule {
 }
 
 /**
- * The value of one parameter segment, decoded once as strict UTF-8. One value has one spelling, so that a proxy or a log
- * sees the name that is served. Only the sub-delimiters of RFC 3986, the colon and the at sign come either way, because
- * encoders differ: `encodeURIComponent` leaves `!'()*` and encodes `$&+,;=:@`, others do the reverse.
+ * The value of one parameter segment, decoded once as strict UTF-8. One value has one spelling, so that a proxy or a
+ * log sees the served name. Only the sub-delimiters of RFC 3986, the colon and the at sign are accepted in both forms,
+ * because encoders differ: `encodeURIComponent` keeps `!'()*` and encodes `$&+,;=:@`, others do the reverse.
  */
 export function decodeSegment(raw: string, rule: SegmentRule = { strict: true }): string {
   let value: string;

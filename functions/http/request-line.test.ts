@@ -7,7 +7,7 @@ import { RequestLine } from './request-line.ts';
 const usual: RequestLoad = { loadClass: 'usual', mayWait: false };
 const overloaded = expect.objectContaining({ code: 'overloaded' });
 
-/** A line whose event loop turns when the test says so. */
+/** A line whose event loop the test turns. */
 function stage(most = 8) {
   const world = new ManualWorld();
   const lines: LogEvent[] = [];
@@ -81,7 +81,7 @@ describe('places at work', () => {
     await turn();
     // Seven of the eight only wait; the sixth of the others finds the share of its source taken.
     expect(started).toHaveLength(8 + 6);
-    // With its body a request comes to the line once more, and one that had its body before keeps its place.
+    // A request enters the line again after its body, and one that already had its body keeps its place.
     expect([slots.get('slow1')?.received(), slots.get('slow0')?.received()]).toEqual([true, false]);
     slots.get('next0')?.leave();
     await turn();

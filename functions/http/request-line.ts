@@ -234,8 +234,8 @@ export class RequestLine {
   }
 
   /**
-   * As many as there are places: commits of one turn reach the disk together, so few starts in a turn cost more than a long turn.
-   * Where places are missing, the request that leaves one goes on.
+   * At most as many as there are places: commits of one turn are flushed together, so few starts in a turn cost more
+   * than a long turn. When places are missing, the next request starts as soon as another leaves its place.
    */
   #startWaiting(now: number): void {
     while (this.waiting > 0 && this.#counted < this.#most) {
@@ -311,7 +311,7 @@ export class RequestLine {
 
   #refuse(loadClass: LoadClass, now: number): ServiceError {
     this.#overload.refused(now);
-    // A worker may have little time left for what ends its work: the shortest wait.
+    // A worker may have little time left to end its run, so its refusal names the shortest wait.
     const [drawn = 0] = loadClass === 'lease' ? [] : this.#world.random.bytes(1);
     return this.#refusals[drawn % this.#refusals.length] as ServiceError;
   }

@@ -5,7 +5,7 @@ import { createByteAllowance } from './byte-allowance.ts';
 import { heldBlocks, sliceBytes } from './message.ts';
 import { discardPolicy, send } from './send.ts';
 
-/** A response whose system takes all that it is given, at once. */
+/** A response whose system accepts all bytes at once. */
 function eagerResponse(write: (bytes: number) => void): ServerResponse {
   const response = new PassThrough({ highWaterMark: 1024 * sliceBytes });
   response.resume();

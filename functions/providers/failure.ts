@@ -22,7 +22,7 @@ export class ProviderFailure extends Error {
   readonly providerStatus: string;
   /** Another try may succeed. */
   readonly isRetryable: boolean;
-  /** How long the provider asks to wait; `null` where it does not say. */
+  /** The wait that the provider demands; `null` for none. */
   readonly retryAfterMs: number | null;
   /** The service itself made no call: one of its limits for the provider is spent. */
   readonly isOfGuard: boolean;

@@ -54,7 +54,7 @@ export class ProviderPatience {
     return (await this.#read()).waits;
   }
 
-  /** A provider has given what the job will not ask for again: the next failure begins a row. */
+  /** The job has stored an answer of the provider, so the next failure begins a new row. */
   async answered(): Promise<void> {
     const { row, waits } = await this.#read();
     if (row === null) return;

@@ -32,7 +32,7 @@ const remoteTarget: ProviderTarget = {
 
 const ample = { callsPerMinute: null, tokensPerDayMax: 5_000_000, spaceSharePercent: 100 };
 
-/** Of the test that runs: `null` where it has called for none. */
+/** The server of the current test; `null` without one. */
 export let server: ModelServer | null = null;
 
 export async function closeServer(): Promise<void> {

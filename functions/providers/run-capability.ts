@@ -35,7 +35,7 @@ export interface CapabilityRun {
   readonly correlationId: string;
   readonly signal: AbortSignal;
   readonly memory: RunMemory | null;
-  /** Asked about each outcome before it holds: `true` where it is to be tried again. Absent: the first one holds. */
+  /** Called for each outcome before it is final: `true` to try again. Absent: the first one is final. */
   readonly again?: (outcome: RunOutcome) => Promise<boolean>;
 }
 

@@ -6,7 +6,7 @@ import type { ByteOwner } from '../store/port.ts';
 import { Meter } from './meter.ts';
 import { meteredStore } from './metered-store.ts';
 
-/** A store of owners who may store so many bytes as the test says, at first any number. */
+/** A store with a quota of owners that the test sets; at first unlimited. */
 export function boundedMemory(world: Pick<World, 'clock' | 'timers'> = new ManualWorld()) {
   const bound = { bytes: Infinity, bytesPerMinute: Infinity };
   const store = new MemoryStore(new MemoryDatabase());

@@ -8,7 +8,7 @@ import { boundedMemory } from './bounded-store.fixture.ts';
 const scope = { productId: 'shop', tenantId: 'a' };
 const LARGE = 'x'.repeat(4_000);
 
-/** A deployment whose tenants may store so many bytes, until the test says another number. */
+/** A deployment with a quota of tenants that the test may change. */
 function deployment(handlers: Readonly<Record<string, Run>> = {}) {
   const { store, bound, used: usedBy } = boundedMemory();
   const stage = new Stage(store);

@@ -2,7 +2,7 @@ import { afterWrite, requeueEarlyDelivery } from './announcements.ts';
 import type { Runtime } from './runtime.ts';
 import { settleOne } from './settle.ts';
 
-/** Sends the message for the end of a lease whose holder has given up: the next delivery continues the run. */
+/** Sends the message about the end of a lease that its holder gave up: the next delivery continues the run. */
 export async function announceLeaseEnd(runtime: Runtime, runId: string): Promise<void> {
   if (runtime.queue.delivers !== true) return;
   await afterWrite(runtime, 'The end of a lease could not be announced', async () => {

@@ -158,7 +158,7 @@ const STORE_FAILURES: Readonly<Partial<Record<BlobFailure, StoreFailure>>> = {
   corrupt: 'corrupt',
 };
 
-/** Callers know one store: where its bytes lie makes no difference to a full disk. */
+/** Callers handle failures of the record store alone, so a failure of the blob store is reported as one of these. */
 export function asStoreError(error: unknown): unknown {
   const failure = error instanceof BlobError ? STORE_FAILURES[error.failure] : undefined;
   return failure === undefined ? error : new StoreError(failure, String(error), { cause: error });

@@ -15,7 +15,7 @@ const HANDLER = 'p.held';
 const scopeOf = (tenantId: string) => ({ productId: 'p', tenantId });
 const ownerOf = (tenantId: string) => slotOwner({ scope: scopeOf(tenantId) });
 
-/** A process of a few slots whose handler ends when the test says so, and one that only admits. */
+/** A process of a few slots in which the test ends the handlers, and a process that only admits. */
 function deployment(
   concurrencyMax: number,
   over: (stage: Stage) => RecordStore = ({ store }) => store,

@@ -55,7 +55,7 @@ export class HandlerScope {
   async call<T>(handler: () => T | Promise<T>): Promise<T> {
     try {
       const result = await Promise.race([scopes.run(this, handler), this.#overdue.promise]);
-      // Node reports what a handler has left at its very end once the microtasks of the turn are over.
+      // Node reports rejections that a handler left at its very end after the microtasks of the turn.
       await nextTurn();
       if (this.#fault !== null) throw this.#fault;
       return result;

@@ -33,7 +33,7 @@ export interface LeaseWish {
   readonly delivered?: boolean;
   /** Called with a queued run that only another worker of its handler may lease. */
   readonly passedOver?: (run: Run) => void;
-  /** Called with the run as it is where it was not leased; `undefined` without such a run. */
+  /** Called with the run when it was not leased; `undefined` without such a run. */
   readonly unleased?: (run: Run | undefined) => void;
 }
 

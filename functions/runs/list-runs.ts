@@ -30,7 +30,7 @@ export interface RunListRequest {
   readonly lanes: readonly RunLane[];
   /** Whether the caller may see a run of the lanes. */
   readonly visible: (run: Run) => boolean;
-  /** The list begins after this run id; `null` begins with the newest. */
+  /** The list starts after this run id; `null` starts with the newest. */
   readonly afterId: string | null;
 }
 

@@ -5,7 +5,7 @@ import { RunWatch } from './run-watch.ts';
 
 const signal = new AbortController().signal;
 const waitMs = 1_000;
-/** A read of a run that goes on, by callers who share nothing with others unless a name says so. */
+/** A read of a run under way, by callers of different owners unless a name is given. */
 const running = (name: string, share = 1) => {
   return async () => ({ value: 'running', done: false, owners: [{ name, share }] as const });
 };

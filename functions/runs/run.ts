@@ -179,7 +179,7 @@ export interface Run extends Progress {
   readonly startedAt: number | null;
   readonly completedAt: number | null;
   readonly cancellationRequested: boolean;
-  /** The holder of a job has begun to write what others see, so that a cancellation has no effect any more. */
+  /** The holder of a job has begun to write data that others see, so that a cancellation has no effect any more. */
   readonly decided?: true;
   readonly failureClass: string | null;
   readonly error: string | null;

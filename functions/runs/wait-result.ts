@@ -4,7 +4,7 @@ import { loadValues } from './read-runs.ts';
 import type { InboxEvent, WaitOutcome } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
-/** The end of a wait as the models say, for handlers in this process and for workers alike. */
+/** The outcome of a wait in the form of the models, for handlers in this process and for workers. */
 
 export async function eventResult(
   runtime: Runtime,

@@ -42,7 +42,7 @@ const googleEndpoint = 'https://storage.googleapis.com';
 const hashName = 'svc-sha256';
 /** Deletions under way at once. */
 const lanes = 8;
-/** An object that stood in the way of a put may be gone when it is looked at. */
+/** The object that conflicted with a put may be removed before it is read. */
 const createTriesMax = 4;
 
 /** Nothing is contacted before the first call. */

@@ -42,7 +42,7 @@ export async function makeRoot(folder: string): Promise<void> {
   }
 }
 
-/** Writes a new file that only this user may read, and returns once it is on the disk. Leaves none behind on failure. */
+/** Writes a new file that only this user may read, and returns when it is on the disk. A failure leaves no file. */
 export async function writeDurably(path: string, chunks: readonly Uint8Array[]): Promise<void> {
   const { O_CREAT, O_EXCL, O_WRONLY } = constants;
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600);

@@ -182,8 +182,8 @@ class FileBlobs implements BlobStore {
   }
 
   /**
-   * The object appears under its key whole and at once, and never over another: `link` fails where the name is taken.
-   * `false` where it was, by an object that is gone again.
+   * The object appears under its key whole and at once, and never replaces another: `link` fails when the name exists.
+   * `false`: it existed, for an object that was removed since.
    */
   async #create(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<boolean> {
     const path = join(this.#root, key);

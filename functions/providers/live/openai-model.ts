@@ -17,7 +17,7 @@ export interface OpenAiModelOptions {
   readonly outputTokensMax: number;
   /** The member that bounds what the model writes; absent: by the address. */
   readonly tokenParameter?: string | undefined;
-  /** Asked for before each call; `null`: the server wants none. */
+  /** Called before each request; `null`: the server needs no key. */
   readonly apiKey: () => Promise<string | null>;
 }
 

@@ -6,8 +6,9 @@ import { ProviderFailure } from '../failure.ts';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
 /**
- * The header fields that prove who is asking: Application Default Credentials, looked for at the first call
- * (https://cloud.google.com/docs/authentication). A token is kept until it is about to expire. Throws a `ProviderFailure`.
+ * The header fields that authenticate the service: Application Default Credentials, searched for at the first call
+ * (https://cloud.google.com/docs/authentication). A token is kept until shortly before it expires. Throws a
+ * `ProviderFailure`.
  */
 export function googleCredentials(http: OutgoingHttp): () => Promise<Headers> {
   const opened = lazy(

@@ -21,7 +21,7 @@ export interface RunOutcome {
   readonly message: string | null;
   readonly output: JsonObject | null;
   readonly isRetryable: boolean;
-  /** How long the refusal or the provider says to wait; `null` or absent where it does not. */
+  /** The wait that the refusal or the provider demands; `null` or absent for none. */
   readonly retryAfterMs?: number | null;
   /** How far the run came: before the provider was called, or after its answer. */
   readonly reached: 'nothing' | 'guard' | 'provider' | 'answer';

@@ -28,7 +28,7 @@ export function nextTry(
   before: FailureRow | null,
   { now, patienceMs, chance, retryAfterMs }: FailedTry,
 ): { readonly row: FailureRow; readonly at: number } | null {
-  // A clock that was set back begins the row anew.
+  // A clock that was set back restarts the row.
   const since = Math.min(before?.since ?? now, now);
   const end = since + patienceMs;
   if (now >= end) return null;

@@ -197,7 +197,7 @@ function toolOf({ name, description, inputSchema }: JsonObject, at: number): Pla
   };
 }
 
-/** References are given back as they came. */
+/** References are returned unchanged. */
 function referencesOf(value: Json | undefined): readonly JsonObject[] {
   return optionalList(value, 'references').map((each, at) => {
     const reference = objectOf(each, `references/${at}`);

@@ -5,7 +5,7 @@ import { CLOCKS_MAX, type Periods, periodOf } from './periods.ts';
 const DAY = 86_400_000;
 const NOON = Date.UTC(2026, 0, 2, 12);
 
-/** How often the counts began again for clocks that are asked in this order, each at a moment of its own. */
+/** The number of restarts of the counts, for clocks that call in this order, each at a time of its own. */
 function begun(moments: readonly number[], length = DAY): number {
   let known: Periods = [];
   let count = 0;
@@ -41,7 +41,8 @@ describe('the period of several clocks', () => {
         let { known } = periodOf([], NOON, DAY);
         known = periodOf(known, NOON + ahead, DAY).known;
         known = periodOf(known, NOON + 1, DAY).known;
-        // A clock that comes to the periods of the other is taken for it, and waits for the end of the one that it had begun.
+        // A clock that reaches the periods of the other is treated as the other one, and waits for the end of the count
+        // that it began.
         const days = [1, 2, 3, 4].map((day) => {
           const period = periodOf(known, NOON + day * DAY, DAY);
           known = period.known;
@@ -103,7 +104,8 @@ describe('the period of several clocks', () => {
             if (period.isNew) resets.push(hour);
           }
         const alone = resets.filter((hour) => hour >= days * 24);
-        // Two periods for the counts of another, and as long again where it comes upon a clock that was ahead and has gone.
+        // Two periods for the counts of another clock, and the same again when the clock reaches the periods of one
+        // that was ahead and has stopped.
         expect(Math.min(...alone)).toBeLessThan((days + 6 + 2 * aheads.length) * 24);
         expect(alone.length).toBeGreaterThanOrEqual(60 - 10 - 2 * aheads.length);
       }),

@@ -99,7 +99,7 @@ function toolPrompt({ prompt, tools }: ToolPlanPayload): ChatPrompt {
   );
 }
 
-/** `rule`: what the user's message is; `null` where it is the task itself. */
+/** `rule`: the role of the user's message; `null` when the message is the task itself. */
 function asked(
   instructions: readonly (string | null)[],
   content: string,

@@ -35,7 +35,7 @@ export interface RunPlan {
   readonly outputBytesMax: number;
 }
 
-/** How a request names what it asks for; the same words stand in the job, the result and the trace. */
+/** The names in a request; the job, the result and the trace repeat them. */
 export function namesOf({ capability, operation, mode }: RunRequest) {
   return { capability, operation: operation ?? RUN_OPERATION, mode: mode ?? MODE_DEFAULT };
 }

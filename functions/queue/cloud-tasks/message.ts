@@ -6,7 +6,7 @@ export interface WorkerRoute {
   /** `projects/…/locations/…/queues/…`. */
   readonly queue: string;
   readonly url: string;
-  /** Service account whose token the delivery carries; `null` for none. */
+  /** The service account of the delivery's token; `null` for none. */
   readonly serviceAccountEmail: string | null;
   /** Audience of the token; `null` for the worker's URL. */
   readonly audience: string | null;

@@ -11,7 +11,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
 
-/** A queue whose looks at what is due the test counts, and may hold up. */
+/** A queue whose searches for due runs the test counts, and may delay. */
 function queueOf(
   given: {
     readonly mayHaveChanged?: () => boolean;
@@ -265,7 +265,7 @@ describe('calls that wait', () => {
     message('2', world.now);
     const other = waiting(queue);
     await turns();
-    // It leaves with what it was woken for: another looks in its place.
+    // The call leaves with its run: another call searches in its place.
     call.leave();
     await turns();
     expect(other.taken).toEqual(['2']);

@@ -131,7 +131,7 @@ export function recordOfEntry(entry: RecordEntry): RecordData {
   return { key: keyOfEntry(entry), head, body, listing };
 }
 
-/** The run of an archived record. Throws a `SnapshotError` where it is none. */
+/** The run of an archived record. Throws a `SnapshotError` if the record is no run. */
 export function archivedRun(record: RecordData): Run {
   try {
     const run = readRun(record, String(record.head.id));

@@ -4,8 +4,8 @@ import { COUNTERS } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
 
 /**
- * Remembers what a tenant had when its removal began, so that a removal which broke off ends with the same receipt. The
- * record names no tenant: its key is a hash.
+ * Stores the counts of a tenant at the start of its removal, so that a removal which was interrupted ends with the same
+ * receipt. The record names no tenant: its key is a hash.
  */
 function keyOf(tenantId: string): RecordKey {
   return { collection: COUNTERS.name, id: recordId('tenant-removal', tenantId) };

@@ -58,7 +58,7 @@ export function isRestore({ kind }: Head): boolean {
   return kind === KIND;
 }
 
-/** How far an earlier call came with this archive; `null` if it did not begin. */
+/** The position of an earlier call with this archive; `null` if there was none. */
 export async function restoringOf(
   runtime: Runtime,
   of: RunsOf,
@@ -84,7 +84,7 @@ export async function markRestoring(
   });
 }
 
-/** To be called when runs are removed: a restore of them that broke off begins anew, or it would skip removed runs. */
+/** To be called when runs are removed: an interrupted restore of them must restart, or it would skip removed runs. */
 export async function forgetRestores(runtime: Runtime, of: RunsOf): Promise<void> {
   const store = await runtime.store();
   const keys: RecordKey[] = [];

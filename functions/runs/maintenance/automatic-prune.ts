@@ -6,7 +6,7 @@ import { repairRuns } from './repair.ts';
 /** No batch begins after this time; the next prune does the rest. */
 const BUDGET_MS = 30_000;
 
-/** The first prune begins so long after the start, so that it does not compete with the recovery of runs. */
+/** The delay of the first prune after the start, so that it does not compete with the recovery of runs. */
 const FIRST_MS = 60_000;
 
 /** Prunes on a timer of the process, as the settings demand, and repairs data of an earlier release. */
@@ -26,7 +26,7 @@ export class AutomaticPrune {
     this.#next(Math.min(FIRST_MS, this.#intervalMs));
   }
 
-  /** Resolves when no prune is under way and none will begin. */
+  /** Resolves when no prune is under way and none will start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer();

@@ -34,7 +34,7 @@ export class AutomaticUpkeep {
     if (this.#upkeep.length > 0) this.#next(INTERVAL_MS);
   }
 
-  /** Resolves when no upkeep is under way and none will begin. */
+  /** Resolves when no upkeep is under way and none will start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer();

@@ -185,7 +185,7 @@ async function takeRun(
   );
 }
 
-/** Makes a later prune clear what a removed run leaves. */
+/** Registers the remains of a removed run, so that a later prune clears them. */
 export function remainsRecord(runId: string, lateUntil: number | null, now: number) {
   return {
     key: remainsKey(runId),

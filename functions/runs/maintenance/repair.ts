@@ -34,7 +34,7 @@ export async function repairRuns(runtime: Runtime, isOver: () => boolean): Promi
 /** Without a ceiling no counter shows the starts of an earlier release. */
 function isDue({ options }: Runtime, state: IndexState, now: number): boolean {
   const { repairedAt } = state.mark;
-  // A clock that jumped ahead may have left a time that is still to come.
+  // A clock that was ahead may have stored a time in the future.
   const isOld = repairedAt !== null && Math.abs(now - repairedAt) >= INTERVAL_MS;
   return options.activeRunsMax === null || !isWhole(state) || isOld;
 }

@@ -10,9 +10,9 @@ import { withoutAnswers } from './answered.ts';
 import { momentIn } from './moment.ts';
 
 /**
- * Applies what time has decided. A due schedule, retry, timer or deadline queues the run. An expired lease requeues
- * it, or ends it after a requested cancellation or too many expirations. Every rule settles first, so that its
- * decision does not depend on when a process looked. `null`: nothing is due.
+ * Applies all changes that are due. A due schedule, retry, timer or deadline queues the run. An expired lease requeues
+ * it, or ends it after a requested cancellation or too many expirations. Every rule settles the run first, so that its
+ * decision does not depend on when a process read the run. `null`: nothing is due.
  */
 export function settleRun(run: Run, now: number, options: DueOptions): Change | null {
   if (run.status === 'waiting') return run.wait === null ? settleSchedule(run, now) : settleWait(run, now);
