@@ -111,7 +111,7 @@ const BOUNDED: Readonly<Record<CeilingName, string>> = {
   jobShare: 'jobs of this space are queued, running or waiting',
 };
 
-/** How many runs or jobs the counters of one shard count, by what they bound. */
+/** The number of runs or jobs in the counters of one shard, by the ceiling that they count against. */
 export type ActiveCounts = Readonly<Partial<Record<CeilingName, number>>>;
 
 export function countsIn(found: LoadedRecords, counters: readonly ActiveCounter[]): ActiveCounts {
@@ -123,7 +123,9 @@ export function sumOfCounts(left: ActiveCounts, right: ActiveCounts): ActiveCoun
   return Object.fromEntries(names.map((name) => [name, (left[name] ?? 0) + (right[name] ?? 0)]));
 }
 
-/** Why a run found no room: the bound of the counter that was full, and what the counters that were read count. */
+/**
+ * The reason why a run was not admitted: the full counter's ceiling, and the numbers in the counters that were read.
+ */
 export function fullOf(options: RuntimeOptions, { ceiling, max }: ActiveCounter, counts: ActiveCounts): Full {
   const limits: Readonly<Record<CeilingName, number | null>> = {
     runs: options.activeRunsMax,
@@ -188,7 +190,7 @@ export function decremented(found: LoadedRecords, counter: ActiveCounter): Write
   return changed(found, counter, Math.max(0, activeCount(found, counter.key) - 1));
 }
 
-/** The counter of a store that is filled anew. */
+/** The record of a counter in a store that is being loaded. */
 export function newCounter({ key, isShare }: ActiveCounter, active: number): RecordData {
   return isShare === true ? { key, head: { active } } : counterRecord(key, active, ALWAYS);
 }

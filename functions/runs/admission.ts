@@ -38,7 +38,7 @@ export function admissionId(operationId: string, resourceId: string): string {
   return `adm_${hash('sha256', `${VERSION}\n${operationId}\n${resourceId}`, 'hex')}`;
 }
 
-/** Where the caller reads what was admitted: a job in the views of its group. */
+/** The path at which the caller reads the admitted resource: a job has views in its group. */
 export function statusUri(runId: string, job?: RunJob): string {
   return `${job?.statusPath ?? '/execution/runs'}/${runId}`;
 }

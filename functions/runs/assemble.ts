@@ -31,14 +31,14 @@ export interface RunParts {
   readonly local: ProcessQueue;
   /** The queue that takes the messages, if that is not the local one. */
   readonly queue?: RunQueue;
-  /** Whether leases look into the local queue before the store. */
+  /** Whether lease calls search the local queue before the store. */
   readonly usesReadyRuns: boolean;
   readonly blobs: (() => Promise<BlobStore>) | null;
   readonly log: Log;
-  /** Looks at the failures of handlers and of upkeep. */
+  /** Receives the failures of handlers and of upkeep. */
   readonly saw?: (error: unknown) => void;
   readonly options: RuntimeOptions;
-  /** Whether this process settles due runs by itself. */
+  /** Whether this process settles due runs without a call. */
   readonly settlesDueRuns: () => boolean;
   /** Handlers that this process executes. */
   readonly handlers: Iterable<PluginHandler>;

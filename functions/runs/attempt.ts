@@ -27,7 +27,7 @@ import { complete } from './work.ts';
 /** One execution of a handler in this process. */
 export interface HandlerExecution {
   readonly held: Held;
-  /** Whose share of the slots it uses. */
+  /** The owner whose share of the slots the attempt uses. */
   readonly owner: RunOwner;
   readonly abort: AbortController;
   expiresAt: number;
@@ -45,7 +45,7 @@ export interface AttemptParts {
   readonly graceMs: number;
   /** Called when a call of the handler shows that the lease is lost. */
   readonly leaseLost: () => void;
-  /** Whether the process drains: a job begins no further call of a provider. */
+  /** Whether the process drains: then a job starts no further call of a provider. */
   readonly drains: () => boolean;
 }
 

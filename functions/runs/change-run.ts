@@ -15,7 +15,7 @@ export interface ChangeRequest {
   readonly now: number;
   /** Whether the decision will probably end the run. Then the first try reads the counter of active runs. */
   readonly mayEnd?: boolean;
-  /** Whether a full disk lets the call through: it writes little, and the run cannot come to its end without it. */
+  /** Whether the call may write on a full disk: it writes little, and the run cannot end without it. */
   readonly frees?: boolean;
   /** Whether this call may move an older part of the trace to a record of its own. */
   readonly mayMoveTrace?: boolean;

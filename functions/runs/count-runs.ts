@@ -16,7 +16,7 @@ export async function countActive(runtime: Runtime): Promise<number | null> {
 /** Active runs that one count reads; the number is unknown beyond them. */
 const COUNTED_MAX = 1_000;
 const PAGE = 200;
-/** Parts that one count looks at: each costs queries. */
+/** The most parts of one count: each costs queries. */
 const PARTS_MAX = 64;
 const ACTIVE: readonly RunStatus[] = ['queued', 'running', 'waiting'];
 

@@ -21,7 +21,7 @@ export interface EngineOptions {
   readonly concurrencyMax: number;
   /** Length of a lease. The engine renews a lease after half of it. */
   readonly leaseMs: number;
-  /** Whether the engine leases ready runs by itself; otherwise it executes deliveries only. Default `true`. */
+  /** Whether the engine leases ready runs itself; otherwise it executes deliveries only. Default `true`. */
   readonly asks?: boolean;
   /** Takes the failures of searches. */
   readonly outage: OutageLog;
@@ -46,7 +46,7 @@ const SEARCHES_MAX = 8;
 
 const always = () => true;
 
-/** Time for interrupted handlers to return, before their runs are given back. */
+/** The time that interrupted handlers have to return before their runs are requeued. */
 const FAREWELL_MS = 1_000;
 
 /** One for all executions: creating one costs as much as a statement of the database. */
@@ -123,7 +123,7 @@ export class Engine {
       release: () => {
         this.#unreserve(owner);
         this.#notifyIdleListeners();
-        // A wake during the reservation found no free slot, or none that the owner of a run might have.
+        // A wake during the reservation found no free slot, or none that the run's owner may use.
         if (this.#shares.takeRefusal() || this.#wanted) this.wake();
       },
     };
@@ -182,8 +182,8 @@ export class Engine {
   }
 
   /**
-   * Takes no more runs and waits up to `waitMs` for the executions and searches under way. Then it interrupts the handlers and
-   * gives their runs back, so that another process continues them at once. Returns whether everything ended.
+   * Stops taking runs and waits up to `waitMs` for the executions and searches under way. Then it interrupts the
+   * handlers and requeues their runs, so that another process continues them at once. Returns whether everything ended.
    */
   async stop(waitMs: number): Promise<boolean> {
     this.drain();

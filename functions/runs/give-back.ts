@@ -4,12 +4,12 @@ import { isLeaseRefusal } from './outcome.ts';
 import type { Runtime } from './runtime.ts';
 import { release } from './work.ts';
 
-/** Gives back the run of a handler that a stop has interrupted. Where that fails, its lease expires. */
+/** Requeues the run of a handler that a stop has interrupted. If that fails, its lease expires. */
 export async function giveBack(runtime: Runtime, { runId, workerId, tokenHash }: Held): Promise<void> {
   try {
     await release(runtime, { runId, workerId, tokenHash }, runtime.world.clock.now());
   } catch (error) {
-    // The handler has completed or parked the run meanwhile.
+    // The handler completed or parked the run at the same time.
     if (isLeaseRefusal(error)) return;
     const failure = describeFailure(error);
     runtime.log({

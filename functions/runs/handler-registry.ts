@@ -40,7 +40,7 @@ export function describeHandler(handler: HandlerDefinition): HandlerDescriptor {
 
 export interface RegisteredHandler extends HandlerDescriptor {
   readonly kind: 'process' | 'external';
-  /** Belongs to the service: only an operation of the service starts it, and callers do not see it. */
+  /** An internal handler: only an operation of the service starts it, and callers do not see it. */
   readonly builtIn?: true;
 }
 
@@ -97,7 +97,7 @@ export class HandlerRegistry {
     this.#plugins.set(plugin.pluginId, { ...plugin, handlerIds: handlers.map(({ handlerId }) => handlerId) });
   }
 
-  /** Adds handlers of the service itself. Neither they nor their plugin appear in what callers see. */
+  /** Adds internal handlers of the service. Callers see neither them nor their plugin. */
   addBuiltIn(plugin: Omit<PluginDescriptor, 'handlerIds'>, handlers: readonly HandlerDescriptor[]): void {
     this.#addHandlersOf(plugin, handlers, true);
   }

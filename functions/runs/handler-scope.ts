@@ -26,7 +26,7 @@ export function isUnhandledRejection(error: unknown): error is UnhandledRejectio
   return legible(() => error instanceof UnhandledRejection, false);
 }
 
-/** The async context of one execution of a handler. Rejections that the handler leaves unhandled find their run by it. */
+/** The async context of one execution of a handler, by which an unhandled rejection of the handler finds its run. */
 export class HandlerScope {
   readonly #run: Pick<Run, 'id' | 'handlerId'>;
   readonly #runtime: Pick<Runtime, 'world' | 'log'>;
@@ -88,8 +88,8 @@ export class HandlerScope {
 const scopes = new AsyncLocalStorage<HandlerScope>();
 
 /**
- * Gives a rejection that nothing handled to the handler that left it. Returns whether there is one. Call it in the listener of
- * `unhandledRejection`: Node calls that in the async context of the promise.
+ * Assigns an unhandled rejection to the handler that caused it. Returns whether there is such a handler. Call it in the
+ * listener of `unhandledRejection`: Node calls that in the async context of the promise.
  */
 export function takeRejection(reason: unknown): boolean {
   const scope = scopes.getStore();

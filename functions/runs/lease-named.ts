@@ -4,7 +4,7 @@ import { dueOf } from './records.ts';
 import { isTerminal, type Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
-/** How long the call may wait, in whose name for which run, and until when the caller does. */
+/** The longest wait of a call for a named run, with its owners, and the time until which the caller waits. */
 export interface NamedWait {
   readonly waitMs: number;
   readonly ownersOf: (run: Run | undefined) => PlaceOwners;

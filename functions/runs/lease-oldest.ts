@@ -10,7 +10,7 @@ const CANDIDATES = 32;
 
 export interface Oldest {
   readonly run: Run | null;
-  /** The other runs that the search found; empty if none of them could be leased. */
+  /** The other runs of the search; empty when none of the runs could be leased. */
   readonly candidates: readonly Run[];
   /** Handlers without further queued runs, for any worker, but for those held back. */
   readonly complete: ReadonlySet<string>;

@@ -17,7 +17,7 @@ export class LeaseRenewal {
   #disarm: (() => void) | null = null;
   #stopped = false;
 
-  /** `abandon` gives up an execution and logs the reason. */
+  /** `abandon` ends an execution and logs the reason. */
   constructor(
     runtime: Runtime,
     leaseMs: number,

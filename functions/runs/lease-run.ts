@@ -12,7 +12,7 @@ import type { Runtime } from './runtime.ts';
 import { settleOne } from './settle.ts';
 import type { SlotClaim } from './slot-shares.ts';
 
-/** Rivals for one concurrency key may change its holder between two reads. So many times the holder is read again. */
+/** Rivals for one concurrency key may change its holder between two reads. This many times the holder is read again. */
 const SLOT_TRIES_MAX = 5;
 
 /** The request of a worker, or of the engine in this process, for a run. */
@@ -27,7 +27,7 @@ export interface LeaseWish {
   readonly mayLease: (run: Run) => boolean;
   /** The share of the engine's slots; absent where no share bounds the call. */
   readonly share?: SlotClaim;
-  /** Called with a queued run whose owner may not have a slot now. */
+  /** Called with a queued run whose owner has no free slot now. */
   readonly heldBack?: (run: Run) => void;
   /** A queue message named the run. The queue has dropped the message, so an early one must be sent again. */
   readonly delivered?: boolean;
@@ -183,11 +183,11 @@ function decideLease(
   if (settled !== null && isTerminal(settled.run.status)) return refused('settle');
   const due = settled?.run ?? before;
   const slot = sharing === null ? 'free' : slotState(found, due, sharing, now);
-  // The message is gone, so the settled run is written: queued, it is found by the run that frees the key.
+  // The message is consumed, so the settled run is written: the run that frees the key finds it in the queue.
   if (slot !== 'free') return refused('not-due', slot, wish.delivered === true ? settled : null);
   const leased = leaseRun(due, grantOf(wish, sharing), now);
   if (leased === null) return refused('not-due');
-  // Claim last: only a rival or the store can still refuse the run, so that few claims are given up.
+  // Claim last: only a rival or the store can refuse the run after it, so that few claims are released unused.
   wish.share?.claim(slotOwner(due));
   const change: Change = { run: leased.run, events: [...(settled?.events ?? []), ...leased.events] };
   return { change, writes: slotWrites(leased.run, sharing), result: { verdict: 'leased', slot } };

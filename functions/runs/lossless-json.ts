@@ -12,7 +12,7 @@ export function losslessJson(value: unknown): string | undefined {
 function checked(this: Record<string, unknown>, key: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) throw refused(key);
   if (typeof value === 'function' || typeof value === 'symbol') throw refused(key);
-  // JSON writes null for what an array does not hold.
+  // JSON writes null for the holes of an array.
   if (value === undefined && Array.isArray(this)) throw refused(key);
   // A date without a time has become null here.
   const isLost = value === null && this[key] !== null;

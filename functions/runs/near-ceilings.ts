@@ -28,7 +28,7 @@ export interface CeilingUse {
 
 export interface NearCeilings {
   readonly uses: readonly CeilingUse[];
-  /** Counters show nearly full shares of owners whose runs are not among those that were read. */
+  /** Whether counters show nearly full shares of owners that the read runs do not name. */
   readonly hasFurther: boolean;
 }
 
@@ -66,7 +66,7 @@ function shareCounts({ options }: Runtime, counts: ReadonlyMap<string, number>) 
   return [...counts].filter(([id]) => !ofWhole.has(id));
 }
 
-/** The room of the smallest counter of a share; its id does not say of which kind it is. */
+/** The limit of the smallest counter of a share: its id does not name its kind. */
 function leastFull(options: RuntimeOptions): number {
   const { activeRunsMax, activeJobsMax, jobShareMax } = options;
   return Math.min(
@@ -97,7 +97,7 @@ function wholeUses({ options }: Runtime, counts: ReadonlyMap<string, number>): r
   });
 }
 
-/** The shares of the owners whose runs are active, and the ids of their counters. */
+/** The shares of the owners with active runs, and the ids of their counters. */
 async function shareUses(runtime: Runtime, counts: ReadonlyMap<string, number>, runsRead: number) {
   const uses = new Map<string, CeilingUse>();
   const known = new Set<string>();

@@ -15,7 +15,7 @@ const LISTED_PAGE = 100;
 /** JSON text that a list contains. Further artifacts are listed without their text and content. */
 const LISTED_CHARACTERS_MAX = 8 * 1024 * 1024;
 
-/** Lists artifacts, oldest first. Reading one by its id also returns the bytes that a list leaves out. */
+/** Lists artifacts, oldest first. A read of one artifact by its id also returns its bytes, which a list omits. */
 export async function listArtifacts(
   runtime: Runtime,
   runId: string,
@@ -73,7 +73,7 @@ async function newestNamed(runtime: Runtime, runId: string, name: string): Promi
   return records[0] === undefined ? null : readArtifact(records[0]);
 }
 
-/** The artifact with the bytes that lie outside of its record. `hold` learns the size before they are read, and may throw. */
+/** The artifact with its bytes from the blob store. `hold` learns the size before they are read, and may throw. */
 export async function withBytes(
   { blobs: open }: Pick<Runtime, 'blobs'>,
   artifact: StoredArtifact,

@@ -103,7 +103,7 @@ export async function readTrace(
     found.push(...(parseJson(body ?? '[]') as TraceEntry[]).filter(isWanted));
     if (found.length >= limit) return found.slice(0, limit);
   }
-  // The run was read before the records, so entries that moved meanwhile are in both.
+  // The run was read before the records, so an entry that moved between the reads is in both.
   const seen = new Set(found.map(({ sequenceId }) => sequenceId));
   found.push(...run.trace.filter((entry) => isWanted(entry) && !seen.has(entry.sequenceId)));
   return found.slice(0, limit);

@@ -176,7 +176,7 @@ export function productValue(productId: string): string {
   return recordId('run-product', productId);
 }
 
-/** Whose retention a run counts in: that of its product and tenant, and of the space for a job. */
+/** The owner whose retention limit a run counts against: its product and tenant, and for a job its space. */
 export function retentionOwner({ scope, job }: OwnedRun): string {
   if (job !== undefined) return jobOwner(job);
   return scope === null ? 'runs' : scopeValue(scope);
@@ -249,7 +249,7 @@ function withoutCarriedTags(run: Run): Run {
 }
 
 /**
- * The time at which the run changes by itself: a schedule, a retry, a timer, a deadline or the end of a lease. Queued
+ * The time of the run's next scheduled change: a schedule, a retry, a timer, a deadline or the end of a lease. Queued
  * runs wait for a worker, and waits without a deadline for their event.
  */
 export function dueOf(run: Run): number | null {

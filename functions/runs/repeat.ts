@@ -5,7 +5,7 @@ import { isPassing } from './outcome.ts';
 const FIRST_DELAY_MS = 100;
 
 export interface RepeatBounds {
-  /** No repeat begins at this moment or later; read after each failure, as renewals move it. */
+  /** No repeat starts at this time or later; read after each failure, as renewals move it. */
   readonly until: () => number;
   /** Whether the result of the call no longer counts. */
   readonly isOver: () => boolean;

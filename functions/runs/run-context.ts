@@ -176,7 +176,7 @@ function boundedPayload({ options }: Runtime, value: Json) {
   return { json, bytes: checkJson(json, payloadLimit(options.payloadBytesMax), '/payload') };
 }
 
-/** A copy as JSON: it refuses what JSON cannot represent, and later changes by the handler have no effect. */
+/** A copy as JSON: it refuses values that JSON cannot represent, and later changes by the handler have no effect. */
 function plain(value: Json): Json {
   return parseJson(canonicalJson(parseJson(losslessJson(value) ?? ''))) as Json;
 }

@@ -1,7 +1,7 @@
 import type { ByteOwner } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 
-/** Tag of a run whose payload is staged. Upkeep finds the run by it. */
+/** Tag of a run whose payload is staged. Upkeep finds the run by this tag. */
 export const PAYLOAD_TAG = 'svc.record-import.payload';
 
 /** Makes a run a job: an operation of the service admitted it, and its handler is built in. */
@@ -14,9 +14,9 @@ export interface RunJob {
   readonly space: string;
   /** The part of the space that it works on, such as a collection; `null` for the whole space. */
   readonly subject: string | null;
-  /** Who asked for it, as verified then. */
+  /** The caller who requested the job, as verified then. */
   readonly caller: JobCaller;
-  /** How many items the request asks for; `null` where it has no items. */
+  /** The number of items in the request; `null` for a request without items. */
   readonly requested: number | null;
   /** The collections that it names, as its admission saw them: where one is another by now, the job ends as without it. */
   readonly collections?: Readonly<Record<string, string>>;
@@ -39,14 +39,17 @@ export interface OwnedRun {
 }
 
 /**
- * The owner of a share of the capacity: the space of the job. The product of a job may be any word of its caller, who would
- * have a share for each word that it names.
+ * The owner of a share of the capacity: the space of the job. The caller chooses the product of a job freely, and would
+ * get a share for each product that it names.
  */
 export function jobOwner({ space }: RunJob): string {
   return recordId('job-owner', space);
 }
 
-/** Whose share of the execution slots a run uses; `null` for a run without product and tenant: no share bounds it. */
+/**
+ * The owner whose share of the execution slots a run uses; `null` for a run without product and tenant: no share limits
+ * it.
+ */
 export function slotOwner({ scope, job }: OwnedRun): string | null {
   if (job !== undefined) return jobOwner(job);
   return scope === null ? null : ownerOf(scope);
@@ -57,7 +60,7 @@ export function keyOwner(scope: JobOwner | null, job: RunJob): string {
   return scope === null ? jobOwner(job) : ownerOf(scope);
 }
 
-/** Who has stored the bytes of a run. The product does not count: a caller may name any. */
+/** The owner of the bytes of a run. The product does not count: a caller may name any. */
 export function ownerOfRun({ scope, job }: OwnedRun): ByteOwner | null {
   if (job !== undefined) return { kind: 'spaces', name: job.space };
   return scope === null ? null : { kind: 'tenants', name: scope.tenantId };

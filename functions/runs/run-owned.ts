@@ -84,7 +84,7 @@ function placesOf({ name, scope }: Pick<RunLeaseRequest, 'name' | 'scope'>): [Re
   return scope === null ? [key] : [key, leaseRecordKey(name, null)];
 }
 
-/** Another run whose time with the name is not over. */
+/** Another run whose lease on the name has not expired. */
 function holderOf(record: RecordData | undefined, runId: string, now: number): string[] {
   if (record === undefined || record.head.runId === runId) return [];
   const isHeld = typeof record.head.expiresAt === 'number' && record.head.expiresAt > now;

@@ -48,8 +48,8 @@ export class RunWatch {
   }
 
   /**
-   * Reads until the answer is `done`, the time is over or the caller has left, and returns the last answer; once where as
-   * many calls wait as may. `read` receives the run if this instance has changed it, which saves a query.
+   * Reads until the answer is `done`, the time is over or the caller has left, and returns the last answer. Reads once
+   * when no waiting place is free. `read` receives the run if this instance has changed it, which saves a query.
    */
   async until<Value>(
     { runId, waitMs, signal }: RunWatchRequest,

@@ -214,7 +214,7 @@ export interface Run extends Progress {
   readonly counted: boolean;
   /** Whether it also counts against the share of its product and tenant. Runs of releases before 0.6.0 do not. */
   readonly sharesCounted?: true;
-  /** The shard in which it is counted there. Runs without it are counted as the settings say. */
+  /** The shard in which the run's share is counted. Runs without it are counted in the shard of the settings. */
   readonly shareShard?: number;
   /** Absent unless an operation of the service admitted the run as a job. */
   readonly job?: RunJob;
@@ -225,7 +225,10 @@ export function wasRefused({ status, attempt }: Pick<Run, 'status' | 'attempt'>)
   return status === 'rejected' && attempt === 0;
 }
 
-/** Whether the run ends as cancelled once its holder has ended. A server of release 0.5.0 does not know that a run may be decided. */
+/**
+ * Whether the run ends as cancelled after its holder has ended. A server of release 0.5.0 does not know that a run may
+ * be decided.
+ */
 export function isBeingCancelled({ cancellationRequested, decided }: Run): boolean {
   return cancellationRequested && decided !== true;
 }

@@ -76,7 +76,7 @@ export interface Runtime {
   /** Blob store for large artifacts; `null` if the deployment refuses them. */
   readonly blobs: (() => Promise<BlobStore>) | null;
   readonly log: Log;
-  /** Looks at the failures of handlers and of upkeep. */
+  /** Receives the failures of handlers and of upkeep. */
   readonly saw?: (error: unknown) => void;
   readonly options: RuntimeOptions;
   readonly watch: RunWatch;

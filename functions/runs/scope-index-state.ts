@@ -1,4 +1,4 @@
-/** How long a process relies on what it has read of the state. */
+/** The time for which a process relies on the state that it has read. */
 const KNOWN_MS = 1_000;
 
 /** The state of the index by scope, as this process knows it. It makes one read of the store at a time. */

@@ -49,7 +49,7 @@ export function isMaximal(part: RunPart, _: number, parts: readonly RunPart[]): 
   return !parts.some(isWider);
 }
 
-/** `null` stands for every one. */
+/** `null` selects all. */
 function covers(one: string | null, other: string | null): boolean {
   return one === null || one === other;
 }
@@ -63,9 +63,12 @@ function laneOf({ productId, tenantId, handlerId }: RunPart): RunLane {
 }
 
 const PAGE = 200;
-/** Runs that one list looks at. */
+/** The most runs that one list reads. */
 const STEP_RUNS = 2_000;
-/** A run may be stored so long after the time in its id, by the clocks of two servers: the next pass reads so far back. */
+/**
+ * With the clocks of two servers, a run may be stored this long after the time in its id: the next pass starts that far
+ * back.
+ */
 const LATE_MS = 120_000;
 
 /**
@@ -93,8 +96,8 @@ export function isIndexedByScope(runtime: Runtime, now: number): Promise<boolean
 }
 
 /**
- * Goes on where the last pass ended, and adds index and share where a run lacks them. Returns whether the end was reached;
- * `isOver` is asked after each page, with the number of its runs.
+ * Continues where the last pass ended, and adds index and share to runs that lack them. Returns whether it reached the
+ * end; calls `isOver` after each page, with the number of its runs.
  */
 export async function indexRuns(
   runtime: Runtime,

@@ -10,7 +10,7 @@ import { isTerminal, type Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { withTrace } from './trace.ts';
 
-/** Settling applies what time has decided: schedules, retries, timers, deadlines and expired leases. */
+/** Settling applies due changes: schedules, retries, timers, deadlines and expired leases. */
 
 /** Runs that one batch settles at most. */
 const BATCH = 256;
@@ -96,7 +96,7 @@ function settlement(runtime: Runtime, now: number): ClaimDecision<Settled> {
   };
 }
 
-/** The run is not due, although its record says so: corrects the due time of the record. */
+/** The run is not due, although its record is: corrects the due time of the record. */
 function correctedDue(record: RecordData, run: Run) {
   const { due } = runRecord(run);
   return due === record.due ? null : { put: { key: record.key, head: record.head, due: due ?? null } };

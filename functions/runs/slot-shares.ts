@@ -7,7 +7,7 @@ export interface SlotClaim {
   /** Claims a slot for the run that the search is about to lease, in place of its earlier claim. */
   claim(owner: RunOwner): void;
   release(): void;
-  /** Whether the search has given up a claim: a run that was refused for it may have the slot. */
+  /** Whether the search has released a claim: a run that was refused because of it may have the slot. */
   readonly gaveUp: boolean;
 }
 

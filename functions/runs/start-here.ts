@@ -14,7 +14,7 @@ export type ReserveSlot = (handlerId: string, owner: RunOwner) => Reservation | 
 export interface StartView {
   /** The handlers that the caller may start. */
   readonly startable?: () => readonly string[];
-  /** The run as the caller may see it, where it was started before. */
+  /** The run in its form for the caller, when it was started before. */
   readonly seen?: (run: Run) => Run;
 }
 

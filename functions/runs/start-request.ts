@@ -20,7 +20,7 @@ export interface StartFacts {
 }
 
 /**
- * Reads a start request: trims identifiers, checks limits and hashes the payload. Rules that need the store come
+ * Reads a start request: trims identifiers, checks limits and hashes the payload. Rules that need the store follow
  * later.
  */
 export function readStartRequest(body: ExecutionRunRequest, facts: StartFacts): StartRequest {

@@ -158,7 +158,7 @@ interface Attempt {
   readonly now: number;
   readonly grant: RunLeaseGrant | null;
   readonly id: string;
-  /** The refused run whose use of the key does not count. */
+  /** A refused run whose use of the idempotency key does not count. */
   readonly freedOf: string | null;
 }
 

@@ -51,7 +51,7 @@ export function storedValue(
   };
 }
 
-/** A result that a report or a completion brings; `null` if it brings none. */
+/** A result of a report or a completion; `null` for none. */
 export function preparedResult(
   { ids }: Runtime,
   runId: string,

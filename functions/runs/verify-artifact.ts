@@ -5,7 +5,10 @@ import { readArtifact } from './artifact.ts';
 import { withBytes } from './read-artifacts.ts';
 import type { Runtime } from './runtime.ts';
 
-/** The bytes of an artifact whose record was read, also those outside of it. Throws `corrupt` for others than those that were written. */
+/**
+ * The bytes of an artifact whose record was read, also those in the blob store. Throws `corrupt` for bytes that differ
+ * from the written ones.
+ */
 export async function verifyArtifact(
   runtime: Pick<Runtime, 'store' | 'scope' | 'blobs'>,
   record: RecordData,
@@ -18,7 +21,7 @@ export async function verifyArtifact(
   };
   const whole = await withBytes(runtime, artifact, () => {}).catch(async (error: unknown) => {
     if (!(error instanceof ServiceError)) throw error;
-    // Its run was removed meanwhile.
+    // Its run was removed since.
     if (await isGone()) return null;
     throw new StoreError('corrupt', 'the bytes of an artifact are gone');
   });

@@ -97,7 +97,7 @@ export async function complete(
 
 /** Gives the run back: it is queued again, and its lease does not count as expired. */
 export async function release(runtime: Runtime, held: Held, now: number): Promise<Run> {
-  // It ends a run whose cancellation was requested, and a short disk must not keep a run from other workers.
+  // A release ends a run with a requested cancellation, and a full disk must not keep a run from other workers.
   const { run } = await changeRun(runtime, { runId: held.runId, now, mayEnd: true }, (before, _, at) => ({
     change: releaseRun(before, held, at),
     result: null,

@@ -23,7 +23,7 @@ export const carriedRunCollections: readonly string[] = carriedBy('tenant', exec
   ({ name }) => name,
 );
 
-/** Whose runs: those of one tenant, one product or both; `null` for every one. */
+/** The selected runs: those of one tenant, one product or both; `null` for all. */
 export interface RunsOf {
   readonly tenantId: string | null;
   readonly productId: string | null;
@@ -46,7 +46,9 @@ export function runIdOf({ key, head }: Pick<RecordData, 'key' | 'head'>): string
   return String(key.collection === 'runs' ? head.id : head.runId);
 }
 
-/** The bytes of an artifact that are in the blob store: how many lines hold them, or that they were gone. */
+/**
+ * The bytes of an artifact in the blob store: the number of lines that hold them, or the fact that they were missing.
+ */
 export type BytesNote = { readonly pieces: number; readonly text: boolean } | { readonly missing: true };
 
 /** A record of a run as a line shows it. */

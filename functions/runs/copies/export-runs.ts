@@ -47,7 +47,7 @@ export interface RunsExportOptions extends RunsCopyOptions {
 
 const PAGE = 200;
 
-/** Writes the runs as of one moment of the store, the manifest last: an archive that was cut short has none. */
+/** Writes the runs as of one moment of the store, and the manifest last: an interrupted archive has none. */
 export async function exportRuns(
   runtime: CopyRuntime,
   of: RunsOf,

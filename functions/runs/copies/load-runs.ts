@@ -16,8 +16,8 @@ const BATCH_RECORDS = 40;
 const BATCH_CHARACTERS = 1024 * 1024;
 
 /**
- * Adds the runs of the archive to those of others. First the records that belong to runs, which no reader finds without
- * their run; then the runs, each in one transaction with its counters and the mark.
+ * Adds the runs of the archive to the existing ones. First the records that belong to runs, which no reader finds
+ * without their run; then the runs, each in one transaction with its counters and the mark.
  */
 export async function loadRuns(
   runtime: Runtime,

@@ -48,7 +48,7 @@ export async function* readRecords(
 interface Assembly {
   readonly entry: RecordEntry;
   readonly bytes: ByteBlocks;
-  /** How many have come. */
+  /** The number of lines read so far. */
   pieces: number;
   readonly wanted: number;
 }

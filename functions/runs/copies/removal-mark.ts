@@ -13,7 +13,7 @@ function keyOf(tenantId: string): RecordKey {
 
 type MarkRuntime = Pick<Runtime, 'store' | 'scope'>;
 
-/** The text that an earlier call left; `null` where no removal of the tenant is under way. */
+/** The text that an earlier call stored; `null` when no removal of the tenant is under way. */
 export async function removalMark(
   { store: open, scope }: MarkRuntime,
   tenantId: string,

@@ -19,9 +19,9 @@ export interface RemoveOptions extends RunsCopyOptions {
 const PAGE = 100;
 
 /**
- * Removes runs with all that belongs to them, one bounded transaction after another. A call that breaks off has removed
- * some runs whole, and the next one removes the rest. Passes follow each other until one finds no run, because a caller
- * may still start some.
+ * Removes runs with all their records, one bounded transaction after another. An interrupted call has removed some runs
+ * completely, and the next call removes the rest. Passes repeat until one finds no run, because a caller may still
+ * start some.
  */
 export async function removeRuns(runtime: Runtime, of: RunsOf, options: RemoveOptions): Promise<PruneCounts> {
   const total: Record<keyof PruneCounts, number> = {
@@ -46,7 +46,7 @@ export async function removeRuns(runtime: Runtime, of: RunsOf, options: RemoveOp
       options.onProgress?.({ step: 'removing runs', records: total.runs, recordsTotal: null });
     }
   }
-  // An earlier call may have broken off between a run and the records that belong to it; so may a restore of these runs.
+  // An earlier call may have been interrupted between a run and its records; so may a restore of these runs.
   const isMine = (head: Head) => !isRestore(head) || isRestoreOf(head, of);
   await clearAllRemains(runtime, runtime.world.clock.now(), isMine);
   return total;

@@ -15,7 +15,10 @@ export interface Restoring {
 
 const KIND = 'runs-restore';
 const PAGE = 200;
-/** The records of a restore that broke off wait so long for the call that continues it. A later call writes them again. */
+/**
+ * The time for which the records of an interrupted restore wait for the call that continues it. A later call writes
+ * them again.
+ */
 const UNFINISHED_MS = 7 * 86_400_000;
 
 export function restoreMarkKey({ tenantId, productId }: RunsOf): RecordKey {
@@ -43,12 +46,12 @@ function headOf({ tenantId, productId }: RunsOf): Head {
   return { kind: KIND, tenantId, productId };
 }
 
-/** Whether a record belongs to a restore of runs that the selection may hold. */
+/** Whether a record belongs to a restore of runs in the selection. */
 export function isRestoreOf({ kind, tenantId, productId }: Head, of: RunsOf): boolean {
   return kind === KIND && meet(tenantId, of.tenantId) && meet(productId, of.productId);
 }
 
-/** `null` stands for every one. */
+/** `null` selects all. */
 function meet(one: unknown, other: string | null): boolean {
   return one === null || other === null || one === other;
 }

@@ -15,8 +15,8 @@ import { restoredRecord } from './restored-record.ts';
 const PAGE = 200;
 
 /**
- * Replaces all runs of the store by those of the archive, at one moment or not at all. Counters are made from the
- * restored runs, and the bytes of replaced runs are left to a prune.
+ * Replaces all runs of the store by those of the archive, at one moment or not at all. The counters are derived from
+ * the restored runs, and a prune removes the bytes of replaced runs.
  */
 export async function swapRuns(
   runtime: Runtime,

@@ -3,7 +3,7 @@ import type { Runtime } from '../runtime.ts';
 import { pruneAll } from './prune.ts';
 import { repairRuns } from './repair.ts';
 
-/** No batch begins after this time; the next prune does the rest. */
+/** No batch starts after this time; the next prune does the rest. */
 const BUDGET_MS = 30_000;
 
 /** The delay of the first prune after the start, so that it does not compete with the recovery of runs. */

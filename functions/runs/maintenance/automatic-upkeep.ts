@@ -9,12 +9,12 @@ export type Upkeep = (isOver: () => boolean) => Promise<Readonly<Record<string, 
 
 type UpkeepRuntime = Pick<Runtime, 'world' | 'log' | 'saw'>;
 
-/** Upkeep has a budget of its own, so that a long prune never keeps it from going on. */
+/** Upkeep has a budget of its own, so that a long prune never stops it. */
 const UPKEEP_BUDGET_MS = 15_000;
 
 /** As often as `reconcile` does it in the cloud. */
 const INTERVAL_MS = 60_000;
-/** Where upkeep did something, more may be left. */
+/** Upkeep that made changes may have more to do. */
 const AGAIN_MS = 1_000;
 
 /** Does the upkeep of the groups by a timer of the process. */

@@ -26,8 +26,8 @@ interface Drift {
 }
 
 /**
- * Compares counters and active runs of one moment and adds the difference to each counter that is wrong. Starts and ends that
- * follow the moment keep the difference, so they may go on. Returns how many were wrong; `null` where the time was over or
+ * Compares counters and active runs of one moment and adds the difference to each wrong counter. Later starts and ends
+ * keep the difference, so they may continue. Returns the number of wrong counters; `null` when the time was over or
  * another repair has begun, which does the rest.
  */
 export async function correctCounters(

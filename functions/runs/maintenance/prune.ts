@@ -46,20 +46,20 @@ export async function prune(
 }
 
 export interface PruneAllOptions {
-  /** Milliseconds since 1970, by the clock of the runtime: no batch begins after it. */
+  /** Milliseconds since 1970, by the clock of the runtime: no batch starts after this time. */
   readonly deadline: number;
   /** Default: the setting of the deployment. */
   readonly retainTerminalRuns?: number;
   /** Spares runs that ended less than this ago. Default 0. */
   readonly ageMsMin?: number;
-  /** Aborted when the process stops: no batch begins after it. */
+  /** Aborted when the process stops: then no batch starts. */
   readonly signal?: AbortSignal;
 }
 
 export interface PruneSummary extends PruneCounts {
   /** Runs that could not be removed. The next prune tries them again. */
   readonly failed: number;
-  /** The deadline came before the work was done. */
+  /** Whether the deadline passed before the work was done. */
   readonly more: boolean;
 }
 
@@ -77,7 +77,7 @@ export async function pruneAll(
     resumed = await resumeRemains(runtime, now, RESUMED_MAX);
   } while (resumed === RESUMED_MAX);
   const endedBefore = ageMsMin === 0 ? null : now - ageMsMin;
-  // Lists and starts of callers need it; here it goes on where no caller lists.
+  // Lists and starts of callers also continue the index; a prune continues it when no caller does.
   await isIndexedByScope(runtime, now);
   const search = { isCut: false };
   const isCut = () => {
@@ -104,9 +104,9 @@ function retentionGroup(run: Run): string {
 
 interface Retention {
   readonly retained: number;
-  /** Runs that ended later stay; `null` for none. */
+  /** Runs that ended after this time stay; `null` for none. */
   readonly endedBefore: number | null;
-  /** Ends the search for the next run to remove: any number of retained runs may come before it. */
+  /** Ends the search for the next run to remove: it may have to skip any number of retained runs. */
   readonly isOver?: () => boolean;
 }
 

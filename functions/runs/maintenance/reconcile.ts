@@ -93,7 +93,7 @@ export async function reconcile(
 }
 
 export interface ReconcileAllOptions {
-  /** Milliseconds since 1970, by the clock of the runtime: no batch begins after it. */
+  /** Milliseconds since 1970, by the clock of the runtime: no batch starts after this time. */
   readonly deadline: number;
   /** Also checks that every active run will be found again, which reads every run. Default false. */
   readonly account?: boolean;
@@ -107,7 +107,7 @@ export interface ReconcileSummary {
   readonly failed: number;
   /** The first failures, by run id. */
   readonly failures: Readonly<Record<string, string>>;
-  /** The deadline came before the work was done. */
+  /** Whether the deadline passed before the work was done. */
   readonly more: boolean;
   readonly account: {
     readonly runs: number;

@@ -69,7 +69,7 @@ async function ownedPage(runtime: Runtime, runId: string, collection: Collection
   return store.query(runtime.scope, { by: 'list', collection, group: runId, limit: PAGE });
 }
 
-/** Counts what removing the run would remove. */
+/** Counts the records that a removal of the run would remove. */
 export async function countRun(runtime: Runtime, run: Run): Promise<PruneCounts> {
   const found: string[] = [];
   const store = await runtime.store();
@@ -105,8 +105,8 @@ async function hasBytes({ blobs: open }: Runtime, { id, attempt }: Run): Promise
 }
 
 /**
- * Removes a terminal run with all that belongs to it; `null` if it is already removed. Records that do not fit the
- * transaction of the run are named by a `remains` record, so that a later prune can finish if this call breaks off.
+ * Removes a terminal run with all its records; `null` if it is already removed. A `remains` record names the records
+ * that do not fit into the transaction of the run, so that a later prune can finish an interrupted call.
  */
 export async function removeRun(runtime: Runtime, seen: Run, now: number): Promise<PruneCounts | null> {
   let run = seen;
@@ -269,7 +269,7 @@ async function removeOwned(
   });
 }
 
-/** Clears all remains of these heads, also those that a later prune would clear. Throws where it cannot. */
+/** Clears all remains of these heads, also those that a later prune would clear. Throws if it cannot. */
 export async function clearAllRemains(
   runtime: Runtime,
   now: number,

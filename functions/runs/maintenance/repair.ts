@@ -13,7 +13,7 @@ import type { Runtime } from '../runtime.ts';
 import { indexRuns } from '../scope-index.ts';
 import { correctCounters } from './correct-counters.ts';
 
-/** Without a sign of an earlier release, a repair still happens once in this time: a refused start leaves no sign. */
+/** Without a sign of an earlier release, a repair still runs once in this time: a refused start leaves no sign. */
 const INTERVAL_MS = 86_400_000;
 
 /**

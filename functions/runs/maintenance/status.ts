@@ -130,7 +130,7 @@ async function countRecords(runtime: Runtime, collection: Collection): Promise<n
   return records;
 }
 
-/** Size of the artifacts that lie in the blob store; `null` where they are too many to read. */
+/** Size of the artifacts in the blob store; `null` when they are too many to read. */
 async function sizeOfArtifacts(runtime: Runtime): Promise<number | null> {
   const store = await runtime.store();
   let size = 0;

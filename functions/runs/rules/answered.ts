@@ -8,9 +8,8 @@ export interface WriteName {
 }
 
 /**
- * Answers kept for one lease at most. A worker repeats a write before it goes on, so this bounds only the writes that its
- * threads have under way at the same time.
- * @testonly
+ * The most answers kept for one lease. A worker repeats a write before it continues, so this limits only the writes
+ * that its threads have under way at the same time.
  */
 export const ANSWERS_MAX = 16;
 

@@ -70,7 +70,7 @@ export function resumed(run: Run, outcome: WaitOutcome, type: 'wait.resumed' | '
   return { run: next, events: [{ type, details }] };
 }
 
-/** The holder is gone: requeues or ends the run. */
+/** The holder is lost: requeues or ends the run. */
 export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOptions): Change {
   const expired: RunTraceDraft = {
     type: 'lease.expired',
@@ -99,7 +99,7 @@ export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOpt
   return { run: { ...lost, status: 'queued' }, events: [expired, requeued] };
 }
 
-/** The run got further, so the leases that expired before no longer say that it kills its workers. */
+/** The run made progress, so earlier expired leases no longer suggest that it kills its workers. */
 export function progressed(run: Run): Run {
   return run.leaseExpirations === 0 ? run : { ...run, leaseExpirations: 0 };
 }

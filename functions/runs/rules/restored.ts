@@ -2,14 +2,14 @@ import { type Change, isBeingCancelled, isTerminal, type Run, type RunTraceDraft
 import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
 
 /**
- * The run of a copy as it goes on in another store. A copy holds no leases: a leased run is queued again, under the number
- * of attempts that it had, and the token of its old lease is refused. No counter counts the run yet.
+ * The run of a copy, as it continues in another store. A copy holds no leases: a leased run is queued again with its
+ * number of attempts, and the token of its old lease is refused. No counter counts the run yet.
  */
 export function restoredRun(run: Run, now: number): Change {
   if (isTerminal(run.status)) return { run, events: [] };
   const { sharesCounted: _, shareShard: __, ...uncounted } = run;
   const base: Run = { ...uncounted, counted: false };
-  // The queue of this deployment has no message for the run, so its time in the queue begins here.
+  // The queue of this deployment has no message for the run, so its time in the queue starts here.
   if (run.status === 'queued') return { run: { ...base, queuedAt: now }, events: [] };
   if (run.status !== 'running') return { run: base, events: [] };
   const returned: RunTraceDraft = {

@@ -1,4 +1,4 @@
-/** The slots of a process, as they are when an owner asks for one of them. */
+/** The slots of a process at the time when an owner requests one. */
 export interface SlotState {
   readonly slotsMax: number;
   /** Slots that no run uses. */
@@ -10,8 +10,9 @@ export interface SlotState {
 }
 
 /**
- * Whether one more run of the owner may have a slot. The last free slot is for an owner that holds none, so one owner never
- * holds all of several slots. More than half of them an owner gets only while no run of another owner waits.
+ * Whether one more run of the owner may have a slot. The last free slot is reserved for an owner without one, so one
+ * owner never holds all of several slots. An owner gets more than half of the slots only while no run of another owner
+ * waits.
  */
 export function mayHaveSlot({ slotsMax, free, held, othersWait }: SlotState): boolean {
   if (free < 1) return false;

@@ -62,7 +62,7 @@ function repeated(
   now: number,
 ): WaitChange | null {
   const last = run?.endedLease ?? null;
-  // The wait itself ended the lease, so its repeat comes with the proof of an ended lease.
+  // The wait itself ended the lease, so its repeat has the proof of an ended lease.
   if (run !== undefined && run.lease === null && last?.wait !== undefined && last.wait.id === write?.id) {
     if (isProofOf(last, proof) && mayHold(run, proof)) {
       sameWrite(last.wait, write);
