@@ -115,7 +115,7 @@ function jsonText(
 ): string {
   const body = value instanceof JsonText ? value.text : JSON.stringify(value);
   if (body === undefined) throw new ContractViolationError(entry.id, 'body');
-  // Parsed again, because `undefined` and Date differ in the object from what they are on the wire.
+  // Parsed again, because `undefined` and Date have another form on the wire than in the object.
   if (!validator) return body;
   const parsed = parseJson(body);
   if (validator(parsed)) return body;

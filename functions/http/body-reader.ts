@@ -45,7 +45,7 @@ export interface Admission {
   readonly judge?: Judge | undefined;
 }
 
-/** Reads the body of a request whose caller is authorized; `undefined` where the caller sent none. */
+/** Reads the body of a request whose caller is authorized; `undefined` when the caller sent none. */
 export async function readSentBody(
   reader: BodyReader,
   request: RawRequest,

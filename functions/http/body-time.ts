@@ -20,8 +20,8 @@ export interface StreamWorld {
 }
 
 /**
- * The time that a client has for its body, while the server waits for it: at most `timeoutMs` without progress, and each byte
- * earns back the time that the slowest allowed pace takes for it.
+ * The time that a client has for its body, while the server waits for it: at most `timeoutMs` without progress. Each
+ * byte adds the time that it needs at the slowest allowed pace.
  */
 export class BodyTime {
   readonly #policy: BodyPolicy;
@@ -36,7 +36,7 @@ export class BodyTime {
     this.#since = clock.now();
   }
 
-  /** The server waits again, after work of its own, which does not count. */
+  /** The server waits for the client again. The time of its own work does not count. */
   resume(): void {
     this.#since = this.#clock.now();
   }

@@ -4,12 +4,12 @@ import { readBody } from './body.ts';
 import { bodyPolicy } from './body-time.ts';
 import { BrokenBodyError, type RawRequest } from './message.ts';
 
-/** A body that arrives when the test says so. */
+/** A body that arrives when the test sends it. */
 class SlowBody implements AsyncIterable<Uint8Array> {
   #next = Promise.withResolvers<IteratorResult<Uint8Array>>();
   returned = false;
 
-  /** Settles when what was sent has been taken. */
+  /** Settles when the reader has taken the sent bytes. */
   async send(bytes: number): Promise<void> {
     const { resolve } = this.#next;
     this.#next = Promise.withResolvers();

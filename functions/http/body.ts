@@ -11,7 +11,7 @@ export type ReserveBytes = (bytes: number) => void;
 /** Judges the beginning of a body and throws to refuse it. `false`: a longer beginning is needed. */
 export type Judge = (beginning: Uint8Array) => Promise<boolean>;
 
-/** Sizes at which a body is judged: a smaller one costs too little for a call of its own. */
+/** The sizes at which the beginning of a body is checked: a smaller body costs too little for a check of its own. */
 const judgedAtBytes = [64 * 1024, 1024 * 1024];
 
 /** Reads the whole body, at most `limitBytes`. Refuses a declared length over it before the client is asked to send. */
@@ -47,7 +47,7 @@ export async function readBody(
   return blocks;
 }
 
-/** Refuses any body: for an operation that takes none. */
+/** Refuses any body: for an operation without one. */
 export async function refuseBody(request: RawRequest, framing: Framing, world: StreamWorld): Promise<void> {
   if (framing.length === 0) return;
   if (framing.length === null) {

@@ -11,10 +11,13 @@ export interface BusyLine {
   readonly waiting: number;
 }
 
-/** Turns are long where the process has too much to do: then the line of all requests decides, which knows how long each may wait. */
+/**
+ * Turns are long when the process is overloaded: then the line of all requests decides, which knows the allowed wait of
+ * each.
+ */
 const WAIT_MS_MAX = 250;
 
-/** `nextTurn` calls back when the event loop has looked for new requests. */
+/** `nextTurn` calls back after the event loop has polled for new requests. */
 export function createBusyLine(
   clock: Clock,
   nextTurn: (callback: () => void) => void = setImmediate,

@@ -8,9 +8,9 @@ export interface AllowancePolicy {
 
 /** A token bucket that counts bytes of all connections together. */
 export interface ByteAllowance {
-  /** Counts bytes before they pass; the milliseconds to wait until they may, 0 for none. */
+  /** Counts bytes before they pass; returns the milliseconds to wait until they may, 0 for none. */
   take(bytes: number): number;
-  /** Counts no longer what was taken and did not pass. */
+  /** Subtracts bytes that were counted and did not pass. */
   giveBack(bytes: number): void;
 }
 

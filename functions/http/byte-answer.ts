@@ -7,7 +7,7 @@ import { ByteStream, type RawResponse } from './message.ts';
 export class StoredBytes {
   readonly mediaType: string;
   readonly size: number;
-  /** A strong entity tag with its quotes, or `null` where the bytes have none. */
+  /** A strong entity tag with its quotes, or `null` for bytes without one. */
   readonly etag: string | null;
   /** When the bytes were written, in milliseconds; `null`: answers have no `Last-Modified`. */
   readonly modifiedAt: number | null;
@@ -29,7 +29,7 @@ export class StoredBytes {
   }
 }
 
-/** The fields of a request that decide what of a content is sent (RFC 9110 sections 13 and 14). */
+/** The request fields that decide which part of a content is sent (RFC 9110 sections 13 and 14). */
 export interface Selection extends Conditions {
   readonly method: string;
   readonly range?: string | undefined;
@@ -51,8 +51,8 @@ export function selectionOf(method: string, header: (name: string) => string | u
 const wholeContent: Selection = { method: 'GET' };
 
 /**
- * Whether the content with this tag is sent, or 304 in its place. Throws `precondition_failed`. A write has judged its conditions
- * together with what it wrote.
+ * Whether the content with this tag is sent; otherwise the answer is 304. Throws `precondition_failed`. The conditions
+ * of a write are checked within the write.
  */
 export function isSent(etag: string | null, selection: Selection, modifiedAt: number | null = null): boolean {
   if (etag === null || !['GET', 'HEAD'].includes(selection.method)) return true;

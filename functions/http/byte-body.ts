@@ -3,7 +3,7 @@ export interface ByteBody extends AsyncIterable<Uint8Array> {
   readonly mediaType: string;
   /** The file name of a part of a form, where its sender gave one. Never use it as a path. */
   readonly fileName: string | null;
-  /** Settles when the stream ends: rejected where it broke off or broke a limit. */
+  /** Settles when the stream ends; rejects when it was interrupted or exceeded a limit. */
   readonly digest: Promise<ByteDigest>;
 }
 

@@ -20,7 +20,7 @@ export interface BytesInFlightLimits {
 export interface Flight {
   /** Counts bytes before the server holds them; throws where the caller or the process holds too many. */
   readonly take: (bytes: number) => void;
-  /** Counts bytes of an answer whose work is done, and that is therefore not refused. */
+  /** Counts bytes of an answer whose work is done: such an answer is never refused. */
   readonly count: (bytes: number) => void;
   readonly release: () => void;
 }

@@ -30,7 +30,7 @@ export function createChain(options: ChainOptions, shared = createSharedCapacity
   return Object.assign(createServe(options, parts), { refuseEarly: createRefuseEarly(options, parts) });
 }
 
-/** For callers of which no other header decides what they may read of the answer. */
+/** Refuses early only requests without an Origin: for these no other header decides who may read the answer. */
 function createRefuseEarly(options: ChainOptions, { line }: Parts): NonNullable<Chain['refuseEarly']> {
   return (head) => {
     if (!line.mayRefuse('usual') || options.overload?.mayBeServedFirst(head.target) !== false) return null;

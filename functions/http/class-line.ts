@@ -11,7 +11,7 @@ export interface RequestLoad {
 
 /** The place of one request at work. */
 export interface Slot {
-  /** The body has arrived. Returns whether the request has lost its place meanwhile, and has to enter again. */
+  /** The body has arrived. Returns whether the request has lost its place during the wait, and must enter again. */
   readonly received: () => boolean;
   /** The request only waits from now on: its place is free for another. */
   readonly aside: () => void;
@@ -35,7 +35,7 @@ export interface Waiting extends LineRequest {
 export const loadClasses = ['lease', 'usual', 'bulk'] as const satisfies readonly LoadClass[];
 
 interface ClassRules {
-  /** How many starts it has for those of the other classes while all wait: none is starved. */
+  /** The number of starts that it leaves to other classes while all wait, so that none starves. */
   readonly weight: number;
   /** How long a request waits in a line that stands. */
   readonly ageMs: number;
@@ -54,10 +54,10 @@ const BURST_FACTOR = 3;
 const ALWAYS = 32;
 /** How many requests may start before one that waits. */
 const BEFORE_MAX = 2_048;
-/** A class that is kept waiting for long may not take all starts afterwards. */
+/** A class that had to wait for long may not take all starts afterwards. */
 const CREDIT_MAX = 26;
 
-/** The requests of one class that wait. Source addresses take turns. */
+/** The waiting requests of one class. Source addresses take turns. */
 export class ClassLine {
   readonly weight: number;
   readonly #ageMs: number;
@@ -65,7 +65,7 @@ export class ClassLine {
   #count = 0;
   /** Since when requests have waited without a break, in milliseconds since 1970. */
   #since = 0;
-  /** The starts that it has left to other classes, in shares of one start. */
+  /** The starts that it has left to other classes, in parts of one start. */
   #credit = 0;
 
   constructor({ weight, ageMs }: ClassRules) {
@@ -99,7 +99,10 @@ export class ClassLine {
     else ofSource.push(waiting);
   }
 
-  /** Whether one more request of the source would wait too long at so many starts of the class a millisecond, if known. */
+  /**
+   * Whether one more request of the source would wait too long, at the given rate of starts of the class, if it is
+   * known.
+   */
   isTooLong(source: string, startsPerMs: number | null, now: number): boolean {
     if (!this.mayRefuse) return false;
     const own = this.#sources.get(source)?.length ?? 0;

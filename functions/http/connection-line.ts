@@ -24,7 +24,7 @@ export interface Turn {
 // The requests that one read of the socket brings are parsed before reading can pause. No honest client sends more.
 const waitingMax = 1_000;
 
-/** The line of each connection. `dropped` learns of every request that has not left when its connection closes. */
+/** The line of each connection. `dropped` is called for every request that has not left when its connection closes. */
 export function connectionLines(dropped: (turn: Turn) => void): (socket: Socket) => ConnectionLine {
   const lines = new WeakMap<Socket, Line>();
   return (socket) => {

@@ -105,7 +105,7 @@ interface RequestLine {
   readonly target: string;
 }
 
-/** Node refuses a method that it does not know before it has a request; the path still decides which methods to name. */
+/** Node refuses an unknown method before it makes a request; the path still decides which methods to name. */
 function requestLine(packet: Buffer | undefined): RequestLine | null {
   const head = packet?.subarray(0, 8192).toString('latin1') ?? '';
   const line = /^([A-Za-z!#$%&'*+.^_`|~-]{1,40}) (\/[\x21-\x7e]{0,4096}) HTTP\/1\.[01]\r?\n/.exec(head);

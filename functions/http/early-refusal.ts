@@ -4,16 +4,16 @@ import { targetOf } from './bridge.ts';
 import { endsConnection } from './connection-line.ts';
 import type { Chain } from './message.ts';
 
-// Node discards so much of an unread body without being asked to.
+// The bytes of an unread body that Node discards itself.
 const unreadBytesMax = 8 * 1024;
 
-/** Answers at once where the chain refuses a request before it looks at it. Returns whether it did. */
+/** Answers at once when the chain refuses a request by its head. Returns whether it did. */
 export function createEarlyRefusal(
   { refuseEarly }: Chain,
   draining: AbortSignal,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (refuseEarly === undefined) return () => false;
-  /** Connections whose client has not taken the last refusal. */
+  /** Connections whose client has not read the last refusal. */
   const unfinished = new WeakSet<Socket>();
   return (request, response) => {
     const { rawHeaders, socket } = request;

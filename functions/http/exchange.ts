@@ -17,8 +17,8 @@ export interface Exchange {
   begin(request: IncomingMessage, response: ServerResponse): void;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Breaks the body of the last request on a connection, whose rest cannot be read, and closes the connection behind its
-   * answer; `false` where no request is under way.
+   * Ends the body of the last request on a connection whose rest cannot be read, and closes the connection after its
+   * answer; `false` when no request is under way.
    */
   breakOff(socket: Socket, error: Error): boolean;
   /** Makes every later answer close its connection, and signals `draining` to requests that only wait. */

@@ -13,8 +13,8 @@ export interface FaultyItem {
 const FAULTS_MAX = 100;
 
 /**
- * The items that break the model of a list, where the rest of the answer keeps it; `null` where it does not. One stored record that
- * no model fits must not hide all the others.
+ * The items that break the model of a list, if the rest of the answer keeps it; otherwise `null`. One stored record
+ * that fits no model must not hide all the others.
  */
 export function faultyItems(body: unknown, validator: Validator): readonly FaultyItem[] | null {
   const faults: FaultyItem[] = [];

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A JSON answer that never changes while the process runs, such as the contract. Its bytes are made once and shared by all
- * requests: a stranger who asks for it again and again costs neither time nor memory.
+ * A JSON answer that never changes while the process runs, such as the contract. Its bytes are made once and shared by
+ * all requests: repeated requests of a stranger cost neither time nor memory.
  */
 export interface FixedBytes {
   readonly content: Uint8Array;

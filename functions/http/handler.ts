@@ -15,15 +15,15 @@ export interface CallContext {
   readonly now: number;
   /** Aborted when the client has gone or the server is stopping. */
   readonly signal: AbortSignal;
-  /** Aborted when the server begins to stop: a handler that only waits answers now. */
+  /** Aborted when the server begins to stop: a handler that only waits should answer now. */
   readonly draining?: AbortSignal;
   /** A header field of the request by its lower-case name. */
   readonly header?: (name: string) => string | undefined;
   /** The method of the request: `HEAD` where only the fields of the answer are asked for. */
   readonly method?: string;
-  /** All header fields of the request with lower-case names; a repeated field comes as often as it was sent. */
+  /** All header fields of the request with lower-case names; a repeated field is repeated here. */
   readonly fields?: () => Iterable<readonly [name: string, value: string]>;
-  /** Runs `end` once the server holds the answer no longer: it is sent, refused or given up. */
+  /** Runs `end` when the server no longer holds the answer: it was sent, refused or abandoned. */
   readonly settled?: (end: () => void) => void;
   /** Counts bytes that the answer will hold, before the handler reads them; throws where too many are under way. */
   readonly hold?: (bytes: number) => void;

@@ -101,7 +101,7 @@ interface Framed {
 
 /** The framing of the body. */
 export interface Framing {
-  /** The declared length, or `null` where the body comes in chunks. */
+  /** The declared length, or `null` for a chunked body. */
   readonly length: number | null;
 }
 
@@ -114,7 +114,7 @@ export function framingOf(headers: Headers): Framing {
   return { length: Number(declared) };
 }
 
-/** The type and subtype of a Content-Type field in lower case, without its parameters; '' where there is none. */
+/** The type and subtype of a Content-Type field in lower case, without its parameters; '' without the field. */
 export function mediaTypeOf(contentType: string | undefined): string {
   return (contentType ?? '').split(';', 1).join('').trim().toLowerCase();
 }

@@ -9,7 +9,7 @@ export interface InjectedRequest {
   readonly path: string;
   /** A list of pairs where a name has to occur twice. */
   readonly headers?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
-  /** An object is sent as JSON, and a stream as it is: its length is a header of the request. */
+  /** An object is sent as JSON, and a stream unchanged: its length is a header of the request. */
   readonly body?: unknown;
   readonly socketAddress?: string;
   readonly signal?: AbortSignal;

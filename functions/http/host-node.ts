@@ -25,7 +25,7 @@ export interface NodeHost {
 
 // More than the chain allows, so that the chain answers a slightly larger header section with a problem document.
 const headerBytesMax = 64 * 1024;
-// Less than the system delivers at once, so that a request whose body is not read buffers one piece of it, not three.
+// Less than the system delivers at once, so that a request with an unread body buffers one piece of it, not three.
 const bufferedBytes = 32 * 1024;
 const checkIntervalMs = 1_000;
 // How long kept connections may still bring requests that clients have just sent.

@@ -62,7 +62,7 @@ test('small answers do not prolong the wait for a large one, and do not wait how
   request('a', LARGE);
   request('a', LARGE);
   done.splice(0);
-  // In all these turns together the small answers are larger than what makes an answer large.
+  // In these turns together, the small answers exceed the size of a large answer.
   for (let turn = 1; turn < TURNS; turn += 1) {
     for (let n = 0; n < 2; n += 1) request('b', SMALL, 'commit');
     expect(await nextTurn()).toEqual(['b', 'b']);
@@ -81,7 +81,7 @@ test('a caller with many large answers makes another wait for one of them only',
   done.splice(0);
   expect(await nextMade()).toEqual(['hostile']);
   expect(await nextMade()).toEqual(['b']);
-  // A small answer leaves the turn to the next caller.
+  // A small answer does not use up the turn of the next caller.
   expect(await nextTurn()).toEqual(['c']);
   expect(await nextTurn()).toEqual(['hostile']);
 });

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers';
  * waiting, so they are made one by one: between two of them connections are served, and then the next caller has its turn.
  */
 export interface LargeAnswers {
-  /** A promise to wait for before the work on a request goes on; `null`: at once. */
+  /** A promise to await before the work on a request continues; `null`: continue at once. */
   readonly turnOf: (caller: string, operation: string) => Promise<void> | null;
   /** Counts bytes that this turn of the event loop has read or written for an answer of the operation. */
   readonly spent: (operation: string, bytes: number) => void;

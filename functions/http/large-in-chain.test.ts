@@ -15,7 +15,7 @@ test('large answers that are ready in the same moment are written one by one', a
   const callbacks: (() => void)[] = [];
   const nextTurn = async () => {
     for (const callback of callbacks.splice(0)) callback();
-    // All that goes on without another turn.
+    // Runs all work that needs no further turn.
     await new Promise((resolve) => setImmediate(resolve));
   };
   let ready = Promise.withResolvers<void>();

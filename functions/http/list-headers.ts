@@ -12,7 +12,10 @@ export interface ListEnd {
   readonly cut: boolean;
 }
 
-/** The header fields of a list: `Link` names the next page, and `Svc-Truncated` says that this one is shorter than asked for. */
+/**
+ * The header fields of a list: `Link` names the next page, and `Svc-Truncated` marks a page that is shorter than
+ * requested.
+ */
 export function listHeaders(
   path: string,
   query: Readonly<Record<string, ParameterValue | undefined>>,

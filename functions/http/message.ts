@@ -13,17 +13,17 @@ export interface RawRequest {
   readonly httpVersion: string;
   /** Names and values in turn, as the client sent them: none joined, none dropped. */
   readonly rawHeaders: readonly string[];
-  /** The address at the other end of the connection, or '' where there is none. */
+  /** The address at the other end of the connection, or '' if it is unknown. */
   readonly socketAddress: string;
   /** The body as it arrives. Reading ends with an error when the client breaks off or breaks the framing. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The same body where it is small and gathers without being read. */
+  /** The same body, if it is small and gathered without a reader. */
   readonly gathered?: GatheredBody | null;
   /** Asks a client that waits for `100 Continue` to send its body. */
   readonly proceed: () => void;
   /** Aborted when the client has gone or the server is stopping. */
   readonly signal: AbortSignal;
-  /** Aborted when the server begins to stop: requests under way go on, requests that only wait should answer. */
+  /** Aborted when the server begins to stop: requests under way continue, requests that only wait should answer. */
   readonly draining?: AbortSignal;
 }
 
@@ -36,11 +36,11 @@ export interface RawResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | Uint8Array | ByteStream | null;
-  /** The connection cannot carry another request, because a part of this one was left unread. */
+  /** The connection cannot carry another request, because a part of this one is unread. */
   readonly close: boolean;
-  /** All requests share the bytes of the body, so that one more answer takes no memory. */
+  /** All requests share the bytes of the body, so that a further answer needs no memory. */
   readonly shared?: boolean;
-  /** The host calls it once, when it holds the answer no longer: sent or given up. */
+  /** The host calls it once, when it no longer holds the answer: sent or abandoned. */
   readonly settled?: () => void;
 }
 
@@ -49,14 +49,14 @@ export const sliceBytes = 64 * 1024;
 
 /** A response body that the host sends while it reads it. */
 export class ByteStream {
-  /** The number of bytes, or `null` where only the end of the stream tells. */
+  /** The number of bytes, or `null` when only the end of the stream shows it. */
   readonly size: number | null;
   readonly open: () => AsyncIterable<Uint8Array>;
   /** Ends a producer whose bytes have no reader, such as that of an answer to `HEAD`. */
   readonly discard: () => void;
   /** Aborted where the sender has to stop, although the client still reads. */
   readonly cut: AbortSignal | null;
-  /** Bytes that memory holds until all is sent; 0 for those that are read meanwhile. */
+  /** Bytes held in memory until all are sent; 0 for bytes that are read during the transfer. */
   readonly heldBytes: number;
 
   constructor(

@@ -145,7 +145,7 @@ export class MultipartParser {
   }
 }
 
-/** Text around the parts. Refuses the boundary in it, also where it arrives in pieces. */
+/** The text around the parts. Refuses the boundary in it, also in several pieces. */
 class TextAside {
   readonly #boundary: Buffer;
   #last: Buffer = Buffer.alloc(0);

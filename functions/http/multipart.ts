@@ -96,7 +96,10 @@ function partOf(parts: readonly FormPart[], { name }: PartHead, seen: object): F
   return part;
 }
 
-/** Types that clients send with JSON text: .NET adds `text/plain` to each text, and others know no type of a file. */
+/**
+ * Types that clients send with JSON text: .NET adds `text/plain` to each text, and some clients send no type for a
+ * file.
+ */
 const jsonTypes = /^(?:application\/(?:[\w.-]+\+)?json|text\/(?:plain|json)|application\/octet-stream)$/;
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)"?/i;
 

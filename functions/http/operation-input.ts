@@ -51,7 +51,7 @@ export interface CheckedInput {
   readonly body: unknown;
   /** For an operation that keeps the text of its body. */
   readonly text?: () => string;
-  /** For an operation whose key only a header carries. */
+  /** For an operation with an idempotency key in a header alone. */
   readonly idempotencyKey?: string | null;
 }
 

@@ -35,7 +35,7 @@ export interface CallOptions {
   readonly validators: Readonly<Record<string, () => Promise<GroupValidators>>>;
   readonly world: Pick<World, 'clock' | 'random' | 'timers' | 'turns'>;
   readonly authorizer: Authorizer;
-  /** Looks at each failure of a call. */
+  /** Receives each failure of a call. */
   readonly sawFailure?: (error: unknown) => void;
   /** Checks every answer against its model: for tests and Development. */
   readonly validateResponses?: boolean;
@@ -47,18 +47,21 @@ export interface ChainOptions extends CallOptions {
   readonly log: Log;
   /** The permits of each source address in each rate class; `null` for no limit. */
   readonly rateLimit: RateLimitSettings | null;
-  /** By rate class, where a class has permits of its own. */
+  /** By rate class, for classes with permits of their own. */
   readonly rateLimits?: Readonly<Record<string, RateLimitSettings>>;
-  /** Rate classes of what is served beside the operations. */
+  /** Rate classes of routes beside the operations. */
   readonly rateClasses?: readonly string[];
-  /** How long a rate limit delays its refusals to an address that goes on after several. */
+  /** The delay of rate-limit refusals to an address that keeps sending after several. */
   readonly refusalDelayMs?: number;
   readonly trustedProxyHops?: number;
   readonly cors?: CorsSettings;
   readonly headerLimits?: HeaderLimits;
   /** Refuses callers that address this machine by a foreign host name, where reaching it is the only credential. */
   readonly loopbackHostsOnly?: boolean;
-  /** Refuses changes by pages of other origins than those of `cors`, where no credential tells them from the user. */
+  /**
+   * Refuses changes by pages of other origins than those of `cors`, when the server has no credential to distinguish
+   * them from the user.
+   */
   readonly refuseForeignOrigins?: boolean;
   /** Header fields that may occur once beside the known ones, in lower case: a configured API key header. */
   readonly singleHeaders?: readonly string[];
@@ -67,12 +70,12 @@ export interface ChainOptions extends CallOptions {
   readonly messageBytesMax?: number | null;
   /** The memory that bodies and answers under way may hold; without it there is no bound. */
   readonly bytesInFlight?: BytesInFlightLimits;
-  /** Without it no request waits for another, and none is refused for the load. */
+  /** Without it no request waits for another, and the load refuses none. */
   readonly overload?: OverloadOptions;
 }
 
 interface OverloadOptions {
-  /** How many requests may be at work; further ones wait in a line, and are refused where it is too long. */
+  /** The most requests at work; further ones wait in a line, and are refused when it is too long. */
   readonly atWorkMax: number;
   /** `null`: requests of the operation are always served. */
   readonly loadOf: (entry: OperationEntry) => RequestLoad | null;

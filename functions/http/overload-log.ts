@@ -1,7 +1,7 @@
 import type { Log } from '../kernel/log.ts';
 import { elapsedMs } from '../kernel/timestamp.ts';
 
-/** So long without a refusal, and the overload has ended. */
+/** The time without a refusal after which an overload has ended. */
 const QUIET_MS = 10_000;
 
 /** Two lines for an overload: a line for each refusal would cost more than the refusal. */

@@ -24,7 +24,7 @@ export interface ParameterFault {
   readonly spec?: ParameterSpec;
 }
 
-/** A refusal names so many faults. */
+/** The most faults that a refusal names. */
 const PARAMETER_FAULTS_MAX = 20;
 
 /** Parameters that break their rules. Only the refusal needs the words for it, so they are not made here. */

@@ -10,7 +10,7 @@ import { invalidMember, ServiceError } from '../kernel/errors.ts';
 export interface RequestTarget {
   /** The undecoded path. */
   readonly path: string;
-  /** Undecoded, without the question mark; '' where there is none. */
+  /** Undecoded, without the question mark; '' without a query. */
   readonly query: string;
 }
 

@@ -23,14 +23,14 @@ const storeProblems: Readonly<Record<StoreFailure, readonly [ProblemCode, string
   corrupt: ['internal_error', 'The service met a fault of its own.'],
 };
 
-// A caller that should come back later learns when.
+// Refusals after which the caller should retry have a time for it.
 const retryAfterDefaultSeconds: Partial<Record<ProblemCode, number>> = {
   store_contention: 1,
   unavailable: 5,
   search_index_building: 10,
 };
 
-// An answer to a request of which a part was left unread, so that the connection is of no more use.
+// An answer to a request with an unread part, so that the connection cannot be reused.
 const closing = new Set<ProblemCode>([
   'payload_too_large',
   'snapshot_too_large',
@@ -38,7 +38,7 @@ const closing = new Set<ProblemCode>([
   'headers_too_large',
 ]);
 
-/** The problem document of any thrown value. For an unexpected error it says only that there was one. */
+/** The problem document of any thrown value. For an unexpected error it has no details. */
 export function problemOf(error: unknown, correlationId: string, traceId?: string): Problem {
   const refusal = serviceErrorOf(error);
   const { status, title, retryable } = problems[refusal.code];
@@ -51,7 +51,7 @@ export function problemOf(error: unknown, correlationId: string, traceId?: strin
     title,
     status,
     detail: refusal.message,
-    // A URN holds few characters as they are.
+    // A URN allows few characters without an escape.
     instance: `urn:svc:request:${correlationId.replace(/[^A-Za-z0-9._:-]/g, encodeURIComponent)}`,
     code: refusal.code,
     retryable,

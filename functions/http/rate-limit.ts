@@ -24,7 +24,7 @@ const promptShare = 1 / 8;
 /** Bytes of a body that one permit pays for. */
 export const PERMIT_BYTES = 64 * 1024;
 
-/** How many times its permits a body costs whose lease is refused. */
+/** The multiple of its permits that a body costs when its lease is refused. */
 export const REFUSED_BODY_FACTOR = 32;
 
 /** The permits of a start that the service refuses and still stores. */

@@ -58,7 +58,7 @@ export function createReceive(options: ChainOptions, { router, cors, limits }: R
       );
     const preflight = cors.preflight(request.method, headers);
     if (preflight) {
-      // A preflight counts like the request that it announces: the server answers it before it knows a caller.
+      // A preflight counts like the request that it announces: the server answers it before it knows the caller.
       await limit(request.target.split('?', 1).join(''));
       return { preflight };
     }

@@ -23,7 +23,7 @@ export class RequestBooks {
     this.#signal = signal;
   }
 
-  /** Takes further permits, for work that has begun. */
+  /** Takes further permits for a request whose work has begun. */
   readonly charge: Charge = (permits) => this.#shared.limits.charge(this.rateClass, this.#addressOf, permits);
 
   /** Charges the cost of a refusal, beside the permit of its request. */
@@ -76,7 +76,7 @@ export class RequestBooks {
   /** Counts bytes before they are held; throws where too many are under way. */
   readonly take = (bytes: number): void => this.#flight?.take(bytes);
 
-  /** How a handler counts what its answer will hold. */
+  /** Used by a handler to count the bytes of its answer. */
   holdsOf(operation: string): {
     readonly hold: (bytes: number) => void;
     readonly grow: (bytes: number) => void;

@@ -39,7 +39,7 @@ function stage(most = 8) {
   };
   const turn = async () => {
     for (const callback of turns.splice(0)) callback();
-    // All that goes on without another turn.
+    // Runs all work that needs no further turn.
     await new Promise((resolve) => setImmediate(resolve));
   };
   return { world, line, lines, enter, turn, started, refused, slots };

@@ -29,13 +29,13 @@ export interface LineWorld {
 /** For how long requests that arrive start at once in one turn of the event loop; the others of the turn wait for its end. */
 const TURN_MS = 20;
 const TICK_MS = 100;
-/** So many ticks show how many requests start. */
+/** The ticks after which the rate of starts is known. */
 const TICKS_MIN = 3;
 /** A request that waits this long for its body, an event or a provider no longer counts as work. */
 const ASIDE_MS = 250;
 /** The share of the places that one source address may have at work. */
 const SOURCE_SHARE = 3 / 4;
-/** Clients that come back together would make the next overload. */
+/** The waits that refusals name differ, because clients that retry at the same time would cause the next overload. */
 const RETRY_AFTER_SECONDS = [1, 2, 3, 4, 5] as const;
 
 /** One object of one shape for each request: the line is on the path of all of them. */
@@ -76,7 +76,7 @@ class Place implements Slot {
 export class RequestLine {
   readonly #world: LineWorld;
   readonly #most: number;
-  /** Calls back when the event loop has looked for new requests. */
+  /** Calls back after the event loop has polled for new requests. */
   readonly #nextTurn: (callback: () => void) => unknown;
   readonly #overload: OverloadLog;
   /** In the order in which they started. */
@@ -89,7 +89,7 @@ export class RequestLine {
     bulk: new ClassLine(classRules.bulk),
   };
   #isDue = false;
-  /** Since when requests have started in this turn of the event loop; `null` where none has. */
+  /** The time since which requests have started in this turn of the event loop; `null` before the first. */
   #turnAt: number | null = null;
   /** Starts a millisecond while requests wait; `null` before they have waited for a tick. */
   #startsPerMs: number | null = null;
@@ -172,7 +172,7 @@ export class RequestLine {
     const line = this.#lines[loadClass];
     const others = this.#nonEmpty().filter((one) => one !== line);
     const share = line.weight / others.reduce((sum, { weight }) => sum + weight, line.weight);
-    // Where none starts for lack of places, one of a source that has places may start at any moment.
+    // When none starts for lack of places, a request of a source with places at work may start at any time.
     const starts = this.#startsPerMs === null ? null : Math.max(this.#startsPerMs * share, 1 / TICK_MS);
     return line.isTooLong(source, starts, now);
   }
@@ -222,7 +222,7 @@ export class RequestLine {
     return held >= 0 && held < TURN_MS;
   }
 
-  /** When the event loop has looked for new requests. */
+  /** Called after the event loop has polled for new requests. */
   #soon(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -246,7 +246,7 @@ export class RequestLine {
     }
   }
 
-  /** The next request, of the class that has left the most starts to others. */
+  /** The next request: of the class that has left the most starts to others. */
   #take(now: number): Waiting | undefined {
     const lines = this.#nonEmpty();
     const total = lines.reduce((sum, { weight }) => sum + weight, 0);

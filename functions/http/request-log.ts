@@ -34,7 +34,7 @@ export function logRequest(
   failure: RequestFailure | null,
 ): void {
   const { request, entry } = exchange;
-  // A request that breaks off because its caller has gone is no fault.
+  // A request that ends because its caller has gone is no fault.
   const gone = request.signal.aborted;
   const unexpected = failure?.unexpected === true && !gone;
   const reason = unexpected ? failureText(failure?.error) : describeStoreFailure(failure?.error);

@@ -2,7 +2,7 @@ import type { ValidatorFault } from '../../contracts/validator.ts';
 import { faultWords, type ProblemDetail, pointerTo, ServiceError } from '../kernel/errors.ts';
 import { type FaultSchemas, schemaFaults } from './schema-faults.ts';
 
-/** A refusal names so many faults, the one of the validator first. */
+/** The most faults that a refusal names, the one of the validator first. */
 const FAULTS_MAX = 20;
 const SENTENCE_MAX = 256;
 const DETAIL_MAX = 2_048;
@@ -60,7 +60,7 @@ function keyOf({ pointer, keyword }: ProblemDetail): string {
 }
 
 export function detailOf(fault: ValidatorFault): ProblemDetail {
-  // An unknown or a missing member is named by its own pointer, where a caller looks for it.
+  // The pointer of an unknown or a missing member names the member itself, because callers search for it there.
   const member =
     fault.params['additionalProperty'] ??
     fault.params['unevaluatedProperty'] ??

@@ -19,7 +19,7 @@ export const discardPolicy: AllowancePolicy = {
   burstBytes: 32 * 1024 * 1024,
   bytesPerSecond: 1024 * 1024,
 };
-// The system delivers at most so much at once.
+// The system delivers at most this many bytes at once.
 const discardedAtOnceBytes = 64 * 1024;
 // The first pieces of an unread body are discarded at any size; further small ones cost a turn and a timer each.
 const discardedPiecesFree = 256;
@@ -38,7 +38,7 @@ export interface SendParts {
   readonly proceeded: boolean;
   /** Whether the rest of the body is not read: the connection stays open for a moment, so that the client sees the answer. */
   readonly isGivenUp: boolean;
-  /** Aborted when the client has gone or the server gives the request up. */
+  /** Aborted when the client has gone or the server abandons the request. */
   readonly signal: AbortSignal;
 }
 
@@ -57,7 +57,7 @@ export async function send(
   if (size !== null) fields.push('Content-Length', `${size}`);
   const refusedToSend = expectsContinue(request) && !parts.proceeded;
   const close = answer.close || leavesTooMuch(request) || refusedToSend;
-  // Node says so with `Connection: close`.
+  // Node sends `Connection: close` then.
   if (close) response.shouldKeepAlive = false;
   // All at once: each call of `setHeader` costs a microsecond.
   response.writeHead(answer.status, fields);
@@ -198,7 +198,7 @@ function discardRest(
       paid = discardedAtOnceBytes;
       cancelNext = timers.after(allowance.take(paid), () => request.resume());
     };
-    // Bytes that did not come are free for other connections.
+    // Bytes that did not arrive are freed for other connections.
     const settle = (bytes: number): void => {
       allowance.giveBack(paid - bytes);
       paid = 0;

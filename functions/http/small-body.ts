@@ -38,7 +38,7 @@ export class SmallBody implements GatheredBody, AsyncIterable<Uint8Array> {
     return this.#blocks;
   }
 
-  /** For a reader that knows streams alone: one piece, once all is here. */
+  /** For a reader of streams alone: one piece, when the whole body is here. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     while (!this.#isOver())
       await new Promise<void>((resolve) => {
@@ -47,7 +47,7 @@ export class SmallBody implements GatheredBody, AsyncIterable<Uint8Array> {
     if (this.#blocks.size > 0) yield this.#blocks.take();
   }
 
-  /** Whether all is here. Throws where the rest will not come. */
+  /** Whether the whole body is here. Throws when the rest will not arrive. */
   #isOver(): boolean {
     if (this.#failure === null) return this.#isEnded;
     const { error } = this.#failure;

@@ -1,8 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * The address that a limit is counted for. Every entry of `X-Forwarded-For` but the last few is written by the caller, so
- * only the one that the outermost trusted proxy added counts: the N-th from the right for N proxies, and none for N = 0.
+ * The address that a limit counts. The caller may have written all entries of `X-Forwarded-For` but the last few, so
+ * only the one that the outermost trusted proxy added counts: the N-th from the right for N proxies, and none for N =
+ * 0.
  */
 export function sourceAddress(
   socketAddress: string,

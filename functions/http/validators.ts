@@ -7,7 +7,7 @@ import type { CallOptions, GroupValidators } from './options.ts';
 export interface Validators {
   /** The check of the operation's request model; `undefined` for an operation without one. */
   request(entry: OperationEntry): Promise<Validator | undefined>;
-  /** The check of one answer's model; `undefined` where the contract names none. */
+  /** The check of one answer's model; `undefined` when the contract names no model. */
   response(entry: OperationEntry, status: number): Promise<Validator | undefined>;
 }
 
