@@ -26,7 +26,7 @@ export interface BodyCheckParts {
   readonly store: () => Promise<RecordStore>;
   readonly world: Pick<World, 'clock' | 'turns'>;
   readonly log: Log;
-  /** Looks at the failure of a read. */
+  /** Receives the failure of a read. */
   readonly saw: (error: unknown) => void;
   readonly bodies: () => readonly HashedBodies[];
   /** Where the position is kept between shares, for all processes. */
@@ -38,7 +38,7 @@ interface Position {
   readonly begunAt: number;
   readonly kind: string | null;
   readonly after: string | null;
-  /** The place of the last body that was read of the page there; `null` for none. */
+  /** The place of the last body read on the page at that position; `null` for none. */
   readonly read: string | null;
   /** Shares in a row that ended with bodies that could not be read. */
   readonly away: number;
@@ -73,7 +73,7 @@ export class BodyCheck {
     }
   }
 
-  /** The next share, where none is taken in this minute. */
+  /** The position of the next share; `null` when another process took the one of this minute. */
   async #take(): Promise<Position | null> {
     const { store, at, world } = this.#parts;
     const now = world.clock.now();

@@ -1,4 +1,4 @@
-/** Where the next page of a list begins, as `next` carries it: the values that order the last record of the page. */
+/** The position of a list's next page, as `next` carries it: the values that order the last record of the page. */
 export function writeCursor(place: readonly (string | number | null)[]): string {
   return JSON.stringify(place);
 }

@@ -19,7 +19,7 @@ export class DamageLog {
     return this.#met;
   }
 
-  /** Looks at a failure of a read, a write or of upkeep. */
+  /** Receives a failure of a read, a write or of upkeep. */
   readonly saw = (error: unknown): void => {
     const met = this.#met === null && legible(() => isDamage(error), false);
     if (!met) return;
@@ -29,7 +29,7 @@ export class DamageLog {
     this.#log({ severity: 'ERROR', message, failure: this.#met });
   };
 
-  /** The same store, which tells of its failures. */
+  /** Wraps a store and records its failures. */
   watching(store: RecordStore): RecordStore {
     const { saw } = this;
     const transact = store.transact.bind(store);

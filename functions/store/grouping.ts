@@ -6,8 +6,8 @@ export function groupedNames(collections: readonly Collection[] = []): ReadonlyS
 }
 
 /**
- * The name under which an SQL provider keeps the entries of an index. Entries of a grouped collection lie together by group,
- * so a range of one group is one range of the primary order.
+ * The name under which an SQL provider stores the entries of an index. Entries of a grouped collection are ordered by
+ * group, so a range of one group is one range of the primary order.
  */
 export function entryName(isGrouped: boolean, group: string, name: string): string {
   return isGrouped ? `${group}\u0001${name}` : name;

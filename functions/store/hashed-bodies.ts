@@ -6,7 +6,10 @@ const PAGE = 10;
 
 /** One stored body that has a hash. */
 export interface HashedBody {
-  /** Names it without a word of a caller, for the log: the collection and the id of its record, or the key of its bytes. */
+  /**
+   * The name of the body in the log, without a caller's text: the collection and the id of its record, or the key of
+   * its bytes.
+   */
   readonly place: string;
   /** The name of the body for the operator who repairs it. */
   readonly name: string;
@@ -31,13 +34,13 @@ export interface HashedBodies {
   readonly page: (after: string | null) => Promise<BodyPage>;
 }
 
-/** Scopes in an order that stays: the first ones, or the next ones after a position. A page may hold none. */
+/** Scopes in a stable order: the first ones, or the next ones after a position. A page may be empty. */
 export type ScopesPage = (
   after: string | null,
 ) => Promise<{ readonly scopes: readonly Scope[]; readonly next: string | null }>;
 
 interface Position {
-  /** Those whose bodies are not all read, of one page of scopes. */
+  /** The scopes of one page whose bodies are not all read. */
   readonly scopes: readonly Scope[];
   /** In the list of the first of them. */
   readonly after: string | null;
@@ -59,7 +62,7 @@ export function recordBodies({
   readonly store: () => Promise<RecordStore>;
   readonly scopes: ScopesPage;
   readonly nameOf: (record: RecordData, scope: Scope) => string;
-  /** Throws any error for a body that is not what was written; `StoreError` where that is not known. */
+  /** Throws any error for a body that differs from the written one; `StoreError` when that is unknown. */
   readonly verify: (record: RecordData, scope: Scope) => Promise<number> | number;
 }): HashedBodies {
   const enter = async (after: string | null): Promise<Position> => ({
@@ -89,7 +92,7 @@ export function recordBodies({
   };
 }
 
-/** A text that cannot even be read is not what was written. */
+/** A text that cannot be parsed differs from the written one. */
 export async function verified(verify: () => Promise<number> | number): Promise<number> {
   try {
     return await verify();

@@ -15,9 +15,9 @@ interface Lane {
 }
 
 /**
- * How many calls of one scope may be at the database at once. They would wait there for one row, each with a connection:
- * so that a busy tenant leaves connections to the others, the rest wait here. More than one, because the next call
- * locks and reads while the one before is flushed to disk.
+ * The most calls of one scope at the database at once. More of them would wait there for one row, each with a
+ * connection: the rest wait here, so that a busy tenant leaves connections to the others. More than one, because the
+ * next call locks and reads while the previous one is flushed to disk.
  */
 export class ScopeLanes {
   readonly #options: ScopeLanesOptions;
@@ -39,7 +39,7 @@ export class ScopeLanes {
       return await work();
     } finally {
       const next = lane.waiting.shift();
-      // A waiting call takes over the place of the one that leaves.
+      // The next waiting call takes the place of the one that leaves.
       if (next !== undefined) next();
       else if (lane.running === 1) this.#busy.delete(name);
       else lane.running -= 1;

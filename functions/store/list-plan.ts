@@ -18,9 +18,9 @@ export interface ListPlan {
   readonly table: 'records' | 'entries';
   /** The other conditions that each row of the driver must fulfil. */
   readonly others: readonly Predicate[];
-  /** Hidden records are among the driver's rows and the selection leaves them out. */
+  /** Whether the driver's rows include hidden records that the selection excludes. */
   readonly skipsHidden: boolean;
-  /** The order is by an index that the driver does not have: its rows are looked up and sorted. */
+  /** Whether the order is by another index than the driver's: then its rows are looked up and sorted. */
   readonly sorted: boolean;
   /** The driver's own index gives the rows in the order of the list. */
   readonly inOrder: boolean;
@@ -46,7 +46,7 @@ export interface ListPlace {
   readonly listing_id: string;
 }
 
-/** Index rows that one page looks at. A page that has used them up is short. */
+/** The most index rows of one page. A page that has read all of them is short. */
 export const walkMax = 5000;
 
 /** A predicate with at most this many entries is read whole and sorted instead of walking the order's index. */
@@ -114,7 +114,7 @@ export function predicatesToCount({ predicates, orderBy }: ListQuestion): readon
 
 /** Rows of the first look per record of the page: if one row in five matches, the look fills the page. */
 export const lookedForEach = 5;
-/** Rows of the first look at most: those of a large page would cost more than the counts that they save. */
+/** The most rows of the first look: a look for a large page would cost more than the counts that it saves. */
 const lookMax = 1000;
 
 /** Rows after which the share of those that match is known well enough. */
@@ -146,8 +146,8 @@ export function firstLook(looks: LookMemory, scope: string, question: ListQuesti
 }
 
 /**
- * Chooses the rows to walk. The order's own index needs no sorting, but walks in vain when a predicate matches little, so
- * a predicate with few entries goes first. The database cannot know: the names of indexes are data here.
+ * Chooses the rows to walk. The order's own index needs no sort, but reads many rows in vain when a predicate matches
+ * few, so a predicate with few entries is the driver. The database cannot decide this: index names are data here.
  */
 export function planList(question: ListQuestion, counts: readonly (number | undefined)[]): ListPlan {
   const fewest = fewestOf(question.predicates, counts);
@@ -203,8 +203,8 @@ export function orderValue({ question, sorted }: ListPlan): string | undefined {
 }
 
 /**
- * Asks for the driver's rows within its bounds. The cursor lies within them already; a database that would start at the
- * bound and skip up to the cursor (`skipsToCursor`) is not given the bound that the cursor covers. `groupsNames` as the
+ * The condition for the driver's rows within its bounds. The cursor is within them already; a database that would start
+ * at the bound and skip up to the cursor (`skipsToCursor`) gets no bound that the cursor implies. `groupsNames` as the
  * provider writes entries.
  */
 export function addDriver(

@@ -6,7 +6,7 @@ export interface BatchBounds {
   readonly characters: number;
 }
 
-/** The records of a load in batches that one statement or transaction carries; one large record is a batch of its own. */
+/** The records of a load in batches of one statement or transaction; one large record is a batch of its own. */
 export async function* batches(
   records: AsyncIterable<RecordData>,
   bounds: BatchBounds,
@@ -25,7 +25,7 @@ export async function* batches(
   if (batch.length > 0) yield batch;
 }
 
-/** The approximate size of what searches read of a record. */
+/** The approximate size of a record's search entry. */
 export function entrySize(search: RecordData['search']): number {
   if (search === undefined || search === null) return 0;
   let size = search.lexicon.length;
@@ -34,7 +34,7 @@ export function entrySize(search: RecordData['search']): number {
   return size;
 }
 
-/** The error of a load whose space a sweep took for an abandoned one. */
+/** The error of a load whose space a sweep treated as abandoned. */
 export function abandonedLoad(): StoreError {
   return new StoreError(
     'contention',

@@ -46,10 +46,10 @@ export interface LookAdvice {
 }
 
 /**
- * Remembers which first looks did not find their pages, so that lists with few matches leave them out. It changes the cost of a
- * list and never its answer, since every plan finds the same page. A question is known by its fields and by the values of its
- * equalities; one with new values by its fields alone. Bounds of ranges and places of pages do not count: they move from call
- * to call. The scopes and questions that were not asked for longest are forgotten.
+ * Remembers first looks that did not find their pages, so that lists with few matches skip them. It changes the cost of
+ * a list and never its answer, since every plan finds the same page. The key of a question is its fields and the values
+ * of its equalities; for new values, its fields alone. Bounds of ranges and positions of pages do not count, because
+ * they differ from call to call. The memory drops the least recently used scopes and questions.
  */
 export class LookMemory {
   readonly #widths: LookWidths;
@@ -124,7 +124,7 @@ function valueOf(predicate: Predicate): string | undefined {
   return isEquality(predicate) ? predicate.from : undefined;
 }
 
-/** A digest, so that the memory of an entry does not grow with its values, and holds none of them. */
+/** A digest, so that an entry of the memory has a fixed size and contains no values. */
 function keyOf(parts: readonly unknown[]): string {
   return hash('sha1', JSON.stringify(parts), 'base64url');
 }

@@ -1,6 +1,8 @@
 import type { Collection } from './port.ts';
 
-/** Whose data the records of a collection are: a tenant's, a space's (data of one product for one purpose), or the service's own. */
+/**
+ * The owner of a collection's records: a tenant, a space (data of one product for one purpose), or the service itself.
+ */
 type Owner = 'tenant' | 'space' | 'service';
 
 /**

@@ -11,13 +11,13 @@ import {
   StoreError,
 } from './port.ts';
 
-/** A list that has not ended after so many pages is broken: its `next` leads nowhere. */
+/** A list with more pages than this is broken: its `next` never ends. */
 const PAGES_MAX = 100_000;
 
 export interface PageWalk {
   /** `next` of the page after which the walk begins; `null`, the default, begins with the first page. */
   readonly from?: string | null;
-  /** The walk fails with `unavailable` after so many pages that have a `next`. */
+  /** The walk fails with `unavailable` after this many pages with a `next`. */
   readonly pagesMax?: number;
 }
 

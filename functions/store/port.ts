@@ -19,7 +19,9 @@ export interface RecordStore {
   /** The provider's name in settings and status documents, such as `sqlite`. */
   readonly provider: string;
 
-  /** Whether index entries count in what one transaction carries, as on Firestore. Elsewhere they cost only time. */
+  /**
+   * Whether index entries count against the limit of one transaction, as on Firestore. Elsewhere they cost only time.
+   */
   readonly weighsIndexEntries?: true;
 
   /**
@@ -52,9 +54,10 @@ export interface RecordStore {
   snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R>;
 
   /**
-   * Offers records whose `due` time has come (`due <= now`), earliest first, then by listing id. `decide` returns the record
-   * to write back; each write is won by exactly one caller, and only results of won writes are returned. Offers go on
-   * until `limit` results are won or nothing is due, or a provider's bound on one call is reached. `decide` gets a number that no other offer of this call has.
+   * Offers due records (`due <= now`), earliest first, then by listing id. `decide` returns the record to write back;
+   * exactly one caller wins each write, and only results of won writes are returned. The call ends when `limit` results
+   * are won, no record is due, or a provider's limit of one call is reached. `decide` gets a number that no other offer
+   * of this call has.
    */
   claim<R>(
     scope: Scope,
@@ -87,8 +90,8 @@ export interface RecordStore {
   sweep(scope?: Scope): Promise<void>;
 
   /**
-   * Resolves when the database answers; throws `StoreError` otherwise: `full` where it answers reads and has no room for
-   * writes, as far as a provider can tell without writing, else `unavailable`.
+   * Resolves when the database answers. Otherwise throws `StoreError`: `full` when it answers reads but has no room for
+   * writes, as far as a provider knows without writing, else `unavailable`.
    */
   ping(): Promise<void>;
 
@@ -98,7 +101,7 @@ export interface RecordStore {
    */
   changeMark?(): string;
 
-  /** Notices between the processes of one database. Absent where the database carries none. */
+  /** Notices between the processes of one database. Absent when the database has none. */
   readonly notices?: Notices;
 
   /** Waits for the calls under way and closes the connections to the database. */
@@ -130,7 +133,7 @@ export interface NoticeListener {
   mayHaveMissed(): void;
 }
 
-/** A scope as it was at one moment. Reads follow one another: none is made while another is under way. */
+/** A scope at one moment. Reads run one at a time. */
 export interface Moment {
   query(selection: KeysSelection | ListSelection): Promise<RecordPage>;
   query(selection: PartsSelection): Promise<PartPage>;
@@ -141,7 +144,7 @@ export interface Moment {
   /** Absent: the provider scores no words, and finds entries with their lexicons alone. */
   readonly wordCounts?: WordCountsReader;
 
-  /** Counts listed records of one group by their indexes, page by page, and shows none of them. */
+  /** Counts listed records of one group by their indexes, page by page, and returns none of them. */
   readonly count: Count;
 
   /** Names the content of the scope from one swap to the next. Called after a query; positions in lists end with it. */
@@ -173,7 +176,7 @@ export interface Collection {
    * of another group, and a provider keeps no entries across groups.
    */
   readonly listedByGroup?: true;
-  /** Its records have search entries: a database whose indexes are declared beforehand has those of searches for it. */
+  /** Whether its records have search entries: a database with declared indexes then has those of searches for it. */
   readonly searched?: true;
 }
 
@@ -193,13 +196,16 @@ export interface RecordData {
   readonly body?: string | null;
   /** How lists find the record. In a write, absent keeps the stored listing; `null` removes the record from all lists. */
   readonly listing?: Listing | null;
-  /** How searches find the record. In a write, absent keeps the stored entry; `null` takes the record out of all searches. Reads leave it out. */
+  /**
+   * The record's search entry. In a write, absent keeps the stored entry; `null` removes the record from all searches.
+   * Reads omit it.
+   */
   readonly search?: SearchEntry | null;
   /** When the record may be claimed, in whole milliseconds since 1970. Absent or `null`: never. */
   readonly due?: number | null;
   /** Bodies filed with the record under other keys; written once, when the record is created. */
   readonly parts?: readonly Part[];
-  /** In a write: bytes that the record names and that lie outside of the store. They count to its owner. */
+  /** In a write: bytes in the blob store that the record names. They count to its owner. */
   readonly keptOutside?: BytesOutside;
 }
 
@@ -265,7 +271,7 @@ export interface TransactRequest {
   readonly frees?: boolean;
 }
 
-/** Who has stored something: a tenant with the runs of its products, or a space. */
+/** The owner of stored bytes: a tenant with the runs of its products, or a space. */
 export interface ByteOwner {
   readonly kind: 'tenants' | 'spaces';
   readonly name: string;
@@ -278,7 +284,7 @@ export interface LoadedRecords {
 export interface Decision<R> {
   readonly writes: readonly Write[];
   readonly result: R;
-  /** Whose the written records are, where the scope is that of the service. */
+  /** The owner of the written records, in a scope of the service. */
   readonly owner?: ByteOwner | null;
   /**
    * The writes may add bytes at the request of a caller: the store refuses them when their owner's quota is used up,
@@ -303,7 +309,7 @@ export interface ListSelection {
   readonly equal?: Readonly<Record<string, string>>;
   /** Both bounds inclusive. */
   readonly range?: { readonly index: string; readonly from?: string; readonly to?: string };
-  /** By index value, then group, then id, all in one direction; records without that index are left out. */
+  /** By index value, then group, then id, all in one direction; records without that index are omitted. */
   readonly orderBy?: string;
   readonly direction?: 'ascending' | 'descending';
   readonly includeHidden?: boolean;
@@ -312,7 +318,9 @@ export interface ListSelection {
   readonly limit: number;
   /** `next` of the page before, with everything else equal. */
   readonly after?: string;
-  /** Without `after`: begins after this listing id, which need not exist. Only for one group in the order of its ids. */
+  /**
+   * Without `after`: starts after this listing id, which need not exist. Only for one group in the order of its ids.
+   */
   readonly afterId?: string;
 }
 
@@ -333,7 +341,7 @@ export interface CountPage {
   readonly count: number;
   /** `null` when no records are left to count. */
   readonly next: string | null;
-  /** Records that were read or are billed for, or whose read would have taken as long. */
+  /** Records that were read or are billed, or an equivalent cost in time. */
   readonly reads: number;
 }
 
@@ -402,7 +410,7 @@ export type StoreFailure = 'contention' | 'unavailable' | 'too_large' | 'full' |
 
 export class StoreError extends Error {
   readonly failure: StoreFailure;
-  /** Whether the settings are wrong: the database refuses them, or there is none of that name. Another try does not help. */
+  /** Whether the settings are wrong: the database refuses them, or does not exist. Another try does not help. */
   readonly isMisconfigured: boolean;
 
   constructor(
@@ -424,7 +432,7 @@ export class ConnectionStringError extends StoreError {
   }
 }
 
-/** The database has none of our tables, and they were not to be made. */
+/** The database has no tables of the service, and the options forbid creating them. */
 export class NoStoreError extends StoreError {
   constructor() {
     super('unavailable', 'the database holds no canonical store');

@@ -8,9 +8,9 @@ export interface Predicate {
 }
 
 /**
- * One predicate an index, for the providers that judge lists by SQL. `undefined` when nothing can match: the range leaves out the
- * values that an equality on the same index asks for, or an equality asks for U+0000, which no indexed text holds and PostgreSQL
- * refuses.
+ * One predicate per index, for the providers that evaluate lists in SQL. `undefined` when nothing can match: the range
+ * excludes the values of an equality on the same index, or an equality contains U+0000, which no indexed text has and
+ * PostgreSQL refuses.
  */
 export function mergePredicates({ equal = {}, range }: ListSelection): Predicate[] | undefined {
   if (Object.values(equal).some((value) => value.includes('\0'))) return undefined;

@@ -11,7 +11,7 @@ export function unguardedNames(keys: readonly KeyRequest[]): ReadonlySet<string>
   return names;
 }
 
-/** Refuses what a decision may not write: a key that was not requested, an unguarded one, or one key twice. */
+/** Refuses writes that a decision may not make: a key that was not requested, an unguarded one, or one key twice. */
 export function checkWrites(writes: readonly Write[], keys: readonly KeyRequest[]): void {
   const requested = new Set(keys.map(({ key }) => nameOf(key)));
   const unguarded = unguardedNames(keys);

@@ -29,7 +29,7 @@ export class Rivalry {
     return false;
   }
 
-  /** Runs the calls of one gate; `isLate` says that another is under way, behind which this one should queue. */
+  /** Runs the calls of one gate; `isLate`: another call is under way, and this one should queue behind it. */
   async behind<R>(gate: string | undefined, work: (isLate: boolean) => Promise<R>): Promise<R> {
     if (gate === undefined) return work(false);
     const before = this.#underWay.get(gate) ?? 0;

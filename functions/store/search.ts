@@ -1,21 +1,26 @@
-/** How alike two vectors are. Higher is nearer; `euclidean` is `1 / (1 + distance)`; cosine is 0 where a vector is zero. */
+/**
+ * The similarity of two vectors. Higher is nearer; `euclidean` is `1 / (1 + distance)`; cosine is 0 for a zero vector.
+ */
 export type Metric = 'cosine' | 'dotProduct' | 'euclidean';
 
 /**
- * How searches find a record. Written with the record, in the same transaction. The record lies in a scope of kind `spaces`, in
- * a collection that is listed by group, and has a listing of the same group that is not hidden.
+ * The search entry of a record, written with the record in the same transaction. The record is in a scope of kind
+ * `spaces`, in a collection that is listed by group, and has a listing of the same group that is not hidden.
  */
 export interface SearchEntry {
-  /** Searches never leave it. */
+  /** A search reads this group alone. */
   readonly group: string;
   /** Distinct, in lower case, each of 1 to 41 characters that are letters, digits or marks. At most 4,000. Compared as they are. */
   readonly terms: readonly string[];
   /** Orders the records of a term, as UTF-8 bytes. Distinct in a group, and at most 768 bytes. */
   readonly orderKey: string;
-  /** Comes back with each find by term, so that scoring needs no body. */
+  /** Returned by each find by term, so that scoring needs no body. */
   readonly lexicon: string;
   readonly vectors: readonly SearchVector[];
-  /** Lets a provider score the record without its lexicon. Absent: it cannot. A provider may leave them aside. */
+  /**
+   * Allows a provider to score the record without its lexicon. A provider may ignore the counts; absent, it cannot
+   * score so.
+   */
   readonly wordCounts?: EntryWordCounts;
 }
 
@@ -47,9 +52,9 @@ export interface WordCountsRequest {
   readonly collection: string;
   readonly group: string;
   readonly terms: readonly string[];
-  /** Records that hold each of the terms, at the most. */
+  /** The most records that hold each of the terms. */
   readonly max: number;
-  /** Records that hold one of the terms, at the most. Absent: as many as the provider allows. */
+  /** The most records that hold one of the terms. Absent: the provider's limit. */
   readonly unitedMax?: number;
   /** Counts bytes before the provider holds them, as `ReadCall` does. They are held until the answer is used no more. */
   readonly grow?: (bytes: number) => void;
@@ -103,13 +108,13 @@ export interface TermRequest {
   readonly group: string;
   readonly term: string;
   readonly limit: number;
-  /** `next` of the page before, or an order key: the page begins behind it. */
+  /** `next` of the previous page, or an order key: the page starts after it. */
   readonly after?: string;
 }
 
 export interface FoundEntries {
   readonly entries: readonly FoundEntry[];
-  /** The order key of the last entry; `null` where none follows. */
+  /** The order key of the last entry; `null` when no entry follows. */
   readonly next: string | null;
 }
 
@@ -131,7 +136,7 @@ export interface NearestRequest {
   readonly limit: number;
   /** Records that the provider may read or be billed for. Vectors that a process holds in memory are not counted. */
   readonly readsMax: number;
-  /** A provider may leave it aside and answer for the whole group: the caller checks each record. */
+  /** A provider may ignore it and answer for the whole group: the caller checks each record. */
   readonly among?: Among;
 }
 

@@ -1,8 +1,9 @@
 import type { Metric } from './search.ts';
 
 /**
- * How alike two vectors are: the one rule of every provider. Sums are made in double precision in the order of the
- * dimensions, and the result is rounded once to float32. Never -0, never infinite: beyond the largest float32 it is that.
+ * The similarity of two vectors: one rule for every provider. Sums are made in double precision in the order of the
+ * dimensions, and the result is rounded once to float32. Never -0, never infinite: a larger result becomes the largest
+ * float32.
  */
 export function similarity(metric: Metric, left: Float32Array, right: Float32Array): number {
   return similarityTo(metric, right)(left);
@@ -24,7 +25,10 @@ function scoreTo(metric: Metric, right: Float32Array): (left: Float32Array) => n
   return (left) => cosine(left, right, rightNorm);
 }
 
-/** One pass for both sums: each waits for its own last addition, and the processor makes the other one meanwhile. */
+/**
+ * One pass for both sums: each addition waits for the previous one of its sum, and the processor makes those of the
+ * other sum in that time.
+ */
 function cosine(left: Float32Array, right: Float32Array, rightNorm: number): number {
   let product = 0;
   let square = 0;

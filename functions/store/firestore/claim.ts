@@ -10,7 +10,7 @@ import { nonce, Patience, type Session } from './session.ts';
 import { assertFits } from './size.ts';
 import { type PlannedWrite, updateWrites } from './writes.ts';
 
-/** Documents read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
+/** Documents read at a time: enough for the requested wins, yet limited, because they include the bodies. */
 const batchMin = 16;
 const batchMax = 200;
 

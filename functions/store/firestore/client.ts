@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly emulatorHost?: string;
 }
 
-/** A commit may wait about 15 s for the locks of others before the service gives up. */
+/** A commit may wait about 15 s for the locks of others before Firestore fails it. */
 const commitTimeoutMs = 20_000;
 /** The library tries a failed stream several times, each within `tryMs`; `allMs` bounds them all. */
 const readTimes = { tryMs: 20_000, allMs: 30_000 };

@@ -12,7 +12,7 @@ import type { Session } from './session.ts';
 const pageMax = 500;
 /** Each driver is counted so far before the least one is walked: one billed read. */
 const comparedMax = 1_000;
-/** Firestore bills a count as one read for so many index entries. */
+/** Firestore bills a count as one read for this many index entries. */
 const countedPerRead = 1_000;
 const listingFields = ['head', 'group', 'listingId', 'hidden', 'indexes'];
 
@@ -20,8 +20,9 @@ const listingFields = ['head', 'group', 'listingId', 'hidden', 'indexes'];
 type Place = readonly [driver: string, sortKey: string, recordId: string];
 
 /**
- * By one condition at most, the index counts by itself. No index has several: the listings of the records that the rarest one
- * finds are read. Tokens of one group are equal once in 2^48 pairs, and a wrong count would need the same value under both.
+ * The index alone counts a selection with at most one condition. No index covers several: then the count reads the
+ * listings that the rarest condition finds. Tokens of one group collide once in 2^48 pairs, and a wrong count would
+ * need the same value under both.
  */
 export async function countRecords(
   session: Session,
@@ -52,7 +53,7 @@ export async function countRecords(
   return countPage(session, query, driver, selection, fixed);
 }
 
-/** Reads the listings of one page of what the driver finds. */
+/** Reads the listings of one page of the driver's entries. */
 async function countPage(
   session: Session,
   query: Query,

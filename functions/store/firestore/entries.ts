@@ -68,7 +68,7 @@ export function dueEntry(due: number, listingId: string, key: RecordKey): string
   return `${paddedTime(due)}\0${listingId}\0${key.id}`;
 }
 
-/** Everything due at `now` lies below it. */
+/** Every record due at `now` sorts below it. */
 export function dueBound(now: number): string {
   return `${paddedTime(now)}\u0001`;
 }
@@ -92,7 +92,7 @@ export interface EntryWalk {
   readonly token: string;
   readonly from?: string;
   readonly below?: string;
-  /** Nothing that it finds needs to be left out. */
+  /** Whether every record that it finds matches. */
   readonly exact: boolean;
 }
 
@@ -108,7 +108,7 @@ export function driversOf(selection: ListSelection, paired: boolean): readonly [
       exact: equalities.length === 1 && range === undefined,
     }));
     if (first !== undefined) return [first, ...more];
-    // Hidden records have no indexes, so a range leaves them out as well.
+    // Hidden records have no indexes, so a range omits them as well.
     const includeHidden = selection.includeHidden === true && range === undefined;
     return [{ token: token({ ...typed, includeHidden }), exact: range === undefined }];
   }

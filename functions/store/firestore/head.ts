@@ -8,7 +8,7 @@ import { Patience, type Session } from './session.ts';
 /** The head of a scope, whole. Times are milliseconds since 1970. */
 export interface ScopeHead {
   readonly generation: string;
-  /** Generation under load → when it may be taken for abandoned. */
+  /** Each generation under load, with the time after which it counts as abandoned. */
   readonly pending: Readonly<Record<string, number>>;
   /** Generation that will never be live again → since when. */
   readonly retired: Readonly<Record<string, number>>;

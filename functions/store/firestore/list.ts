@@ -7,7 +7,7 @@ import { type ReadTime, reading, runAt } from './read.ts';
 import { listFieldsOf, listingOf, recordOf, storedOf } from './records.ts';
 import type { Session } from './session.ts';
 
-/** How many documents one page may look at when its driver is not exact. */
+/** The most documents that one page reads when its driver is not exact. */
 const scanBudget = 1000;
 const scanStep = 200;
 const countMax = 1000;

@@ -99,7 +99,7 @@ export class Loader {
     for (const [index, write] of writes.entries()) {
       const status = reply.status?.[index];
       const code = grpcCode(status) ?? 0;
-      // In a second try it is the first one's document, whose answer was lost.
+      // A second try finds the document of the first one, whose answer was lost.
       if (code === 0 || (code === alreadyExists && again)) continue;
       if (code === alreadyExists) throw duplicate(write.path);
       codeFailure(code, status);

@@ -24,7 +24,7 @@ interface Case {
   readonly rows: readonly Float32Array[];
 }
 
-/** Rows that lie around the same place, so that float32 often puts them in a wrong order. */
+/** Rows close to one point, so that float32 often orders them wrongly. */
 const cases: fc.Arbitrary<Case> = fc
   .record({
     metric: fc.constantFrom(...metrics),

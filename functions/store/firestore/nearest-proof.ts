@@ -44,7 +44,7 @@ export class NearestProof {
     });
   }
 
-  /** The score that a record ranked behind `rank` has at the most. */
+  /** The highest score of a record that Firestore ranked behind `rank`. */
   ceiling(rank: number): number {
     const sum = this.#sum(rank);
     if (this.#metric !== 'euclidean') return rounded(sum + this.#error);

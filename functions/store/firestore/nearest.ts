@@ -125,7 +125,7 @@ class NearestSearch {
     return Number(docs[0]?.get(this.#length) ?? 0);
   }
 
-  /** By all vectors of the slot. `undefined`: they are more than the reads that are left. */
+  /** Scores all vectors of the slot. `undefined`: they need more reads than are left. */
   async #scanned(): Promise<Match[] | undefined> {
     const { limit, group } = this.#request;
     const size = scanPage(this.#request.values.length);
@@ -185,7 +185,7 @@ class NearestSearch {
     });
   }
 
-  /** Of records whose entry stands in a document beside their own. */
+  /** For records whose search entry has a document of its own. */
   async #listingIdsBeside(documents: readonly QueryDocumentSnapshot[]): Promise<Map<string, string>> {
     const { collection } = this.#request;
     const ids = documents.map(({ id }) => parseDocumentId(id)).filter(({ number }) => number > 0);

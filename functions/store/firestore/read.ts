@@ -10,7 +10,7 @@ import type { ScopeState, Session } from './session.ts';
 export interface MomentReading {
   readonly state: ScopeState;
   readonly at: Timestamp;
-  /** By name; only what exists. */
+  /** Existing documents, by name. */
   readonly stored: ReadonlyMap<string, Stored>;
   readonly records: ReadonlyMap<string, RecordData>;
 }
@@ -75,7 +75,7 @@ async function withRecords(
   return { state, at, stored, records };
 }
 
-/** The same, at a moment whose generation is known. */
+/** The same, at a moment with a known generation. */
 export async function readKeysAt(
   session: Session,
   scope: Scope,
@@ -113,7 +113,7 @@ export async function runAt(session: Session, query: Query, time: ReadTime): Pro
   );
 }
 
-/** Counts what a query finds at a moment: one billed read for up to a thousand. */
+/** Counts the results of a query at a moment: one billed read for up to a thousand. */
 export async function countAt(session: Session, query: Query, readTime: Timestamp): Promise<number> {
   const options = { readOnly: true, readTime } as const;
   const counted = session.db.runTransaction((transaction) => transaction.get(query.count()), options);

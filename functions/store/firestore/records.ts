@@ -29,7 +29,7 @@ export function fieldsOf(view: RecordView): string[] {
   return view === 'body' ? bodyFields : [...bodyFields, 'parts', 'partOrder'];
 }
 
-/** A list judges each document by its indexes, also where it shows heads alone. */
+/** A list checks each document by its indexes, also when it returns heads alone. */
 export function listFieldsOf(view: 'head' | 'body'): string[] {
   return view === 'head' ? [...smallFields, ...writeFields, 'indexes'] : bodyFields;
 }

@@ -14,7 +14,7 @@ interface Position {
   readonly id: string;
 }
 
-/** Memory stays flat: so many documents are held at a time, each of at most a megabyte. */
+/** The most documents in memory at a time, each of at most a megabyte. */
 const documentsMax = 100;
 
 /**
@@ -45,14 +45,14 @@ export async function* scan(
   }
 }
 
-/** One read of the head gives the moment and the generation, so no swap can come between. */
+/** One read of the head gives the moment and the generation, so no swap can happen between them. */
 async function begin(session: Session, scope: Scope): Promise<Position> {
   const { at, state } = await readKeys(session, scope, []);
   const { seconds, nanoseconds } = at;
   return { seconds, nanoseconds, generation: state.generation, collection: '', id: '' };
 }
 
-/** Continuations sort right after their record; one that the page leaves behind is read by its name. */
+/** Continuations sort right after their record; a continuation beyond the page is read by its name. */
 async function readPage(
   session: Session,
   scope: Scope,

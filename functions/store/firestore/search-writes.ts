@@ -22,7 +22,7 @@ export interface SearchChange {
   readonly indexBytes: number;
   /** Bytes of the record's own document that the entry uses beside `changes`. */
   readonly keptBytes: number;
-  /** The document of its own that the entry has from now on. */
+  /** The document of its own that the entry gets. */
   readonly beside: { readonly path: string; readonly fields: StoredFields } | null;
   /** The document that it had, and has no longer. */
   readonly left: string | null;
@@ -46,7 +46,7 @@ export function createdEntry(
     : changedEntry(path, search, undefined, { otherBytes, parts });
 }
 
-/** `sentBytes`: what the write names of the record's own document. */
+/** `sentBytes`: the bytes of the record's own document within the write. */
 export function updatedEntry(path: string, fields: Fields, put: RecordData, sentBytes: number): SearchChange {
   const { searched: before, continuations = 0 } = fields;
   if (put.search === undefined) {

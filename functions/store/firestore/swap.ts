@@ -71,7 +71,7 @@ async function renew(session: Session, scope: Scope, generation: string, first: 
 async function flip(session: Session, scope: Scope, generation: string): Promise<void> {
   const now = session.clock.now();
   const head = await changeHead(session, scope, (before) => {
-    // A random name is live only because this call made it so, in a try whose answer was lost.
+    // Only this call uses the random name, so an earlier try with a lost answer made it live.
     if (before.generation === generation) return null;
     if (before.pending[generation] === undefined) throw abandoned();
     return {
@@ -94,7 +94,7 @@ async function giveUp(session: Session, scope: Scope, generation: string): Promi
       : {
           ...before,
           pending: without(before.pending, generation),
-          // Long ago: no call under way can know it, so it need not rest.
+          // It was replaced so long ago that no call under way can use it, so it can be deleted at once.
           retired: { ...before.retired, [generation]: 0 },
         },
   );

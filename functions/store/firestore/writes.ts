@@ -29,7 +29,7 @@ const rootBytes = 160;
 /** The most bytes of parts in a document: the rest is room for its name, framing and all other fields. */
 const partBytesMax = 900_000;
 
-/** On the condition that there is no such record. */
+/** On the condition that the record does not exist. */
 export function createWrites(
   session: Session,
   path: string,
@@ -134,7 +134,7 @@ export function removeWrites(stored: Stored): PlannedWrite[] {
   });
 }
 
-/** Writes the same content again: Firestore checks the condition and leaves document and update time alone. */
+/** Writes the same content again: Firestore checks the condition and changes neither document nor update time. */
 export function presentGuard({ path, fields, updateTime }: Stored): PlannedWrite {
   return plain(path, 0, (batch, db) => {
     batch.update(db.doc(path), { writtenBy: fields.writtenBy }, { lastUpdateTime: updateTime });

@@ -11,7 +11,7 @@ import { writesOf } from './write.ts';
 
 /** Offers of one call at most: a backlog that is only parked must not hold the tenant. The next call continues. */
 const offersMax = 1_000;
-/** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
+/** Rows read at a time: enough for the requested wins, yet limited, because they include the bodies. */
 const batchMin = 8;
 const batchMax = 128;
 
@@ -69,7 +69,7 @@ export async function claimIn<R>(
   }
 }
 
-/** Claims seldom change how a record is found: what is stored of it is read where one does. */
+/** A claim seldom changes the listing of a record; when it does, the stored entries are read. */
 async function searchesOf(
   connection: Connection,
   search: SearchTables,

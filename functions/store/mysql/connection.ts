@@ -61,7 +61,7 @@ export class Connection {
         ...(options.address as object),
         charset: 'UTF8MB4_BIN',
         connectTimeout: options.connectTimeoutMs,
-        // A packet carries several statements, whose values are all escaped; the first that fails stops the others.
+        // A packet carries several statements with escaped values; the first failure stops the others.
         multipleStatements: true,
         // The driver would else make the code that reads rows from the names of their columns.
         disableEval: true,
@@ -164,7 +164,7 @@ export class Connection {
     this.#packetBytesMax = limits.rows[0]?.bytes ?? packetBytes;
   }
 
-  /** Tables are named before values are put in, so that no value can be taken for a table. */
+  /** Table names are inserted before values, so that no value can be read as a table name. */
   #render({ text, values }: Statement): string {
     const named = text.replaceAll(
       /\{(\w+)\}/g,

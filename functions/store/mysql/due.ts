@@ -10,7 +10,7 @@ export function dueStatement(
   { until, after, size }: DueRange<string>,
 ): Statement<RecordRow> {
   const [due, listingId, id] = after ?? [0, '', ''];
-  // The lower bound of `due` is repeated where the index can begin.
+  // The lower bound of `due` is repeated, so that the index search can start there.
   const place =
     after === undefined
       ? ''

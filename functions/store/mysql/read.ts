@@ -74,8 +74,8 @@ function partsBy(scope: Scope, keys: readonly RecordKey[]): Statement {
 }
 
 /**
- * The keys as a table that leads: each row is looked up by the whole of its key. Of a list of values in a condition the
- * server thinks otherwise where its statistics speak of small tenants and this one is large: it then reads all of it.
+ * The keys as a leading table: each row is looked up by its whole key. With a list of values in a condition, the server
+ * would read all rows of this tenant if its statistics are of small tenants and this one is large.
  */
 export function listOf(keys: readonly RecordKey[]): [string, ...string[]] {
   const rows = keys.map((_, index) => (index === 0 ? 'SELECT ? AS collection, ? AS id' : 'SELECT ?, ?'));

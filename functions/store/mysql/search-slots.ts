@@ -60,7 +60,7 @@ function changeSlot(space: number, changes: readonly SlotChange[]): Statement[] 
   ];
 }
 
-/** A half of the tombstones that call for it, so that readers rarely begin again. */
+/** Half of the tombstones at which a trim starts, so that readers rarely have to start again. */
 const trimmedMax = deadMax / 2;
 
 /** Deletes the oldest tombstones of a slot with too many, and a slot without vectors. */

@@ -7,10 +7,10 @@ import { IN_SCOPE, ofScope, Sql, type Statement } from './statement.ts';
 /** Terms that one statement counts; the next ones travel in the same packet. */
 const termsPerStatement = 50;
 
-/** A page ends early once its lexicons hold so much, so that memory stays flat. */
+/** A page ends early at this many bytes of lexicons, so that memory stays limited. */
 const pageBytesMax = 32 * 1024 * 1024;
 
-/** So few entries, each at most as long as a lexicon usually is, are read without a look at their sizes. */
+/** Up to this number, entries of usual lexicon size are read without a check of their sizes. */
 const fewEntries = 500;
 
 export async function findCounts(

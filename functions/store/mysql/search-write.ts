@@ -9,7 +9,7 @@ import { changeSlots, type SlotChange } from './search-slots.ts';
 import { IN_SCOPE, ofScope, Sql, type Statement, statement, type Value } from './statement.ts';
 import { insertRows } from './write.ts';
 
-/** Stands for collection and group in a row of a term: 24 hexadecimal digits. */
+/** Represents collection and group in a row of a term: 24 hexadecimal digits. */
 export function markOf(collection: string, group: string): string {
   return hash('sha256', JSON.stringify([collection, group]), 'hex').slice(0, 24);
 }

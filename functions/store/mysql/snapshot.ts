@@ -25,7 +25,7 @@ export class Snapshot {
     return (await this.send(...statements, COMMIT)).slice(0, -1) as StatementAnswers<S>;
   }
 
-  /** One statement is one moment by itself. */
+  /** A single statement sees one moment without a transaction. */
   async alone(single: Statement) {
     return this.lasting ? this.send(single) : this.#connection.send(single);
   }

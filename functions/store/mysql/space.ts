@@ -42,18 +42,21 @@ function insertSpace({ kind, name }: Scope, state: 'live' | 'loading', now: numb
   return statement(sql, kind, name, state, now);
 }
 
-/** Shows others that the load continues, and keeps the sweep away until the transaction ends. Matches no row once swept. */
+/**
+ * Shows other processes that the load continues, and keeps the sweep away until the transaction ends. Matches no row
+ * after a sweep.
+ */
 export function touchLoading(space: number, now: number): Statement {
   return statement(`UPDATE {spaces} SET touched_ms = ? WHERE space = ? AND state = 'loading'`, now, space);
 }
 
-/** Gives a load up; a space that became live after all (a commit whose answer was lost) stays. */
+/** Abandons a load; a space that became live after all (a commit with a lost answer) stays. */
 export function abandonLoading(space: number, now: number): Statement {
   const sql = `UPDATE {spaces} SET state = 'retired', touched_ms = ? WHERE space = ? AND state = 'loading'`;
   return statement(sql, now, space);
 }
 
-/** Matches no row when the load was swept meanwhile. */
+/** Matches no row when the load was swept. */
 export function makeLive(space: number, now: number): Statement {
   const sql = `UPDATE {spaces} SET state = 'live', touched_ms = ? WHERE space = ? AND state = 'loading'`;
   return statement(sql, now, space);
@@ -70,7 +73,7 @@ export function retire(space: number, now: number): Statement {
 interface SweepBounds {
   readonly abandonedBefore: number;
   readonly rows: number;
-  /** Whether the tables of searches are there. */
+  /** Whether the tables of searches exist. */
   readonly searched: boolean;
 }
 

@@ -3,8 +3,8 @@ import type { Scope } from '../port.ts';
 export type Value = string | number | null | Buffer;
 
 /**
- * One command: `?` stands for a value, `{records}` for the table of that name under the store's prefix. `Row` is the shape
- * of the rows that it answers with; binary columns are read as text, save for `vector`.
+ * One command: `?` is a value, `{records}` the table of that name with the store's prefix. `Row` is the type of the
+ * answered rows; binary columns are read as text, except `vector`.
  */
 export interface Statement<Row = unknown> {
   readonly text: string;

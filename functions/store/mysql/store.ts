@@ -53,7 +53,7 @@ export interface MysqlStoreOptions {
   readonly turns?: TurnRoom;
   /** The prefix of all table names: letters, digits and `_`. Stores with different prefixes share nothing. */
   readonly tablePrefix?: string;
-  /** Whether the tables are made where there are none (default), or every call refused with `NoStoreError`. */
+  /** Whether missing tables are created (default), or every call is refused with `NoStoreError`. */
   readonly create?: boolean;
   /** Connections of this instance at most, beside those of scans, of which there are `scansMax`. */
   readonly poolSize?: number;
@@ -79,7 +79,7 @@ const defaults = {
 const attemptsMax = 4;
 const retryDelayMs = 20;
 
-/** Each scan holds a connection, and a snapshot, until it is read to its end or left. */
+/** Each scan holds a connection and a snapshot until it is read to its end or abandoned. */
 const scansMax = 4;
 /** The server ends a session that is silent for longer, and rolls back: no hung process holds a tenant's lock. */
 const silenceMaxMs = 60_000;
@@ -303,7 +303,7 @@ class MysqlStore implements RecordStore {
     return this.#ready;
   }
 
-  /** A failure is left to the next swap or the next opening. */
+  /** The next swap or the next opening repeats a failed sweep. */
   #sweepBehind(): void {
     this.sweep().catch(() => undefined);
   }

@@ -26,9 +26,9 @@ export function mustLock({ kind }: Scope, { keys }: TransactRequest): boolean {
 }
 
 /**
- * Two round trips: read, then lock, compare, write and commit. The lock of the scope is held in the second alone, and guards
- * every key. The call locks before it reads where a rival was first (`lost`), where what it has seen is more than one statement should
- * carry (`large`), and where there is no row to lock (`undefined`).
+ * Two round trips: read, then lock, compare, write and commit. Only the second holds the lock of the scope, which
+ * guards every key. The call locks before it reads after a lost race (`lost`), when it read more than one statement
+ * should carry (`large`), and when there is no row to lock (`undefined`).
  */
 export async function transactUnlocked<R>(
   connection: Connection,

@@ -74,7 +74,7 @@ function partRows(space: number, { key, parts = [] }: RecordData): Value[][] {
   ]);
 }
 
-/** Only columns that change are named, so that the indexes over the others are left alone. */
+/** The update names changed columns alone, so that the server does not touch the indexes on the others. */
 function updateRecord(space: number, row: RecordRow, record: RecordData): Statement {
   const changes: [string, Value][] = [
     ['head', JSON.stringify(record.head)],

@@ -77,7 +77,7 @@ export class Arena {
     this.#regions.splice(at, 1);
   }
 
-  /** Counts memory that lies elsewhere. `false`: there is no room for it, and nothing is counted. */
+  /** Counts memory outside of the arena. `false`: it does not fit, and nothing is counted. */
   charge(bytes: number): boolean {
     if (this.#used + bytes > this.#bytesMax) return false;
     this.#used += bytes;

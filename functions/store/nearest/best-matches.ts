@@ -34,7 +34,7 @@ export class BestMatches {
     if (this.#held.length > this.#limit + SPARE) await this.#keepBest(rows);
   }
 
-  /** Drops what scores below the worst of the best. */
+  /** Drops rows that score below the worst of the best. */
   #drop(): void {
     if (this.#held.length < this.#limit || this.#limit === 0) return;
     const scores = new Float64Array(this.#held.length);

@@ -1,4 +1,4 @@
-/** Candidates that are held before those that can be none any more are dropped. */
+/** The number of candidates at which those that can no longer be among the best are dropped. */
 const SPARE = 8192;
 
 export interface CandidateRows {

@@ -1,6 +1,6 @@
 const SEGMENTS = 64;
 const SMALLEST = 8;
-/** Less than double, so that fewer slots lie free. */
+/** Less than double, so that fewer slots are unused. */
 const GROWTH = 1.5;
 const FREE = 0;
 const REMOVED = -1;
@@ -9,13 +9,13 @@ const REMOVED = -1;
 export type Differs = (position: number) => boolean;
 
 /**
- * From an id to the position of its row, in about eight bytes a row: the ids themselves lie with the rows. Divided into
- * segments, so that growing moves a part of it at a time.
+ * Maps an id to the position of its row, in about eight bytes a row: the ids themselves are stored with the rows.
+ * Divided into segments, so that growth moves one part at a time.
  */
 export class IdIndex {
   readonly #segments: (Segment | undefined)[] = Array.from({ length: SEGMENTS });
 
-  /** -1: there is none. */
+  /** -1: not found. */
   find(first: number, second: number, differs: Differs): number {
     const segment = this.#segments[first % SEGMENTS];
     if (segment === undefined) return -1;

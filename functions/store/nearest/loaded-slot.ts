@@ -20,7 +20,7 @@ export interface LoadOptions {
 export class LoadedSlot {
   readonly matrix: Matrix;
   readonly log = new ChangeLog();
-  /** Searches that use the matrix, which is not evicted meanwhile. */
+  /** The number of searches that use the matrix, which is not evicted during that time. */
   pins = 0;
   isDropped = false;
   /** The version up to which the rows were read. */
@@ -39,8 +39,8 @@ export class LoadedSlot {
   }
 
   /**
-   * Reads what changed up to the moment. One caller reads at a time; a load that fails is continued by the next. A later
-   * moment may lack rows of an interrupted load that changed since, so only one that is not earlier continues it.
+   * Reads the changes up to the moment. One caller reads at a time; the next one continues a load that fails. An
+   * interrupted load may lack rows that changed since, so only a caller at the same or a later moment continues it.
    */
   bringTo(rows: VectorRows, state: VectorSlotState, options: LoadOptions): Promise<Readiness> {
     if (this.#isReady(state)) return Promise.resolve('ready');

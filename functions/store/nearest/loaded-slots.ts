@@ -6,9 +6,9 @@ import type { VectorSlotState } from './vector-rows.ts';
 
 type SlotId = VectorSlotState['slot'];
 
-/** An owner that holds more than this part of the memory takes none from others that are in use. */
+/** An owner above this part of the memory does not evict matrices that other owners use. */
 const SHARE = 2;
-/** A matrix that was not searched for so long is in use no more. */
+/** The time without a search after which a matrix counts as unused. */
 const IDLE_MS = 60_000;
 
 interface Held {
@@ -37,7 +37,7 @@ export class LoadedSlots {
     return this.#arena.used;
   }
 
-  /** Lends the matrix of a slot, a new one where there is none. It stays in memory until it is unpinned. */
+  /** Lends the matrix of a slot, or a new one. It stays in memory until it is unpinned. */
   pin(id: SlotId, owner: string, dimensions: number): LoadedSlot {
     const held = this.#slots.get(id) ?? this.#begun(owner, dimensions);
     this.#slots.delete(id);
@@ -57,7 +57,7 @@ export class LoadedSlots {
     return this.#slots.get(id)?.slot.wasLoaded ?? false;
   }
 
-  /** Whether the owner may make room for a matrix of so many bytes. It is asked before rows are read in vain. */
+  /** Whether the owner may free the given bytes for a matrix. Called before rows are read in vain. */
   hasRoomFor(id: SlotId, owner: string, bytes: number): boolean {
     const before = this.#slots.get(id)?.bytes ?? 0;
     const isLarge = this.#isLarge(owner, bytes - before);
@@ -68,7 +68,7 @@ export class LoadedSlots {
     return kept + bytes <= this.#bytesMax;
   }
 
-  /** The next search begins a new matrix; those that use this one end with it. */
+  /** The next search starts a new matrix; searches that use this one finish with it. */
   drop(id: SlotId, slot: LoadedSlot): void {
     if (this.#slots.get(id)?.slot === slot) this.#slots.delete(id);
     if (slot.isDropped) return;
@@ -139,7 +139,7 @@ export class LoadedSlots {
     return true;
   }
 
-  /** Whether the owner holds more than its share with so many bytes more. */
+  /** Whether the owner would exceed its share with the additional bytes. */
   #isLarge(owner: string, more: number): boolean {
     return (this.#bytes.get(owner) ?? 0) + more > this.#bytesMax / SHARE;
   }

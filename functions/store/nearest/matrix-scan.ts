@@ -9,11 +9,11 @@ const BYTES_A_ROW = 256;
 
 export interface Scan {
   readonly bounds: Bounds;
-  /** Positions of rows whose values in the matrix are not those of the moment. */
+  /** Positions of rows whose values in the matrix differ from those of the moment. */
   readonly masked: ReadonlySet<number>;
 }
 
-/** Compares the query with every row. Stops where others should get their turn; the matrix may change meanwhile. */
+/** Compares the query with every row. Pauses so that others get their turn; the matrix may change during a pause. */
 export function* scanAll(
   matrix: Matrix,
   scan: Scan,
@@ -90,7 +90,7 @@ function giveQuery(region: Region, { query }: Bounds): void {
   region.query.set(query.whole);
 }
 
-/** Leaves the products in the region. */
+/** Writes the products into the region. */
 function multiply({ region, numbersAt }: RowBlock, from: number, count: number, stride: number): void {
   const { kernel, query, products } = region;
   kernel.dots(query.byteOffset, numbersAt + from * stride, count, stride, products.byteOffset);

@@ -33,7 +33,7 @@ export class Matrix {
   readonly #room: MatrixMemory;
   readonly #index = new IdIndex();
   readonly #free: number[] = [];
-  /** Ids of another form, by the words that stand for them. */
+  /** Ids of another form, by the words that represent them. */
   readonly #names = new Map<string, string>();
   readonly #row: QuantizedRow = { norm: 0, scale: 0, residual: 0 };
   readonly #id = Buffer.alloc(16);

@@ -22,7 +22,7 @@ export interface NearestOptions {
   readonly turns?: TurnRoom | undefined;
   /** Lets the other calls of the process work, as part of the work of the owner. */
   readonly turn?: (owner: string) => Promise<void>;
-  /** A slot of at most so many rows is read from the database by each search. */
+  /** Each search reads a slot of at most this many rows from the database. */
   readonly rowsUnloaded?: number;
   /** Bytes of a matrix that a scan reads before the other calls get their turn. */
   readonly bytesPerTurn?: number;
@@ -35,14 +35,14 @@ const BYTES_PER_TURN = 16e6;
 
 /** Records that `among` names at most; of more, a search of the whole group costs less. */
 const AMONG_MAX = 4096;
-/** So many records or fewer are read from the database, also where the matrix is loaded. */
+/** A search among at most this many records reads them from the database, also when the matrix is loaded. */
 const AMONG_READ = 64;
-/** A scan that writes come between is repeated; the last one does not let them. */
+/** A scan is repeated when writes change the matrix during it; the last try makes no pause, so that no write can. */
 const SCANS = 3;
 
 /**
- * Searches by vector for the SQL providers. A store has one for all its scopes: it holds what it has read of the slots,
- * and each search brings it up to date with the search's own moment.
+ * Searches by vector for the SQL providers. A store has one for all its scopes: it keeps the slots that it has read,
+ * and each search updates them to its own moment.
  */
 export class NearestSearch {
   readonly #options: Required<Omit<NearestOptions, 'turns'>>;
@@ -111,7 +111,7 @@ export class NearestSearch {
     return this.#slots.has(slot) || this.#slots.hasRoomFor(slot, owner, bytes);
   }
 
-  /** `null`: the matrix cannot answer, for want of memory or because it is ahead of the moment by too much. */
+  /** `null`: the matrix cannot answer, because memory is short or the matrix is too far ahead of the moment. */
   async #findInMatrix(
     rows: VectorRows,
     state: VectorSlotState,
@@ -175,7 +175,7 @@ export class NearestSearch {
     if (tooMany && this.#isLoadable(state, request)) {
       throw new StoreError('unavailable', 'the vectors of a slot are not in memory yet');
     }
-    // Without reading what is known not to suffice; `rows` may be an estimate.
+    // Makes no read that is known not to suffice; `rows` may be an estimate.
     if (state.rows > 2 * request.readsMax) return { matches: [], complete: false, narrowed: false, reads: 0 };
     return await scanExactly(rows, request, () => this.turn(rows.owner));
   }
@@ -212,7 +212,7 @@ async function candidatesIn(
     scanSome(matrix, { bounds, masked }, candidates, matrix.positionsOf(among));
   }
   const later = log.idsAbove(version);
-  // A bound from a row that has changed is none of the moment.
+  // The bound of a row that has changed does not hold for the moment.
   const isValid = later !== null && !candidates.holders.some((at) => later.has(matrix.idAt(at)));
   return isValid ? candidates : null;
 }

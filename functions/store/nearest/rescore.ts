@@ -28,7 +28,7 @@ export class Rescoring {
     return this.#reads;
   }
 
-  /** `places` are those of the first records, as far as they are known. `false`: the reads do not suffice. */
+  /** `places` are those of the first records, as far as they are known. `false`: the allowed reads do not suffice. */
   async score(ids: readonly string[], places: readonly number[] = []): Promise<boolean> {
     const { values, readsMax } = this.#request;
     for (let from = 0; from < ids.length; ) {
@@ -89,7 +89,7 @@ export async function rescore(work: Rescore): Promise<RescoreEnd> {
         batch.ids.push(id);
         batch.places.push(slot.matrix.placeAt(position));
       } else best.offer(id, score);
-      // Not again when it changes meanwhile.
+      // The read is not repeated after a further change.
       seen.add(id);
       passed += 1;
       if (passed < most) continue;
@@ -113,7 +113,7 @@ interface Batch {
   readonly places: number[];
 }
 
-/** Scores these, and what has changed beside the records that were seen. */
+/** Scores these rows, and rows that changed since. */
 async function scoreWithChanged(
   { rescoring, slot, version, among }: Rescore,
   { ids, places }: Batch,

@@ -19,7 +19,7 @@ export class SlotModel {
   write(id: string, values: Float32Array | null, listingId = `listed ${id}`): void {
     this.version += 1;
     const bytes = values === null ? null : new Uint8Array(bytesOf(values));
-    // Each version has a place of its own, so that one of another version shows.
+    // Each version has a place of its own, so that the test detects a place of another version.
     this.rows.set(id, { id, version: this.version, values: bytes, place: this.version });
     this.listingIds.set(id, listingId);
   }

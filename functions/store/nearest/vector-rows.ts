@@ -23,7 +23,10 @@ export interface VectorRows {
    */
   vectors(ids: readonly string[], places?: readonly number[]): Promise<ReadonlyMap<string, Uint8Array>>;
 
-  /** The listing ids of these records. Left out: a record without listing, which stands first. At most `idsMax` ids a call. */
+  /**
+   * The listing ids of these records, without records that have no listing, which sort first. At most `idsMax` ids per
+   * call.
+   */
   listingIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 
   /**
@@ -43,7 +46,7 @@ export interface VectorSlotState {
    * removed collection and is written again has another id.
    */
   readonly slot: number | string;
-  /** The highest version that a row of the slot ever had. A row that is written or removed gets a version of its own above it. */
+  /** The highest version that a row of the slot ever had. A written or removed row gets a new version above it. */
   readonly version: number;
   /**
    * The highest version of a deleted tombstone; 0: none was deleted. A reader that stopped below it reads again from 0.
@@ -64,6 +67,9 @@ export interface VectorChange {
   readonly version: number;
   /** Little-endian float32. `null`, a tombstone: the record was removed or carries no such vector any more. */
   readonly values: Uint8Array | null;
-  /** A number above 0 by which the provider reads this row with fewer steps than by the id. Absent: it has none. */
+  /**
+   * A positive number by which the provider reads this row in fewer steps than by the id. Absent: the provider has
+   * none.
+   */
   readonly place?: number;
 }

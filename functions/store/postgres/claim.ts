@@ -8,7 +8,7 @@ import { shareScope } from './space.ts';
 import { arrayOf, BEGIN, statement } from './statement.ts';
 import { writesOf } from './write.ts';
 
-/** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
+/** Rows read at a time: enough for the requested wins, yet limited, because they include the bodies. */
 const batchMin = 8;
 const batchMax = 128;
 /** Offers of one transaction at most: rivals cannot reach the locked records. The next call continues. */
@@ -37,15 +37,15 @@ interface Call<R> {
   readonly collection: Collection;
   readonly request: ClaimRequest;
   readonly decide: ClaimDecision<R>;
-  /** Numbers given out so far; a repeated attempt continues the count. */
+  /** The offers made so far; a repeated attempt continues the count. */
   offers: number;
   /** Ids offered in transactions that were committed: a record that is still due is offered once. */
   readonly offered: Set<string>;
 }
 
 /**
- * Locks due records, decides, writes and commits. A call that would come back empty while rivals hold something that is due
- * waits for them, because they may leave it as it is.
+ * Locks due records, decides, writes and commits. A call that would return nothing while rivals hold due records waits
+ * for them, because they may release the records unchanged.
  */
 export async function claim<R>(
   session: Session,
@@ -124,7 +124,7 @@ function decideOn<R>(call: Call<R>, row: RecordRow): ReturnType<ClaimDecision<R>
   return decision;
 }
 
-/** Holds no lock meanwhile, so no rival can wait for this call in turn. */
+/** The call holds no lock during the wait, so no rival can wait for it in turn. */
 async function waitForRival<R>(call: Call<R>, connection: Connection): Promise<void> {
   const place = [call.scope.kind, call.scope.name, call.collection.name, call.request.now] as const;
   await connection.send(BEGIN, statement(waitForDue, ...place, arrayOf([...call.offered])));

@@ -144,7 +144,7 @@ export const defaults = {
   lockTimeoutMs: 5_000,
 } as const;
 
-/** Each scan holds a connection, and a snapshot, until it is read to its end or left. */
+/** Each scan holds a connection and a snapshot until it is read to its end or abandoned. */
 const scansMax = 4;
 const idleTimeoutMs = 30_000;
 /** A transaction is idle only during a decision. A longer idle time belongs to a process that hangs or has died. */
@@ -165,7 +165,7 @@ export const plans = `
 const durable = `SELECT set_config('synchronous_commit', 'on', false)
   WHERE current_setting('synchronous_commit') = 'off';`;
 
-/** The connections to one database. None is made before it is needed. */
+/** The connections to one database. Each is opened on demand. */
 export class Database {
   readonly #pool: Pool;
   readonly #scans: Pool;
@@ -256,7 +256,7 @@ export class Database {
       return client;
     } catch (error) {
       client?.release(true);
-      // While none could be opened at all it is the database that is missing.
+      // When no connection could be opened at all, the database is unreachable.
       if (isPoolTimeout(error) && this.#busy.get(pool)?.size !== 0) throw fullPoolError();
       throw new StatementError(error);
     }

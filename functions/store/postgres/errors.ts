@@ -42,7 +42,7 @@ export class StatementError extends StoreError {
 
 const createdTwice = '23505';
 const retried = new Set(['40001', '40P01', '55P03']);
-// Rows that one statement makes come in no order: a record that a rival made first may show by its parts.
+// The rows of one statement are written in no order, so a record that a rival created first may conflict by its parts.
 const keysOfRecords = new Set(['records_pkey', 'parts_pkey']);
 
 /** Nothing was written, and the next attempt sees the rival's writes: it serialized first, or created a record first. */

@@ -2,7 +2,7 @@ import type { RecordKey, Scope } from '../port.ts';
 import type { AskedKey, RecordRow } from './rows.ts';
 import { CONDITION, type Column, rowsStatement, type Statement } from './statement.ts';
 
-/** Whether everything that the decision rests on was as it was read. */
+/** Whether all reads of the decision are unchanged. */
 export interface KeptRow {
   readonly kept: boolean;
 }

@@ -14,13 +14,13 @@ function nameOf({ text, values }: Statement): string | undefined {
   return name;
 }
 
-/** `undefined` where one of them is a script, which cannot be prepared, or has a time of its own. */
+/** `undefined` when one of them is a script, which cannot be prepared, or has a timeout of its own. */
 export function preparedOf(statements: readonly Statement[]): Prepared[] | undefined {
   const prepared: Prepared[] = [];
   for (const each of statements) {
     const { text, values, name, timeoutMs } = each;
     if (timeoutMs !== undefined || (values.length === 0 && name === undefined)) return undefined;
-    // The driver remembers the names of its own statements.
+    // The driver keeps the names of its own statements.
     const number = nameOf(each);
     const given = number === undefined || name === undefined ? number : `${number}_${name}`;
     const plain = values.length === 0 ? name : given;

@@ -34,7 +34,7 @@ export class Notifications implements Notices {
   readonly #channel: string;
   readonly #pending = new Map<string, number>();
   #listener: NoticeListener | null = null;
-  /** The connection that listens; `null` while there is none. */
+  /** The listening connection; `null` before it is open. */
   #client: Client | null = null;
   /** The connection that does not listen yet. */
   #next: Client | null = null;
@@ -58,13 +58,13 @@ export class Notifications implements Notices {
   }
 
   send({ topic, count }: Notice): void {
-    // Before the connection is there, other processes find the change by their search.
+    // Until the connection is open, other processes find the change by their search.
     if (this.#client === null || Buffer.byteLength(topic) > TOPIC_BYTES_MAX) return;
     this.#pending.set(topic, (this.#pending.get(topic) ?? 0) + count);
     if (!this.#gathers) this.#flush(this.#client);
   }
 
-  /** Sends what has gathered, and ends the connection. */
+  /** Sends the gathered notices, and ends the connection. */
   async close(): Promise<void> {
     this.#listener = null;
     this.#stopRetry();

@@ -8,7 +8,7 @@ export interface Plan {
   readonly removes: readonly RecordRow[];
   /** Keys that must stay absent: a rival that creates one waits for this transaction. */
   readonly absent: readonly RecordKey[];
-  /** Whether it changes what searches read. */
+  /** Whether it changes search tables. */
   readonly searched: boolean;
 }
 

@@ -29,7 +29,7 @@ import { countPageStatement, countStatement, type ListRow, pageStatement } from 
 import { askedKeys, type KeyRow, liveSpace, nameOf, recordOf, recordRows, selectKeys } from './rows.ts';
 import { arrayOf, statement } from './statement.ts';
 
-/** A page ends early once it holds so much, so that memory stays flat with large bodies. */
+/** A page ends early at this many bytes, so that memory stays limited with large bodies. */
 const pageBytesMax = 32 * 1024 * 1024;
 /** The first look is narrower here: one statement reads all its rows, also when the first rows show that few match. */
 export const lookWidths = { first: 2, wide: lookedForEach };

@@ -50,7 +50,7 @@ export const partBodies = `(
 const viewColumns = `${columns}, CASE WHEN k.view <> 'head' THEN r.body END AS body,
   CASE WHEN k.view = 'parts' THEN ${partBodies} END AS part_bodies`;
 
-/** The number of the space that is live in the scope `$1`, `$2`; none where nothing was ever written. */
+/** The number of the live space of the scope `$1`, `$2`; none for a scope without writes. */
 export const liveSpace = '(SELECT s.space FROM scopes AS s WHERE s.kind = $1 AND s.name = $2)';
 
 /** Narrow ones for the views that show less: the server sets up the whole of a plan at each call. */
@@ -87,7 +87,7 @@ export const selectRequested: Readonly<Record<RecordView, string>> = {
   parts: selectKeysWith(widths.parts),
 };
 
-/** A row of `selectKeys`; without a record where none of the keys has one. */
+/** A row of `selectKeys`; without a record when none of the keys exists. */
 export type KeyRow = { readonly live: string } & (RecordRow | { readonly id: null });
 
 export function recordRows(rows: readonly KeyRow[]): RecordRow[] {

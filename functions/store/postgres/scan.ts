@@ -3,7 +3,7 @@ import { type Connection } from './connection.ts';
 import { columns, liveSpace, partBodies, type RecordRow, recordOf, sizeOf } from './rows.ts';
 import { SNAPSHOT, statement } from './statement.ts';
 
-/** A page ends early once it holds so much, so that memory stays flat with large bodies. */
+/** A page ends early at this many bytes, so that memory stays limited with large bodies. */
 const pageBytesMax = 8 * 1024 * 1024;
 
 /** How long a reader may take over one page: the open snapshot keeps the server from removing old rows of all tables. */

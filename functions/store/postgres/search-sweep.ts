@@ -2,7 +2,10 @@ import { type Connection } from './connection.ts';
 import { deadMax } from './search-schema.ts';
 import { BEGIN, type Statement, statement } from './statement.ts';
 
-/** Tombstones that one trim deletes at most: a half of those that call for it, so that readers rarely begin again. */
+/**
+ * The most tombstones that one trim deletes: half of those at which it starts, so that readers rarely have to start
+ * again.
+ */
 const trimmedMax = deadMax / 2;
 
 /**
@@ -50,7 +53,10 @@ export async function trimOnce(connection: Connection): Promise<boolean> {
   return true;
 }
 
-/** Deletes a bounded part of what searches read of a space. The entries go last: by them its remains are found. */
+/**
+ * Deletes a bounded part of a space's search rows. It deletes the entries last, because sweeps find the remains by
+ * them.
+ */
 export function sweepSearches(space: string, rowsMax: number): Statement[] {
   const vectors = `DELETE FROM search_vectors WHERE ctid = ANY (ARRAY(
     SELECT x.place FROM search_slots AS s CROSS JOIN LATERAL (

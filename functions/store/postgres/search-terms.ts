@@ -5,7 +5,7 @@ import { liveSpace } from './rows.ts';
 import { groupMark } from './search-write.ts';
 import { arrayOf, type Statement, statement } from './statement.ts';
 
-/** A page ends early once it holds so much, so that memory stays flat with large lexicons. */
+/** A page ends early at this many bytes, so that memory stays limited with large lexicons. */
 const pageBytesMax = 32 * 1024 * 1024;
 
 /**

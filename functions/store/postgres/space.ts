@@ -4,12 +4,12 @@ import { sweepSearches } from './search-sweep.ts';
 import type { Session } from './session.ts';
 import { BEGIN, statement } from './statement.ts';
 
-/** Held to the end of the transaction: the scope's space does not change meanwhile. */
+/** Held to the end of the transaction, so that the scope's space does not change during it. */
 export function shareScope({ locks }: Session, scope: Scope) {
   return statement('SELECT pg_advisory_xact_lock_shared($1)', locks.scope(scope));
 }
 
-/** And queues behind the rivals of the same intent. The locks are taken from left to right. */
+/** Also queues behind the rivals of the same intent. The locks are taken from left to right. */
 export function shareScopeAndGate({ locks }: Session, scope: Scope, gate: RecordKey) {
   const text = 'SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2)';
   return statement(text, locks.scope(scope), locks.gate(scope, gate));
@@ -19,7 +19,7 @@ function holdScope({ locks }: Session, scope: Scope) {
   return statement('SELECT pg_advisory_xact_lock($1)', locks.scope(scope));
 }
 
-/** Gives a scope that was never written its space. Rivals that do the same come one after the other. */
+/** Creates the space of a scope without one. Rivals that do the same run one after the other. */
 export async function ensureSpace(session: Session, connection: Connection, scope: Scope): Promise<void> {
   const create = `WITH made AS (
       INSERT INTO spaces (kind, name, state) SELECT $1::text, $2::text, 'live'
@@ -42,7 +42,7 @@ export async function beginLoading(connection: Connection, space: string): Promi
   return touched.length === 1;
 }
 
-/** Gives a load up; a space that became live after all (a commit whose answer was lost) stays. */
+/** Abandons a load; a space that became live after all (a commit with a lost answer) stays. */
 export async function abandonLoading(connection: Connection, space: string): Promise<void> {
   const retire = `UPDATE spaces SET state = 'retired', touched_at = now() WHERE space = $1 AND state = 'loading'`;
   await connection.send(statement(retire, space));

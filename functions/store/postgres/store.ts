@@ -49,11 +49,11 @@ export interface PostgresStoreOptions extends DatabaseOptions {
   readonly timers: Timers;
   /** The room in which long searches take turns with other long work; without it each search takes turns alone. */
   readonly turns?: TurnRoom;
-  /** Whether the schema is made where there is none (default), or every call refused with `NoStoreError`. */
+  /** Whether a missing schema is created (default), or every call is refused with `NoStoreError`. */
   readonly create?: boolean;
   /**
-   * The collections as their owners declare them: without this, every collection is taken for one with paired indexes.
-   * Changing the declaration of a collection that holds records needs a swap.
+   * The collections as their owners declare them: without this member the store treats every collection as paired. A
+   * change of a declaration needs a swap if the collection has records.
    */
   readonly collections?: readonly Collection[];
   /** Memory for the vectors of searches, in bytes. */
@@ -64,10 +64,10 @@ const vectorBytesDefault = 512 * 1024 * 1024;
 
 const pingTimeoutMs = 5_000;
 
-/** Contacts nothing: the first call connects, and creates the schema where it is missing and may be made. */
+/** Makes no call: the first call connects, and creates the schema if it is missing and may be created. */
 export function openPostgresStore(options: PostgresStoreOptions): RecordStore {
   const { schema = defaults.schema } = options;
-  // It goes into statements as it is, and needs no quotes.
+  // Statements contain it without quotes.
   if (!/^[a-z][a-z0-9_]{0,62}$/.test(schema)) {
     throw new StoreError(
       'unavailable',
@@ -195,7 +195,10 @@ class PostgresStore implements RecordStore {
     await this.#session.database.close();
   }
 
-  /** As many changes of a scope at once as its lanes are wide: each may wait for locks, and holds a connection meanwhile. */
+  /**
+   * The most concurrent changes of a scope, by the width of its lanes: each may wait for locks, and holds a connection
+   * during the wait.
+   */
   #changing<R>(scope: Scope, work: () => Promise<R>): Promise<R> {
     return this.#call(() => this.#lanes.run(`${scope.kind}/${scope.name}`, work));
   }
@@ -238,7 +241,7 @@ class PostgresStore implements RecordStore {
     return swept;
   }
 
-  /** A failure is left to the next swap or the next start. */
+  /** The next swap or the next start repeats a failed sweep. */
   #sweepBehind(): void {
     this.#sweep().catch(() => undefined);
   }

@@ -10,7 +10,7 @@ import { writesOf } from './write.ts';
 /** One load transaction: bounded, so that memory stays flat and a statement ends in time. */
 const bounds = { records: 500, characters: 2 * 1024 * 1024 };
 
-/** Loads into a hidden space, then makes that space the live one in a transaction of its own. */
+/** Loads into a hidden space, then makes that space live in a transaction of its own. */
 export async function swapRecords(
   session: Session,
   scope: Scope,

@@ -91,7 +91,7 @@ function rivalNames(scope: Scope, { gate }: TransactRequest, keys: readonly Aske
   return new Map(names.map((name) => [name, `${scope.kind}/${scope.name}/${name}`]));
 }
 
-/** `locked`: the call begins again with locks. */
+/** `locked`: the call starts again with locks. */
 type Outcome<R> = { readonly result: R } | 'no space' | 'locked';
 
 async function attempt<R>(call: Call<R>, connection: Connection, reading: Reading): Promise<Outcome<R>> {

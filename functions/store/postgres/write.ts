@@ -12,8 +12,8 @@ import { changedEntries, deleteEntries, type EntryRules, insertEntries } from '.
 const charactersMax = 64 * 1024 * 1024;
 
 /**
- * The statements of a plan. Removals go first, so that a record may take the listing id of one that leaves. The number of
- * statements does not grow with that of the records: values travel as arrays.
+ * The statements of a plan. Removals come first, so that a record may reuse the listing id of a removed one. The number
+ * of statements does not grow with that of the records: values are sent as arrays.
  */
 export function writesOf(space: string, plan: Plan, session: EntryRules, condition = 'true'): Statement[] {
   const { creates, updates, removes, absent } = plan;
@@ -159,7 +159,7 @@ function deleteRecords(space: string, keys: readonly RecordKey[]): Statement[] {
   ];
 }
 
-/** A body that is kept stays where it is: the server writes no new copy of a large one. */
+/** An unchanged body is not rewritten: the server writes no new copy of a large one. */
 const updateByKey = `UPDATE records AS r SET head = k.head, due = k.due, hidden = k.hidden,
     listing_group = k.listing_group, listing_id = k.listing_id, indexes = k.indexes,
     body = CASE WHEN k.body_kept THEN r.body ELSE k.body END

@@ -8,7 +8,7 @@ import { updateRecord } from './write.ts';
 
 /** Offers of one call at most: a backlog that is only parked must not hold the one writer. The next call continues. */
 const offersMax = 1_000;
-/** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
+/** Rows read at a time: enough for the requested wins, yet limited, because they include the bodies. */
 const batchMin = 8;
 const batchMax = 128;
 

@@ -10,7 +10,7 @@ export class Connection {
   readonly #tuples = new Map<string, StatementSync>();
   /** Characters of bodies written so far; the write queue bounds a group by their growth. */
   written = 0;
-  /** Pages of the index of terms that are to be merged; `null` before the first write. */
+  /** Pages of the term index that wait for a merge; `null` before the first write. */
   unmergedPages: number | null = null;
   readonly looks = new LookMemory({ first: lookedForEach, wide: lookedForEach });
   onClose: () => void = () => undefined;
@@ -66,7 +66,7 @@ export class Connection {
     }
   }
 
-  /** SQLite ends a transaction by itself after some failures; only an open one is rolled back. */
+  /** SQLite ends a transaction itself after some failures; only an open one is rolled back. */
   rollback(): void {
     if (this.#database.isTransaction) this.run('ROLLBACK');
   }

@@ -80,7 +80,7 @@ export class LogCopies {
     // Loaded with the first long log: most processes have none.
     const threads = process.getBuiltinModule('node:worker_threads');
     const file = pathToFileURL(this.#path);
-    // A file that was moved away is not made again.
+    // A database that was moved away must not be created again.
     file.searchParams.set('mode', 'rw');
     const thread = new threads.Worker(PROGRAM, {
       eval: true,

@@ -21,8 +21,8 @@ export interface SqliteStoreOptions {
   /** Whether waiting calls share a flush to disk (default), or each has a database transaction to itself. */
   readonly grouping?: boolean;
   /**
-   * The collections as their owners declare them: without this, every collection is taken for one with paired indexes.
-   * Changing the declaration of a collection that holds records needs a swap.
+   * The collections as their owners declare them: without this member the store treats every collection as paired. A
+   * change of a declaration needs a swap if the collection has records.
    */
   readonly collections?: readonly Collection[];
   /** Pages in the write-ahead log before they are copied into the database file. */

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Only the user of the server reads and writes what the server makes. */
+/** Only the user of the server reads and writes files of the server. */
 export const privateFolderMode = 0o700;
 const privateFileMode = 0o600;
 const othersMode = 0o077;
@@ -39,19 +39,20 @@ export function folderFault(error: unknown): string {
 }
 
 /**
- * Makes an empty file where there is none, since SQLite would let all users read its own; SQLite gives the files beside a
- * database the mode of that database. An existing file is never opened: closing it would release SQLite's locks on it.
+ * Creates a missing file empty, since SQLite would let all users read a file that it creates; SQLite gives the files
+ * beside a database the mode of that database. An existing file is never opened: closing it would release SQLite's
+ * locks on it.
  */
 export function makePrivateFile(path: string): void {
   const { O_CREAT, O_EXCL, O_WRONLY } = constants;
   try {
     closeSync(openSync(path, O_CREAT | O_EXCL | O_WRONLY, privateFileMode));
   } catch {
-    // It exists, or SQLite is about to say why it cannot be made.
+    // The file exists, or SQLite will report why it cannot be created.
   }
 }
 
-/** Takes other users' access to a database and to the files beside it: earlier releases left it to the umask. */
+/** Removes other users' access to a database and to the files beside it: earlier releases left it to the umask. */
 export function restrictDatabase(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {

@@ -30,7 +30,7 @@ export class ProcessLocks {
     this.#prefix = `${basename(real)}.`;
   }
 
-  /** Begins to show that `name` lives; the answer ends it. Each name is unique and never used again. */
+  /** Shows from now on that `name` lives; the returned function ends it. Each name is unique and never used again. */
   hold(name: string): () => void {
     const path = this.#pathOf(name);
     for (let tries = 1; ; tries += 1) {
@@ -93,7 +93,7 @@ function locked(path: string, timeoutMs: number): DatabaseSync | null {
   }
 }
 
-/** Under the lock, so that no other process takes the file for one in use meanwhile. */
+/** Under the lock, so that no other process treats the file as one in use. */
 function removed(path: string, lock: DatabaseSync): void {
   try {
     rmSync(path, { force: true });

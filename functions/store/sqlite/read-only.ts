@@ -4,12 +4,12 @@ import { pathToFileURL } from 'node:url';
 import { Connection } from './connection.ts';
 
 /**
- * The address by which a database is read so that no file beside it is made or changed. SQLite otherwise makes the two files
- * of the write-ahead log for a database in that mode, and a reader cannot remove them.
+ * The address that opens a database without creating or changing a file beside it. SQLite otherwise creates the two
+ * files of the write-ahead log for a database in that mode, and a reader cannot remove them.
  *
- * Without a log no process has the database open for writing, and the file is taken for one that does not change. With a log
- * its shared file is only read: where no process lives that keeps it, SQLite indexes the log in memory. A log without that
- * file is for the caller to avoid: SQLite makes the file, and it stays (cli/look.ts copies the pair).
+ * Without a log no process has the database open for writing, and the file is opened as immutable. With a log its
+ * shared file is only read: if no process keeps that file, SQLite indexes the log in memory. The caller must avoid a
+ * log without that file: SQLite creates the file, and it stays (cli/look.ts copies the pair).
  */
 function readingAddress(path: string): URL {
   const real = existsSync(path) ? realpathSync(path) : path;

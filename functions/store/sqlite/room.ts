@@ -18,7 +18,9 @@ const logShare = 1 / 16;
 const pageBytes = 4096;
 const recordBytes = 1024;
 
-/** How long a measurement of the disk is valid, and the share of the reserve after whose writing it is not. */
+/**
+ * The time for which a measurement of the disk is valid, and the share of the reserve whose writing ends it earlier.
+ */
 const readingMs = 100;
 const readingShare = 1 / 16;
 
@@ -91,7 +93,7 @@ function check(connection: Connection, disk: Disk, bytes: number): boolean {
 function lacks(connection: Connection, disk: Disk, bytes: number): boolean {
   const wanted = keptBytes(disk) + bytes;
   if (disk.freeBytes >= wanted) return false;
-  // Pages of the file that nothing lies in any more are room as well.
+  // Unused pages of the file count as free space too.
   const row = connection.get<{ freelist_count: number }>('PRAGMA freelist_count');
   return disk.freeBytes + (row?.freelist_count ?? 0) * pageBytes < wanted;
 }

@@ -9,8 +9,8 @@ import { liveSpace } from './space.ts';
 const pageCharactersMax = 512 * 1024;
 
 /**
- * Reads on a connection of its own in one read transaction, which is one moment for as long as it lasts. The
- * write-ahead log cannot be reused while it is open, so an abandoned scan must be ended: leaving the loop does.
+ * Reads one moment on a connection of its own in one read transaction. The write-ahead log cannot be reused while the
+ * transaction is open, so an abandoned scan must end: leaving the loop ends it.
  */
 export async function* scanRecords(
   open: () => Promise<Connection>,

@@ -64,7 +64,7 @@ export function idsAmong(
   return idsOf(connection, sql);
 }
 
-/** The ids of all rows of one range, which are counted as they are read; `null`: they are more than `most`. */
+/** The ids of all rows of one range, which are counted as they are read; `null`: more than `most`. */
 function idsIn(connection: Connection, rows: Sql, most: number): readonly string[] | null {
   const sql = new Sql();
   sql.add('SELECT json_group_array(e.id) AS ids FROM (SELECT d.record FROM');

@@ -24,9 +24,11 @@ const ROWS_A_TERM = 128;
 const ROWS_MAX = 32_768;
 /** A row takes as long as this many comparisons of a code. */
 const CELLS_A_ROW = 16;
-/** Codes of all terms for all places: beside many words, few of which stand in one record, lexicons are read sooner. */
+/**
+ * The most codes of all terms for all places: with many words, of which each record has few, lexicons are read sooner.
+ */
 const CELLS_MAX = 262_144;
-/** Lengths that one statement reads: a row for each at the most. */
+/** The most lengths that one statement reads: at most one row for each. */
 const LENGTHS_PER_TURN = 1_024;
 /** Bytes of a place with its length, and of a code; a row number in a list takes as much as a place. */
 const PLACE_BYTES = 12;
@@ -220,7 +222,7 @@ function usualCodes(places: Float64Array, list: readonly number[]): Int32Array {
   return codes;
 }
 
-/** -1: it is none of them. */
+/** -1: not among them. */
 function placeOf(places: Float64Array, record: number): number {
   let [low, high] = [0, places.length];
   while (low < high) {

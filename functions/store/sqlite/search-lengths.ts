@@ -2,7 +2,7 @@ import type { Connection } from './connection.ts';
 
 /** Records of one row: a search reads the rows of all its candidates, and a write one row again. */
 const CHUNK_RECORDS = 256;
-/** 0 stands for a number of words that is not known. */
+/** 0: the number of words is unknown. */
 const LENGTH_MAX = 0xffff - 1;
 
 /** The numbers of words that one transaction writes. */

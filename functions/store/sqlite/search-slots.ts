@@ -1,6 +1,8 @@
 import type { Connection } from './connection.ts';
 
-/** Tombstones of a slot beyond this are trimmed, a half of them at once, so that readers rarely begin again. */
+/**
+ * The tombstones of a slot at which a trim starts; it deletes half of them, so that readers rarely have to start again.
+ */
 const deadMax = 2_000;
 
 interface Slot {

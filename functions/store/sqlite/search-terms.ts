@@ -18,7 +18,7 @@ export interface TermFinderOptions {
   readonly turn?: () => Promise<void>;
 }
 
-/** A page ends early once it holds so many characters. */
+/** A page ends early at this many characters. */
 const pageCharactersMax = 1024 * 1024;
 /** Lexicons that one statement reads. */
 const lexiconsMax = 32;

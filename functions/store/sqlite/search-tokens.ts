@@ -27,7 +27,7 @@ function codeTokenOf(group: number, term: string): string {
   return `${group}h${term}${CODE_MARK}`;
 }
 
-/** All codes of a term lie from the first token on, before the second. */
+/** All codes of a term sort from the first token on and before the second. */
 export function codeTokens(group: number, term: string): readonly [string, string] {
   return [codeTokenOf(group, term), `${group}h${term}${BEHIND_MARK}`];
 }

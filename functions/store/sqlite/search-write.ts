@@ -24,7 +24,10 @@ interface EntryRow {
 /** The rows of a record's vectors, by the number of their slot. */
 type VectorPlaces = Readonly<Record<string, number>>;
 
-/** Keeps what searches read, within one transaction. `finish` ends it: slots and groups are written once, however many records. */
+/**
+ * Writes the search tables within one transaction. `finish` ends it: slots and groups are written once, for any number
+ * of records.
+ */
 export class SearchWrites {
   readonly #connection: Connection;
   readonly #space: number;
@@ -32,7 +35,7 @@ export class SearchWrites {
   readonly #lengths: LengthWrites;
   readonly #groups = new Map<string, number>();
   #written = 0;
-  /** Groups that a record has left. */
+  /** Groups with removed records. */
   readonly #left = new Set<number>();
 
   constructor(connection: Connection, space: number) {
@@ -51,7 +54,7 @@ export class SearchWrites {
       return;
     }
     const group = this.#groupOf(key.collection, search.group);
-    // A release without searches may have deleted a record, whose number is then given to another.
+    // A release without searches may have deleted a record, whose number another record then gets.
     const stays = before?.search_group === group && before.id === key.id;
     if (before !== undefined && !stays) this.#remove(row, before);
     this.#insert(row, key.id, { group, search, before: stays ? before : undefined });
@@ -165,7 +168,9 @@ function dropGroup(connection: Connection, group: number): void {
   connection.run('DELETE FROM search_groups WHERE number = ?', group);
 }
 
-/** Deletes at most `rows` of the entries, and of the vectors, of a space that is not live; false when nothing was left. */
+/**
+ * Deletes at most `rows` of the entries, and of the vectors, of a space that is not live; false when none were left.
+ */
 export function sweepSearches(connection: Connection, space: number, rows: number): boolean {
   const group = connection.get<{ number: number }>(
     'SELECT number FROM search_groups WHERE space = ? LIMIT 1',

@@ -34,7 +34,7 @@ function retireSpace(connection: Connection, space: number, now: number): void {
   connection.run(`UPDATE spaces SET state = 'retired', touched_ms = ? WHERE space = ?`, now, space);
 }
 
-/** Gives a load up; a space that became live after all (a commit whose answer was lost) stays. */
+/** Abandons a load; a space that became live after all (a commit with a lost answer) stays. */
 export function abandonLoading(connection: Connection, space: number, now: number): void {
   const sql = `UPDATE spaces SET state = 'retired', touched_ms = ? WHERE space = ? AND state = 'loading'`;
   connection.run(sql, now, space);

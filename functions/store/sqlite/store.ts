@@ -206,7 +206,7 @@ class SqliteStore implements RecordStore {
     try {
       if (this.#options.readOnly !== true) this.#writer.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // Another process reads the log; the last process to close copies it. No data is lost meanwhile.
+      // Another process reads the log; the last process to close copies it. No data is lost in between.
     }
     this.#writer.close();
   }
@@ -245,7 +245,7 @@ class SqliteStore implements RecordStore {
     return scan;
   };
 
-  /** A failure is left to the next swap or the next opening. */
+  /** The next swap or the next opening repeats a failed sweep. */
   #sweepBehind(): void {
     this.sweep().catch(() => undefined);
   }

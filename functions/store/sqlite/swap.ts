@@ -14,7 +14,7 @@ const bounds = { records: 200, characters: 1024 * 1024 };
 const abandonedAfterMs = 60 * 60 * 1000;
 const sweepRowsMax = 200;
 
-/** Loads into a hidden space, then makes that space the live one in a transaction of its own. */
+/** Loads into a hidden space, then makes that space live in a transaction of its own. */
 export async function swapRecords(
   { queue, clock, room }: { readonly queue: WriteQueue; readonly clock: Clock; readonly room: DiskRoom },
   scope: Scope,

@@ -42,7 +42,7 @@ export function transactIn<R>(
   return result;
 }
 
-/** Removals go first, so that a record may take the listing id of one that leaves. */
+/** Removals come first, so that a record may reuse the listing id of a removed one. */
 function apply(
   connection: Connection,
   space: number,

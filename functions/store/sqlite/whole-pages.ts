@@ -7,9 +7,9 @@ const pageSizeAt = 16;
 const headerBytes = 18;
 
 /**
- * Throws `corrupt` where the database file ends within a page. SQLite detects missing whole pages itself, but reads the
- * rest of a cut page as zeros. Where a write-ahead log lies beside the file, the cut may be valid: the power failed while
- * the log was copied, and the log has the page.
+ * Throws `corrupt` when the database file ends within a page. SQLite detects missing whole pages itself, but reads the
+ * rest of a cut page as zeros. With a write-ahead log beside the file, the cut may be valid: the power failed during a
+ * copy of the log, and the log has the page.
  */
 export function checkWholePages(path: string): void {
   // The log first: a process that closes the database removes it once the file is whole.

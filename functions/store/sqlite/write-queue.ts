@@ -42,7 +42,7 @@ export class WriteQueue {
   #scheduled = false;
   #closed = false;
   #idle: (() => void)[] = [];
-  /** Whether a call was refused for want of room. The next measurement that finds room resets it. */
+  /** Whether a call was refused because the disk is short. The next measurement with enough space resets it. */
   ranFull = false;
 
   constructor(options: WriteQueueOptions) {
@@ -141,7 +141,7 @@ export class WriteQueue {
     return calls;
   }
 
-  /** SQLite rolled everything back for one call's sake: that call fails, the others run again, each by itself. */
+  /** SQLite rolled everything back because of one call: that call fails, the others run again, each alone. */
   #groupLost(calls: readonly Call[], culprit: Job, error: unknown): void {
     culprit.reject(asStoreError(error));
     const others = calls.map((call) => call.job);
