@@ -10,11 +10,11 @@ import { type CapabilityParts, runCapability } from './run-capability.ts';
 import { dyingBehindAnswers, Memory } from './run-memory.fixture.ts';
 import type { RunMemory } from './run-memory.ts';
 
-/** How often a run calls its provider where its executions do not come to their end. */
+/** The number of calls to the provider by a run whose executions are interrupted. */
 
 afterEach(closeServer);
 
-/** The provider in the hands of a guard whose store fails for a moment. */
+/** A provider with a guard whose store fails for a moment. */
 function unguarded({ target, live }: RegisteredProvider, { world }: Instance): RegisteredProvider {
   if (live === null) throw new Error('the provider is local');
   const store = () => Promise.reject(new StoreError('contention', 'others were first'));
@@ -33,7 +33,7 @@ test('an execution whose request was never sent counts as no call, however often
   const provider = await instance.remote(completion('Hi'));
   const memory = new Memory();
   const run = runOf({}, { memory });
-  // The run was admitted once, so the window has room for it, however often it goes on.
+  // The run was admitted once, so the window counts it once, also when it is resumed several times.
   const parts = { ...instance.parts, limits: { ...RUN_LIMITS, maxRunsPerWindow: 1 } };
   for (let execution = 0; execution < 5; execution += 1)
     await expect(runCapability(parts, unguarded(provider, instance), run)).rejects.toThrow(

@@ -35,7 +35,7 @@ const SERVER_TIMEOUT = 'server_timeout';
 /** Lists and objects within each other, as many as a request may have. */
 const OUTPUT_DEPTH_MAX = 64;
 
-/** The answer that an earlier execution of the run has kept; `null` where there is none. */
+/** The answer that an earlier execution of the run stored; `null` for none. */
 export async function keptAnswer(memory: RunMemory | null): Promise<RunAnswer | null> {
   return ((await memory?.read(RESPONSE)) ?? null) as RunAnswer | null;
 }
@@ -78,7 +78,7 @@ export async function answerOf(
     },
   );
   if (isOutcomeWaitedFor(answer.outcome)) {
-    // No answer, and none that was lost: a job may ask again.
+    // There is no answer, and no lost one: a job may call again.
     await memory?.write(CALLS, calls);
     return answer;
   }
@@ -126,7 +126,7 @@ async function asOutcome(
 
 interface CountedRun extends AnsweringRun {
   readonly took: (usage: Usage) => void;
-  /** Awaited before each request, once it is admitted: what is not sent loses no answer. */
+  /** Awaited before each admitted request: a request that is not sent loses no answer. */
   readonly count: () => Promise<void>;
 }
 

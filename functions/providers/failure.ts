@@ -49,7 +49,7 @@ interface Retry {
   readonly isOfGuard?: boolean;
 }
 
-/** Failures that pass without anybody's doing. */
+/** Temporary failures, which end without an action of a person. */
 const passing: ReadonlySet<FailureClass> = new Set([
   'network',
   'provider_unavailable',

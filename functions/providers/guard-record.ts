@@ -18,7 +18,10 @@ export function guardKey(provider: string): RecordKey {
   return { collection: PROVIDER_GUARDS.name, id: recordId('provider-guard', provider) };
 }
 
-/** Names a space in the record of a provider. It tells neither the space nor that two providers serve the same one. */
+/**
+ * Names a space in the record of a provider, so that the name shows neither the space nor that two providers serve the
+ * same one.
+ */
 export function spaceTag(provider: string, space: string): string {
   return recordId('provider-guard-space', provider, space).slice(0, 16);
 }

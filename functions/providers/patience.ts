@@ -38,7 +38,7 @@ type Kept = {
 
 const NOTHING: Kept = { row: null, waits: 0 };
 
-/** The waiting of one execution of a job for its providers. A row of failures goes on in later executions. */
+/** The waits of one execution of a job for its providers. A row of failures continues in later executions. */
 export class ProviderPatience {
   readonly #parts: PatienceParts;
   readonly #job: PatientJob;
@@ -86,7 +86,7 @@ export class ProviderPatience {
     return true;
   }
 
-  /** The first call may answer the end of the wait that came before this execution. */
+  /** The first call may be the result of the wait before this execution. */
   async #suspend(until: number, before: () => Promise<void>): Promise<void> {
     await before();
     for (let calls = 0; calls < 2; calls += 1) await this.#job.waitForTimer(TIMER, new Date(until));

@@ -21,7 +21,10 @@ interface GuardedCall {
   readonly tokens: number;
 }
 
-/** Counts one request before it is sent, with its own tokens where they are known. Throws a `ProviderFailure` where it may not be sent now. */
+/**
+ * Counts one request before it is sent, with its own tokens if they are known. Throws a `ProviderFailure` when the
+ * request may not be sent now.
+ */
 type Admit = (tokens?: number) => Promise<void>;
 
 /**

@@ -28,7 +28,7 @@ export async function qualificationsOf(
   return keys.map(({ id }) => readQualifications(byId.get(id)));
 }
 
-/** Keeps what a run or a qualification has proven, unless something newer or better is known. */
+/** Stores the proof of a run or a qualification, unless a newer or better one is stored. */
 export async function keepQualification(
   store: Store,
   provider: string,

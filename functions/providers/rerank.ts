@@ -9,7 +9,7 @@ interface RerankQuestion {
   readonly query: string;
   /** Texts by ids that differ. */
   readonly candidates: readonly { readonly id: string; readonly text: string }[];
-  /** So many of the best are answered. */
+  /** The number of the best items in the answer. */
   readonly limit: number;
   readonly mode?: string | undefined;
   readonly timeoutSeconds?: number | null | undefined;

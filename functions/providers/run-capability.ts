@@ -28,7 +28,7 @@ export interface CapabilityParts {
 export interface CapabilityRun {
   readonly request: RunRequest;
   readonly space: string;
-  /** The same in each execution: the id of the job, or one of its own. */
+  /** The same in each execution: the id of the job, or one of the run's own. */
   readonly id: string;
   readonly isJob: boolean;
   readonly traceId: string;
@@ -40,7 +40,7 @@ export interface CapabilityRun {
 }
 
 const HOLDER_BYTES = 8;
-/** A lease outlives the run that has it by so much. */
+/** The time by which a lease outlives its run. */
 const LEASE_MARGIN_MS = 5_000;
 
 /**
@@ -111,7 +111,7 @@ async function answered(
   const guard = guardOf(parts, provider, run.isJob);
   const holder = Buffer.from(parts.world.random.bytes(HOLDER_BYTES)).toString('hex');
   const place = { space, id: run.id, holder, leaseMs: plan.timeoutMs + LEASE_MARGIN_MS, signal };
-  // A place that cannot be given back ends with its time: the answer, or the error, matters more.
+  // A place that cannot be freed expires: the answer, or the error, is more important.
   const leave = (own: string | null) => leaveRun(guard, { ...place, holder: own }).catch(() => undefined);
   const kept = await keptAnswer(memory);
   if (kept !== null) {

@@ -68,7 +68,7 @@ const OFTEN_FOR_MS = 5_000;
 export async function enterRun(parts: RunGuardParts, run: GuardedRun): Promise<void> {
   for (let waitedMs = 0; ; ) {
     if (run.signal.aborted) throw new ProviderFailure('cancelled', 'cancelled', 'The run was cancelled.');
-    // A process that stops does not wait for a place: another one goes on with the run.
+    // A stopping process does not wait for a place: another one resumes the run.
     beforePaidCall();
     const refusal = await tryToEnter(parts, run);
     if (refusal === null) return;
@@ -109,7 +109,7 @@ async function tryToEnter(
       return { key, before, ...admitRun(before, limits, { id, holder, now, leaseMs, wasAdmitted }) };
     });
     const refusal = answers.find((each) => each.refusal !== null)?.refusal ?? null;
-    // A run that has no place in all takes none in its space either.
+    // A run without a place among all runs takes none in its space either.
     const kept = refusal === null ? answers : answers.filter((each) => each.refusal !== null);
     const changed = kept.filter(({ before, counts }) => counts !== before);
     return { writes: changed.map(({ key, counts }) => putOf(key, counts)), result: refusal };

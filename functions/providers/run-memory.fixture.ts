@@ -1,7 +1,7 @@
 import type { Json } from '../kernel/canonical-json.ts';
 import type { RunMemory } from './run-memory.ts';
 
-/** Holds what a run keeps. */
+/** Holds the memory of a run. */
 export class Memory implements RunMemory {
   readonly kept = new Map<string, Json>();
   readonly read = (key: string) => Promise.resolve(this.kept.get(key) ?? null);

@@ -15,7 +15,7 @@ export interface OpenAiModelOptions {
   readonly baseAddress: string;
   readonly modelId: string;
   readonly outputTokensMax: number;
-  /** The member that bounds what the model writes; absent: by the address. */
+  /** The member that limits the output; absent: chosen by the address. */
   readonly tokenParameter?: string | undefined;
   /** Called before each request; `null`: the server needs no key. */
   readonly apiKey: () => Promise<string | null>;
@@ -68,7 +68,7 @@ export function openAiModel(
   };
 }
 
-/** OpenAI itself has given the member another name, which servers that speak its operation may not know. */
+/** OpenAI itself has renamed the member, and other servers with this operation may not know the new name. */
 function outputLimitName(baseAddress: string): string {
   const { hostname } = new URL(baseAddress);
   return hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
@@ -84,7 +84,7 @@ function chatBody(model: string, { system, messages, wantsJson }: ChatPrompt) {
   };
 }
 
-/** The first one; `undefined` where there is none. */
+/** The first choice; `undefined` without any. */
 function choiceIn(answer: unknown): unknown {
   const choices = memberOf(answer, 'choices');
   return Array.isArray(choices) ? (choices[0] as unknown) : undefined;

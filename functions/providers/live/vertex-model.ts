@@ -16,7 +16,7 @@ export interface VertexModelOptions {
   readonly location: string;
   readonly modelId: string;
   readonly outputTokensMax: number;
-  /** The header fields that prove who is asking. */
+  /** The header fields that authenticate the service. */
   readonly credentials: () => Promise<Headers>;
   /** Another server that speaks this API. */
   readonly endpoint?: string;
@@ -90,13 +90,13 @@ const refusals: ReadonlySet<unknown> = new Set([
   'SPII',
 ]);
 
-/** The first one; `undefined` where there is none. */
+/** The first candidate; `undefined` without any. */
 function candidateIn(answer: unknown): unknown {
   const candidates = memberOf(answer, 'candidates');
   return Array.isArray(candidates) ? (candidates[0] as unknown) : undefined;
 }
 
-/** Without its thoughts; `undefined` where it has no text. */
+/** The text without the model's thoughts; `undefined` without a text. */
 function textIn(candidate: unknown): string | undefined {
   const parts = memberOf(memberOf(candidate, 'content'), 'parts');
   const texts: unknown[] = Array.isArray(parts)

@@ -13,7 +13,7 @@ const REDIRECT = 300;
 const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
 
-/** Twice what the largest answer of a good provider holds: vectors of 2,048 texts, of which each has four objects and a list. */
+/** Twice the largest answer of a correct provider: vectors of 2,048 texts, each with four objects and a list. */
 const AMOUNT_MAX = 20_000;
 const DEPTH_MAX = 64;
 const ANSWER_LIMITS: PacedJsonLimits = {
@@ -77,7 +77,7 @@ function refusalOf(status: number, retryAfter: string | null, now: number): Prov
   return new ProviderFailure(isOfSettings ? 'configuration' : 'unknown', word, message);
 }
 
-/** Callers get the wait too: a provider cannot send them away for longer. */
+/** Callers get the wait too, so it is limited. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 
 /**

@@ -48,7 +48,7 @@ export async function callProvider(world: World, call: ProviderCall, bounds: Cal
   }
 }
 
-/** The failure of the try before says more than the refusal of another. */
+/** The failure of the previous try is more informative than the refusal of a further one. */
 async function isAdmitted({ admit }: CallBounds): Promise<boolean> {
   if (admit === undefined) return true;
   return admit().then(

@@ -14,8 +14,8 @@ const TEREDO = [0x2001, 0];
 const ISATAP = 0x5efe;
 
 /**
- * The IPv4 addresses to which a translator or a tunnel may carry packets for this IPv6 address. None for `::` and `::1`, which
- * mean themselves.
+ * The IPv4 addresses to which a translator or a tunnel may send packets for this IPv6 address. None for `::` and `::1`,
+ * which have meanings of their own.
  */
 export function embeddedIpv4(address: string): readonly string[] {
   const groups = groupsOf(address);

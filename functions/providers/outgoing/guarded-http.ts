@@ -19,7 +19,7 @@ const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304]);
  */
 export function guardedHttp({ lookup, namedHosts }: GuardedHttpOptions): OutgoingHttp {
   const own = { lookup: guardedLookup(lookup), keepAlive: true };
-  // Connections of other code were not judged, so none is shared with it.
+  // The addresses of other code's connections were not checked, so no connection is shared with it.
   const agents = { 'http:': new Agent(own), 'https:': new AgentTls(own) } as const;
   return (input, init = {}) =>
     new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ export function guardedHttp({ lookup, namedHosts }: GuardedHttpOptions): Outgoin
         ...(init.signal === undefined || init.signal === null ? {} : { signal: init.signal }),
       };
       const outgoing = (protocol === 'https:' ? requestHttps : requestHttp)(url, options, (message) => {
-        // No caller catches what is thrown here.
+        // No caller catches errors thrown here.
         try {
           resolve(responseOf(message));
         } catch (error) {
@@ -54,7 +54,7 @@ export function guardedHttp({ lookup, namedHosts }: GuardedHttpOptions): Outgoin
     });
 }
 
-/** Throws where the status or a field is none of HTTP. */
+/** Throws when the status or a field is invalid in HTTP. */
 function responseOf(message: IncomingMessage): Response {
   const { statusCode: status = 0, rawHeaders } = message;
   const headers = new Headers();

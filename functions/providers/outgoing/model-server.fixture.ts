@@ -70,7 +70,7 @@ const lookup: LookupFunction = (hostname, _, callback) => {
   );
 };
 
-/** A world with real connections, in which waits are over at once and are kept, and long ones end when a test says so. */
+/** A world with real connections, in which waits end at once and are recorded, and the test ends long waits. */
 export class ModelWorld implements World {
   readonly waits: number[] = [];
   #late: (() => void)[] = [];
@@ -96,7 +96,7 @@ export class ModelWorld implements World {
     this.http = guardedHttp({ lookup, namedHosts: new Set(namedHosts) });
   }
 
-  /** Ends the calls under way as too late, or the first of what waits for their end. */
+  /** Ends the calls under way as timed out, or the first of the recorded waits. */
   timeOut(count = this.#late.length): void {
     for (const callback of this.#late.slice(0, count)) callback();
   }

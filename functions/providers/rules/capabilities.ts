@@ -41,5 +41,5 @@ export type RunFailureClass = (typeof RUN_FAILURE_CLASSES)[number];
 /** The one operation of every capability. */
 export const RUN_OPERATION = 'run';
 
-/** Features of other services that none of the capabilities has here. */
+/** Features of other services that no capability of this service has. */
 export const UNSUPPORTED_FEATURES: readonly string[] = ['content_blocks', 'streaming', 'tool_execution'];

@@ -10,7 +10,7 @@ import { countOf, type ProviderSpaceCount, type ProviderSpaceCounts, withCount }
  */
 
 /**
- * Failures in a row after which a space leaves the provider alone.
+ * Failures in a row after which the calls of a space pause.
  * @testonly
  */
 export const FAILURES_MAX = 5;
@@ -67,7 +67,7 @@ export function restFor(circuit: Circuit, space: string | null, now: number): nu
   return Math.max(restOf(circuit.restsUntil, now), restOf(failuresOf(circuit, space).restsUntil, now));
 }
 
-/** A clock that is far behind must not leave the provider alone for longer than a rest. */
+/** A clock that is far behind must not extend the pause. */
 function restOf(restsUntil: number | null, now: number): number {
   const rest = restsUntil === null ? 0 : restsUntil - now;
   return rest > REST_MS ? 0 : Math.max(0, rest);
@@ -139,7 +139,7 @@ function answered<C extends Circuit>(circuit: C, space: string | null): C {
   return { ...circuit, restsUntil: null, spaces };
 }
 
-/** Whether a failure of this class says that other calls would fail too. */
+/** Whether a failure of this class suggests that other calls would fail too. */
 function isOfProvider(failure: FailureClass): boolean {
   return ['network', 'provider_unavailable', 'rate_limit', 'timeout'].includes(failure);
 }

@@ -8,7 +8,7 @@ export interface HashedConfiguration {
   /** The models with their settings, such as the length of vectors. */
   readonly models: JsonObject;
   readonly limits: JsonObject;
-  /** The name of the setting or of the file that holds the secret, never the secret; `null`: there is none. */
+  /** The name of the setting or of the file with the secret, never the secret; `null` without one. */
   readonly secretName: string | null;
 }
 

@@ -13,7 +13,7 @@ import { rankByTokens } from './token-overlap.ts';
 /** Of results that are made by rule, so that no reader takes them for those of a model. */
 const DETERMINISTIC = 'deterministic';
 
-/** `sha256:` and 12 digits: enough to tell two texts apart, in a result that people read. */
+/** `sha256:` and 12 digits: enough to distinguish two texts, in a result that people read. */
 const HASH_HEAD = 19;
 const ALGORITHM = 'sha256:'.length;
 const LINE_LENGTH_MAX = 240;
@@ -24,7 +24,7 @@ export function deterministicOutput(payload: RunPayload): JsonObject | null {
   return output === null ? null : withText(output);
 }
 
-/** The output with itself as a text, for callers who hand it on as one. */
+/** The output and its text form, for callers that pass it on as a text. */
 function withText(output: JsonObject): JsonObject {
   return { ...output, text: JSON.stringify(output) };
 }
@@ -112,7 +112,7 @@ function toolPlan({ prompt, tools }: ToolPlanPayload): JsonObject {
   return { calls, validationStatus: DETERMINISTIC };
 }
 
-/** At most so many UTF-16 units, without half a character at the end. */
+/** A text of at most this many UTF-16 units, without half a character at the end. */
 export function cut(text: string, units: number): string {
   const head = text.slice(0, units);
   return head.isWellFormed() ? head : head.slice(0, -1);

@@ -38,7 +38,7 @@ function ended(state: GuardState, failure: FailureClass | null, end: End = {}): 
   return callEnded(state, { failure, space: 'a', now: NOW, isTrial: false, ...end });
 }
 
-/** So many failures of each of these spaces. */
+/** The given number of failures of each of these spaces. */
 function failing(each: number, spaces: readonly (string | null)[] = ['a'], before = NO_CALLS, now = NOW) {
   let state = before;
   for (let count = 0; count < each; count += 1)
@@ -235,7 +235,7 @@ describe('a space', () => {
     expect(state.spaces).toHaveLength(SPACES_MAX + 1);
     expect(state.spaces.find(({ tag }) => tag === OTHERS)?.calls).toBe(10);
     expect(refused).toEqual(Array(100 - SPACES_MAX - 10).fill('space_rate_limited'));
-    // A space without calls in this minute gives up its place: that with the fewest tokens.
+    // The space without calls in this minute and with the fewest tokens loses its place.
     const next = admitted(state, { limits: many, space: 'new', now: NOW + MINUTE });
     expect(next.spaces.find(({ tag }) => tag === 'new')).toMatchObject({ calls: 1, tokens: 1 });
   });

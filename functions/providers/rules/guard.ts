@@ -65,7 +65,7 @@ export interface GuardRefusal {
 }
 
 export interface GuardAnswer {
-  /** To be stored, also with a refusal, where it is another object than before. */
+  /** To be stored, also with a refusal, when it is another object than before. */
   readonly state: GuardState;
   /** `null`: the call is admitted and counted. */
   readonly refusal: GuardRefusal | null;

@@ -23,7 +23,7 @@ export interface RunOutcome {
   readonly isRetryable: boolean;
   /** The wait that the refusal or the provider demands; `null` or absent for none. */
   readonly retryAfterMs?: number | null;
-  /** How far the run came: before the provider was called, or after its answer. */
+  /** The last step of the run: before the call of the provider, or after its answer. */
   readonly reached: 'nothing' | 'guard' | 'provider' | 'answer';
 }
 

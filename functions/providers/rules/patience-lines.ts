@@ -3,7 +3,10 @@ import { elapsedMs, formatUtc } from '../../kernel/timestamp.ts';
 import type { ProviderFailure } from '../failure.ts';
 import type { FailureRow } from './patience.ts';
 
-/** The lines of the log about a job that waits for its provider: one where a row of failures begins, one where an answer ends it. Pure. */
+/**
+ * The log lines about a job that waits for its provider: one at the first failure of a row, one when an answer ends the
+ * row. Pure.
+ */
 
 export interface WaitingJob {
   readonly runId: string;

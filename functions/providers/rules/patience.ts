@@ -8,22 +8,22 @@ const WAIT_MS_MAX = 60_000;
 
 /** Failures without an answer between them. */
 export type FailureRow = {
-  /** When the first of them came. */
+  /** The time of the first failure. */
   readonly since: number;
   readonly failures: number;
 };
 
 export interface FailedTry {
   readonly now: number;
-  /** So long after the first failure of a row the last try is made. */
+  /** The time from the first failure of a row to the last try. */
   readonly patienceMs: number;
-  /** From 0 to 1, drawn anew for each wait. */
+  /** Random from 0 to 1, new for each wait. */
   readonly chance: number;
   /** The wait that the provider or its open circuit demands; `null` for none. */
   readonly retryAfterMs: number | null;
 }
 
-/** The row with one more failure, and the moment of the next try; `null`: there is none. */
+/** The row with one more failure, and the time of the next try; `null`: no further try. */
 export function nextTry(
   before: FailureRow | null,
   { now, patienceMs, chance, retryAfterMs }: FailedTry,
@@ -34,7 +34,7 @@ export function nextTry(
   if (now >= end) return null;
   const failures = (before?.failures ?? 0) + 1;
   const longest = Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (failures - 1));
-  // Half of the wait is by chance, so that jobs that failed together do not come back together.
+  // Half of the wait is random, so that jobs that failed together do not retry together.
   const own = Math.round(longest * (0.5 + chance / 2));
   return { row: { since, failures }, at: Math.min(now + Math.max(own, retryAfterMs ?? 0), end) };
 }
@@ -44,7 +44,10 @@ export function isWaitedFor(failure: { readonly failureClass: FailureClass; read
   return isPassing(failure) && !failure.isOfGuard;
 }
 
-/** The same of the outcome of a run. One that has used up the time of its request has had its answer: there is none in that time. */
+/**
+ * The same for the outcome of a run. A timeout of the request's own time is final: the provider has no answer in that
+ * time.
+ */
 export function isOutcomeWaitedFor({ status, failureClass, providerStatus }: RunOutcome): boolean {
   if (providerStatus === 'http_408') return true;
   return status === 'Failed' && failureClass !== null && passing.has(failureClass);

@@ -90,7 +90,7 @@ const roles: ReadonlySet<string> = new Set(['system', 'user', 'assistant']);
 const purposes = ['query', 'passage', 'document', 'symmetric'] as const;
 export type EmbeddingPurposeWord = (typeof purposes)[number];
 
-/** The payload of a capability. Throws `InvalidPayload`; members that the capability does not know are ignored. */
+/** The payload of a capability. Throws `InvalidPayload`; members that the capability does not have are ignored. */
 export function readPayload(capability: OfferedCapability, payload: Json): RunPayload {
   return readers[capability](objectOf(payload, 'payload'));
 }

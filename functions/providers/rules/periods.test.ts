@@ -84,7 +84,7 @@ describe('the period of several clocks', () => {
       const count = begun(
         moments.flatMap((moment) => aheads.map((ahead) => Math.floor(moment + ahead * DAY))),
       );
-      // Each clock that appears may begin some more.
+      // Each new clock may cause some more restarts.
       expect(count).toBeLessThanOrEqual(100 + 2 * aheads.length);
       expect(count).toBeGreaterThan(50);
     }

@@ -11,7 +11,7 @@
 export interface SeenClock {
   /** The number of its period since 1970 when it was last seen. */
   readonly at: number;
-  /** The period in which it may begin the counts again; `null`: it has not seen the present counts. */
+  /** The period in which the clock may restart the counts; `null`: it has not seen the present counts. */
   readonly next: number | null;
 }
 
@@ -26,9 +26,11 @@ export const CLOCKS_MAX = 8;
 
 export interface Period {
   readonly known: Periods;
-  /** The counts begin again. */
+  /** Whether the counts restart. */
   readonly isNew: boolean;
-  /** When they begin again for this clock at the latest, in milliseconds from now. Another clock may be sooner. */
+  /**
+   * The longest time until the counts restart for this clock, in milliseconds. Another clock may restart them sooner.
+   */
   readonly endsAfterMs: number;
 }
 
@@ -56,7 +58,10 @@ export function periodOf(known: Periods, now: number, lengthMs: number): Period 
   return { known: seen, isNew: false, endsAfterMs: endsAfter(clock.next) };
 }
 
-/** The same number, or that of a clock that is a little ahead and has begun its next period; otherwise the nearest one before. */
+/**
+ * The clock with the same number, or one that is a little ahead and in its next period; otherwise the nearest one
+ * before.
+ */
 function indexOf(known: Periods, own: number): number {
   for (const at of [own, own + 1]) {
     const index = known.findIndex((each) => each.at === at);

@@ -12,7 +12,7 @@ import type {
 export interface ChatPrompt {
   readonly system: string | null;
   readonly messages: readonly ChatMessage[];
-  /** Whether the answer is to be one JSON object. */
+  /** Whether the answer must be one JSON object. */
   readonly wantsJson: boolean;
 }
 
@@ -24,8 +24,8 @@ export type PromptedPayload =
   | ToolPlanPayload;
 
 /**
- * The prompt for a payload. What the caller gives as content stands in the message of the user alone: the instructions of the
- * service are not mixed with it.
+ * The prompt for a payload. Content of the caller is in the user's message alone, apart from the instructions of the
+ * service.
  */
 export function promptOf(payload: PromptedPayload): ChatPrompt {
   switch (payload.capability) {

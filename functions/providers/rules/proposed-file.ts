@@ -1,6 +1,6 @@
 import { type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 
-/** A file that a person may write or not: the service writes none. */
+/** A proposed file, which a person may write: the service writes none. */
 export function proposedFile(path: string, content: string): JsonObject {
   return {
     path,

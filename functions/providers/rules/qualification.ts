@@ -6,7 +6,10 @@ import type { ProviderTarget } from './target.ts';
 
 type QualificationStatus = 'unvalidated' | 'validated' | 'failed' | 'unsupported';
 
-/** The last proof that a capability of a provider works, as it is stored: one record a provider holds those of all its capabilities. */
+/**
+ * The stored newest proof that a capability of a provider works: one record per provider holds those of all its
+ * capabilities.
+ */
 export interface StoredQualification {
   readonly capability: OfferedCapability;
   /** The hash of the settings at the qualification: for other settings it is invalid. */
@@ -30,7 +33,7 @@ function driftTriggers({ isLocal }: Pick<ProviderTarget, 'isLocal'>): string[] {
   return isLocal ? [...LOCAL_TRIGGERS] : [...LOCAL_TRIGGERS, ...NETWORK_TRIGGERS];
 }
 
-/** The qualification that holds for the present settings; `null` where none does. */
+/** The qualification for the present settings; `null` without one. */
 export function currentQualification(
   target: ProviderTarget,
   capability: OfferedCapability,

@@ -68,7 +68,7 @@ const reasons = {
   unsupported: 'unsupported',
 } as const;
 
-/** A capability whose qualification failed stays callable: the next run may show that the provider is back. */
+/** A capability with a failed qualification stays callable: the next run may show that the provider works again. */
 function verdictOf(target: ProviderTarget, status: keyof typeof reasons, hasFailedCheck: boolean) {
   if (!target.isEnabled) return { callable: false, reason: 'provider_disabled' };
   if (hasFailedCheck) return { callable: false, reason: 'provider_doctor_failed' };

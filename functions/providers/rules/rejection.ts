@@ -15,7 +15,7 @@ export function rejectionOf(outcome: RunOutcome): Rejection | null {
     category: providerStatus,
     message: message ?? 'The run did not succeed.',
     contentUsable: false,
-    // An answer of the wrong shape is dropped where it is found.
+    // The service drops an answer of the wrong shape where it detects it.
     parsedOutputPresent: false,
     structuredOutputAccepted: false,
     structuredOutputValidationStatus: isWrongAnswer(outcome) ? 'rejected' : null,

@@ -29,7 +29,7 @@ export interface RunPlan {
   readonly mode: string;
   readonly payload: RunPayload;
   readonly payloadBytes: number;
-  /** Of the payload; stands for it in traces. */
+  /** The hash of the payload, which traces contain in place of the payload. */
   readonly inputHash: string;
   readonly timeoutMs: number;
   readonly outputBytesMax: number;

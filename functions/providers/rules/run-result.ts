@@ -5,10 +5,10 @@ import { rejectionOf } from './rejection.ts';
 import { inputHashOf, namesOf, type RunRequest } from './run-request.ts';
 import type { ProviderTarget } from './target.ts';
 
-/** Whose word a result is: a proposal that its reader decides about. */
+/** Marks a result as a proposal: its reader decides about it. */
 const AUTHORITY_BOUNDARY = 'proposal_only';
 
-/** A run that has ended, with what its trace needs. */
+/** An ended run, with the facts that its trace needs. */
 export interface EndedRun {
   readonly target: ProviderTarget;
   readonly request: RunRequest;
@@ -114,7 +114,7 @@ export function runTraceOf(run: EndedRun): ProviderTrace {
   };
 }
 
-/** How the durable run of a job ends, so that lists of runs tell a rejection from a failure. */
+/** The end of a job's durable run, so that lists of runs distinguish a rejection from a failure. */
 export function endOf(
   status: Exclude<RunResultStatus, 'Succeeded'>,
 ): 'failed' | 'timed_out' | 'rejected' | 'cancelled' {

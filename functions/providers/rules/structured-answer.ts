@@ -36,7 +36,7 @@ export function outputOf(
     return { message: { role: 'assistant', content, contentBlocks: null }, stopReason };
   }
   if (!isWhole) throw wrong('output_truncated', 'The provider ended its answer at a limit.');
-  // Before a text is cut, which might leave a part of the key, and before contents are hashed.
+  // Removes the key before a text is cut, which might leave a part of the key, and before contents are hashed.
   const floats = payload.capability === 'ai.review' ? REVIEW_FLOATS : [];
   const answer = valueWithoutSecret(objectIn(text, floats), secret);
   switch (payload.capability) {

@@ -49,7 +49,7 @@ function localTarget(
   return { ...LOCAL, id, displayName, capabilities, modelId: id, configHash };
 }
 
-/** Stands for a provider that the settings do not name any more, in the results of its jobs. */
+/** Replaces a provider that the settings no longer name, in the results of its jobs. */
 export function goneTarget(id: string): ProviderTarget {
   return { ...localTarget(id, id, []), isEnabled: false };
 }

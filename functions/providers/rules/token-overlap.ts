@@ -23,8 +23,8 @@ export function rankByTokens(payload: Ranking): readonly RankedItem[] {
 }
 
 /**
- * The candidates by the share of the words of the query that they have, from 0 to 1 with six decimals. Equal shares are in the
- * order of the hashes of id and text. Yields after each candidate, so that its caller can let others work.
+ * The candidates by the share of the query's words that they contain, from 0 to 1 with six decimals. Equal shares are
+ * in the order of the hashes of id and text. Yields after each candidate, so that its caller can give others a turn.
  */
 export function* tokenOverlap({ query, candidates, limit }: Ranking): Generator<void, readonly RankedItem[]> {
   const wanted = tokensOf(query);

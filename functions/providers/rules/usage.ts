@@ -66,7 +66,7 @@ function bounded(input: number, output: number, most: UsageBounds): Usage {
   return excess > 0 ? { ...usage, excessTokens: excess } : usage;
 }
 
-/** Whether a number of tokens that a provider says can be one. */
+/** Whether a reported number of tokens is a valid count. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

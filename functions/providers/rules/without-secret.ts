@@ -9,7 +9,10 @@ export function withoutSecret(text: string, secret: string | null): string {
   return isSecret(secret) ? text.replaceAll(secret, IN_ITS_PLACE) : text;
 }
 
-/** The same for JSON that was read from such a text, where escapes may have hidden the key. The same value where there is none. */
+/**
+ * The same for parsed JSON, in which escapes may have hidden the key. Returns the same value when it does not contain
+ * the key.
+ */
 export function valueWithoutSecret<Value extends Json>(value: Value, secret: string | null): Value {
   if (!isSecret(secret)) return value;
   const written = JSON.stringify(secret).slice(1, -1);
