@@ -50,7 +50,7 @@ export interface BlobAttributes {
   readonly contentType: string;
   /** `sha256:` and 64 lower-case hexadecimal digits of the bytes. */
   readonly sha256: string;
-  /** Facts for operators who meet the object outside the service; no rule reads them. */
+  /** Facts for operators who find the object outside the service; no rule reads them. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 

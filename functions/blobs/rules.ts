@@ -17,7 +17,7 @@ const metadataBytesMax = 4096;
 const keyPattern = /^(?:[a-z0-9_-]{1,80}\/){1,6}[a-z0-9_-]{1,80}\.[a-z0-9]{1,8}$/;
 const prefixPattern = /^(?:[a-z0-9_-]{1,80}\/){1,6}$/;
 const mediaTypePattern = /^[a-z0-9.+-]{1,80}\/[a-z0-9.+-]{1,80}(?:; charset=[a-z0-9-]{1,20})?$/;
-/** Names that begin with `svc-` are the providers'. */
+/** Names that start with `svc-` are reserved for the providers. */
 const metadataNamePattern = /^(?!svc-)[a-z0-9_-]{1,64}$/;
 
 export function isKey(text: string): boolean {

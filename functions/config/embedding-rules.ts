@@ -155,7 +155,7 @@ const knownProvider: Rule = ({ embeddings, providers }) => {
   return [{ key, message: `names a provider over the network, and ${switchKey} is false` }];
 };
 
-/** The entry of the provider says how long its vectors are. */
+/** The provider's entry names the length of its vectors. */
 const ownDimensions: Rule = ({ embeddings: { provider, dimensions } }) => {
   if (dimensions === null || builtIn.has(provider)) return [];
   const message = `is set, but the entry of ${provider} in ${listKey} says how long its vectors are`;

@@ -18,7 +18,7 @@ const limitsInOrder: Rule = ({ execution }, _host, isGiven) =>
     ];
   });
 
-/** External workers lease by these ids, so each entry needs an id of its own. */
+/** External workers lease by these ids, so each entry needs a unique id. */
 const externalHandlers: Rule = ({ execution }) => {
   const seen = new Set<string>();
   return execution.externalHandlers.flatMap(({ HandlerId }, index) => {

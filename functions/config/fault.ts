@@ -1,6 +1,6 @@
 /** One fault of the configuration. It never holds a secret: only values of settings that are not secret are quoted. */
 export interface Fault {
-  /** The documented key, or the key as written where it is unknown. */
+  /** The documented key, or the unknown key as written. */
   readonly key: string;
   /** The source of the value: a file name, `environment variable X`, `command line`, or `default`. */
   readonly source: string;

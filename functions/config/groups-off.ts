@@ -45,7 +45,7 @@ function withoutPolicies(group: 'records' | 'providers'): GroupOff {
   };
 }
 
-/** Why the group of the catalog is off; `undefined` where it is served or unknown. */
+/** The reason why the group of the catalog is off; `undefined` for a served or unknown group. */
 export function groupOff(settings: Settings, group: string | undefined): GroupOff | undefined {
   const part = group !== undefined && isRecordGroup(group) ? 'records' : group;
   return groupsOff(settings).find((off) => off.group === part);

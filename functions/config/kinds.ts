@@ -30,7 +30,7 @@ interface Scalar<T> {
   readonly expects: string;
   readonly schema: Schema;
   readonly secret?: boolean;
-  /** Whether a refusal shows what was given; never a secret. */
+  /** Whether a refusal shows the given value; never for a secret. */
   readonly quoted?: boolean;
   /** Whether white space at its ends belongs to the value. */
   readonly spaced?: boolean;
@@ -173,7 +173,7 @@ export function list<T>(item: Kind<T>): Kind<readonly T[]> {
   };
 }
 
-/** Why the entry cannot mean an empty list; `undefined` where it can. */
+/** The reason why the entry cannot mean an empty list; `undefined` when it can. */
 function asEmptyList(entry: Entry, items: readonly Node[]): string | undefined {
   if (entry.value.trim() !== emptyList) return 'is a list: write its items under :0, :1 and so on';
   const beside = items.some((child) => [...child.entries()].some(({ rank }) => rank === entry.rank));

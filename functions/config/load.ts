@@ -19,7 +19,7 @@ export interface ConfigurationInput {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Arguments after the name of the script. */
   readonly argv: readonly string[];
-  /** Reads a file; `undefined` where it does not exist. */
+  /** Reads a file; `undefined` if it does not exist. */
   readonly readFile: (path: string) => string | undefined;
 }
 
@@ -221,7 +221,7 @@ function sourcesOf(root: Node, key: string): readonly string[] {
   return [...new Set([...(root.at(key)?.entries() ?? [])].map(({ source }) => source))];
 }
 
-/** A member such as the name of a file stands beside a secret and is none. */
+/** A member next to a secret, such as the name of a file, is no secret itself. */
 function secretsOf(root: Node, { key, kind }: Setting<unknown>): GivenSecret[] {
   const places = new Set(kind.secretTails.map((tail) => `${key}${tail}`.toLowerCase()));
   const entries = places.size === 0 ? [] : [...(root.at(key)?.entries() ?? [])];

@@ -8,7 +8,10 @@ const recordOperations = ['read', 'write', 'delete', 'maintain'];
 const policiesKey = table.recordAccess.identityPolicies.key;
 const enabledKey = table.records.enabled.key;
 
-/** Without policies the records are off. An operator who asks for them in the settings must not get a service without them. */
+/**
+ * Without policies the records are off. An operator who enables them in the settings must not get a service without
+ * them.
+ */
 const wantedRecords: Rule = ({ service, execution, records, recordAccess }, _host, isGiven) => {
   if (!records.enabled || !isGiven(enabledKey)) return [];
   if (!execution.enabled) {

@@ -51,8 +51,8 @@ export function isRecordGroup(group: string): boolean {
 }
 
 /**
- * Why collections and records do not exist; `null` if they exist. Without record policies they exist in Development only,
- * and only if no other part has policies: policies of one part must not leave another open.
+ * The reason why collections and records are off; `null` when they are on. Without record policies they are on in
+ * Development only, and only if no other part has policies: policies of one part must not leave another open.
  */
 export function recordsOff(settings: Settings): 'disabled' | 'no-runtime' | 'no-policies' | null {
   if (!settings.records.enabled) return 'disabled';

@@ -1,6 +1,6 @@
 import type { Kind } from './kinds.ts';
 
-/** Where the service runs: all groups in one process of ours, or one group behind functions-framework. */
+/** The host of the service: all groups in one process of its own, or one group behind functions-framework. */
 export type Host = 'embedded' | 'functions';
 
 /** The facts that a default may depend on. */
@@ -12,7 +12,7 @@ export interface Given {
 export interface Setting<T> {
   readonly key: string;
   readonly kind: Kind<T>;
-  /** Default value. A function where it depends on environment and host. */
+  /** Default value. A function when it depends on environment and host. */
   readonly fallback: T | ((given: Given) => T);
   readonly description: string;
   /** Short names in the environment, beside `Section__Key`, which wins over them. */

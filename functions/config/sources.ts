@@ -178,7 +178,7 @@ export function fromArguments(argv: readonly string[]): SourceEntries {
     const argument = argv[at] ?? '';
     const option = /^--([^=]+)(?:=(.*))?$/s.exec(argument);
     if (option === null) {
-      // Not quoted: it may be a secret whose option name is missing.
+      // Not quoted: it may be a secret whose option name was forgotten.
       faults.push({ key: `argument ${at + 1}`, source, message: 'options are written --Key=value' });
       continue;
     }

@@ -16,7 +16,7 @@ export interface RunQueue {
 /** Marks a request as a delivery of a queue, which distinguishes it from other requests. It proves no identity. */
 export const DISPATCH_HEADER = 'X-Svc-Execution-Dispatch';
 
-/** Whose share of the execution slots a run uses; `null` for a run that no share bounds. */
+/** The owner whose share of the execution slots a run uses; `null` for a run without a share limit. */
 export type RunOwner = string | null;
 
 /** Whether a run of this owner may have a slot now. */

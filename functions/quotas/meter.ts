@@ -10,7 +10,10 @@ import { addUse, type KindOfUse, NO_USE, plus, readUse, type Use } from './usage
 const FLUSH_MS = 20_000;
 const FLUSH_BYTES = 8 * 1024 * 1024;
 const FRESH_MS = 30_000;
-/** With the time until the others add, a minute. A decision does not rest on older figures, as an idle process has them. */
+/**
+ * Together with the time until other processes add, a minute. A decision does not use older figures, which an idle
+ * process has.
+ */
 const STALE_MS = 40_000;
 const MINUTE_MS = 60_000;
 /** From this share of its bytes on an owner is warned of, at most once in the time. */
@@ -28,7 +31,7 @@ export interface MeterOptions {
   /** The most bytes that the requests of one owner may write in a minute through this process. */
   readonly bytesPerMinute: number;
   readonly onFailure: (error: unknown) => void;
-  /** A write of the owner reaches, or would exceed, 80 % of what it may store. */
+  /** Called when a write of the owner reaches, or would exceed, 80 % of its quota. */
   readonly onNearLimit: (owner: ByteOwner) => void;
 }
 
@@ -82,15 +85,15 @@ export class Meter {
     this.#options = options;
   }
 
-  /** Makes known what the owner has stored, before a decision that may add to it. */
+  /** Reads the use of the owner, before a decision that may add to it. */
   async ready(owner: ByteOwner): Promise<void> {
     const account = this.#account(owner);
     if (this.#ageOf(account) >= STALE_MS) await this.#reading(account);
   }
 
   /**
-   * Throws `quota_exceeded` where the owner would store more than it may, for a request `rate_limited` where requests have
-   * written what they may in this minute, and `UnknownUse` where `ready` was not called of late.
+   * Throws `quota_exceeded` when the owner would exceed its quota, `rate_limited` when requests have used up the bytes
+   * of this minute, and `UnknownUse` when `ready` was not called lately.
    */
   admit(owner: ByteOwner, { growth, written }: Amount, by: 'request' | 'job'): void {
     const account = this.#account(owner);
@@ -101,7 +104,7 @@ export class Meter {
   #bound(account: Account, bytes: number): void {
     const age = this.#ageOf(account);
     if (age >= STALE_MS) throw new UnknownUse(account.owner);
-    // Younger figures are good enough until the new ones are there.
+    // Younger figures are used until new ones are read.
     if (age >= FRESH_MS) this.#reading(account).catch(this.#options.onFailure);
     const limit = this.#options.limitOf(account.owner);
     const used = usedOf(account);
@@ -120,7 +123,7 @@ export class Meter {
     this.#options.onNearLimit(account.owner);
   }
 
-  /** Counts what a request has written to its minute. */
+  /** Counts the bytes written by a request in its minute. */
   wrote(owner: ByteOwner, bytes: number): void {
     if (bytes <= 0) return;
     const account = this.#account(owner);

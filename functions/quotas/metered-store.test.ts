@@ -156,7 +156,7 @@ describe('a limit', () => {
     const { put, meter } = processOn(database, { limit: 1_000 });
     await put('1', 'x'.repeat(500));
     await meter.flush();
-    // Of another process, which has not read yet what the owner has stored.
+    // Of another process, which has not read the use of the owner yet.
     const { store } = processOn(database, { limit: 1_000, shard: 1 });
     for (let again = 0; again < 2; again += 1) await store.admit?.(owner, 244, 'request');
     await expect(store.admit?.(owner, 245, 'request')).rejects.toMatchObject({ code: 'quota_exceeded' });
@@ -183,7 +183,7 @@ describe('a limit', () => {
     await two.put('2', 'x'.repeat(5_000));
     world.advance(60_000);
     await one.meter.flush();
-    // No call rests on the figures of an hour ago, as an idle process has them.
+    // No call uses the figures of an hour ago, which an idle process has.
     await expect(two.put('3', 'x')).rejects.toMatchObject({ code: 'quota_exceeded' });
     expect((await two.store.query(scope, { by: 'keys', keys: [{ key: keyOf('3') }] })).records).toEqual([]);
   });

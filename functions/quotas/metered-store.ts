@@ -11,7 +11,7 @@ import {
 import { type Counted, countedIn, sizeOf, withCount, writtenBy } from '../store/stored-size.ts';
 import { type Meter, UnknownUse } from './meter.ts';
 
-/** How often a decision is made again because what its owner has stored was not known. */
+/** The most tries of a decision whose owner's use was unknown. */
 const TRIES_MAX = 3;
 
 /**
@@ -105,7 +105,7 @@ interface Owners {
   readonly writer: ByteOwner | null;
 }
 
-/** The writes with their counts, and what they change: the count of each record before is taken off, the new one put on. */
+/** The writes with their counts, and the change: the new count of each record minus its previous one. */
 function weigh<R>(
   { writes }: Decision<R>,
   found: LoadedRecords,

@@ -35,7 +35,7 @@ export async function recount(
   return { before, found };
 }
 
-/** A record was counted as its head says. */
+/** The counted bytes are in the record's head. */
 async function countedBytes(
   store: RecordStore,
   { scope, collections }: RecountedRuns,

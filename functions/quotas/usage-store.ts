@@ -66,8 +66,8 @@ export async function listUse(store: RecordStore): Promise<readonly OwnersUse[]>
 }
 
 /**
- * Owners of one kind, in an order that stays: those of the first page of all owners, or of the next one behind a position. A page
- * may hold none.
+ * Owners of one kind, in a stable order: those of the first page of all owners, or of the next one after a position. A
+ * page may be empty.
  */
 export async function ownersPage(
   store: RecordStore,

@@ -2,12 +2,12 @@ import { lazy } from '../../kernel/lazy.ts';
 import { libraryFetch } from '../../kernel/library-fetch.ts';
 import type { OutgoingHttp } from '../../kernel/world.ts';
 
-/** The headers that prove who is asking; a token is kept until it is about to expire. */
+/** The headers that authenticate the service; a token is kept until shortly before it expires. */
 export type Credentials = () => Promise<Headers>;
 
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
 
-/** Application Default Credentials, looked for at the first call: https://cloud.google.com/docs/authentication. */
+/** Application Default Credentials, searched for at the first call: https://cloud.google.com/docs/authentication. */
 export function applicationDefault(http: OutgoingHttp): Credentials {
   const opened = lazy(
     () => open(http),

@@ -6,7 +6,7 @@ import type { Credentials } from './credentials.ts';
 export interface RequestOptions {
   /** Such as `https://storage.googleapis.com`. */
   readonly endpoint: string;
-  /** `null` for an endpoint that asks for none. */
+  /** `null` for an endpoint without authentication. */
   readonly credentials: Credentials | null;
   readonly http: OutgoingHttp;
   readonly timers: Timers;

@@ -38,7 +38,7 @@ export interface CloudStorageBlobsOptions {
 }
 
 const googleEndpoint = 'https://storage.googleapis.com';
-/** Where the hash is kept; no name of the port's metadata begins so. */
+/** The member with the hash; no name of the port's metadata starts like this. */
 const hashName = 'svc-sha256';
 /** Deletions under way at once. */
 const lanes = 8;
@@ -88,7 +88,7 @@ class CloudStorageBlobs implements BlobStore {
       await checkPut(key, bytes, attributes);
       for (let tries = 1; tries <= createTriesMax; tries++) {
         if (await this.#create(key, bytes, attributes)) return;
-        // Another's object, or ours: the answer to the try that made it may have been lost.
+        // The object may be another caller's, or our own: the answer to the try that created it may have been lost.
         const stored = await this.#resource(key);
         if (stored === null) continue;
         const same = stored.metadata?.[hashName] === attributes.sha256;

@@ -3,7 +3,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { type BlobAttributes, BlobError } from '../port.ts';
 
 /**
- * An object as one file, so that its attributes and its content come and go together: a line of JSON, then the content.
+ * An object as one file, so that attributes and content appear and disappear together: a line of JSON, then the
+ * content.
  */
 
 const FORMAT = 'svc-object.v1';
@@ -13,7 +14,7 @@ const headBytesMax = 64 * 1024;
 
 export interface ObjectHead extends BlobAttributes {
   readonly sizeBytes: number;
-  /** Where the content begins. */
+  /** The offset of the content. */
   readonly contentAt: number;
 }
 
@@ -21,7 +22,7 @@ export function headLine({ contentType, sha256, metadata }: BlobAttributes, size
   return Buffer.from(`${JSON.stringify({ format: FORMAT, contentType, sha256, sizeBytes, metadata })}\n`);
 }
 
-/** Runs `read` on the opened file; `null` where there is none. */
+/** Runs `read` on the opened file; `null` for a missing file. */
 export async function withObject<R>(
   path: string,
   read: (file: FileHandle, head: ObjectHead) => Promise<R>,

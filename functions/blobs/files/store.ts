@@ -24,7 +24,7 @@ import { headLine, readContent, withObject } from './object-file.ts';
 import { keysUnder } from './walk.ts';
 
 export interface FileBlobsOptions {
-  /** Made when it is missing. It must lie on one file system that has hard links. */
+  /** Created when it is missing. It must be on one file system with hard links. */
   readonly folder: string;
   readonly clock: Clock;
   readonly random: RandomSource;
@@ -34,7 +34,7 @@ export interface FileBlobsOptions {
   readonly readOnly?: boolean;
 }
 
-/** Folders of files that are being written or removed. No key begins with a dot. */
+/** Folders of files that are being written or removed. No key starts with a dot. */
 const incoming = '.incoming';
 const outgoing = '.outgoing';
 
@@ -47,7 +47,7 @@ const leftAfterMs = 60_000;
  */
 const triesMax = 8;
 
-/** Removes files that dead processes left. A live process writes again the files that it loses by this. */
+/** Removes files of dead processes. A live process that loses a file by this writes it again. */
 export async function openFileBlobs(options: FileBlobsOptions): Promise<BlobStore> {
   const root = resolve(options.folder);
   if (options.readOnly === true) return new FileBlobs(root, options);
@@ -174,7 +174,7 @@ class FileBlobs implements BlobStore {
     return this.#calls.close();
   }
 
-  /** Whether the key holds this content. Throws `conflict` where it holds another. */
+  /** Whether the key holds this content. Throws `conflict` when it holds another. */
   async #holds(key: string, sha256: string): Promise<boolean> {
     const stored = await withObject(join(this.#root, key), (_, head) => Promise.resolve(head.sha256));
     if (stored !== null && stored !== sha256) throw new BlobError('conflict', 'the key holds another object');

@@ -6,8 +6,8 @@ const folderName = /^[a-z0-9_-]{1,80}$/;
 const objectName = /^[a-z0-9_-]{1,80}\.[a-z0-9]{1,8}$/;
 
 /**
- * The keys under a prefix that come after `after`, in their order; the names of one folder at a time are in memory. Skips
- * files that others have put there.
+ * The keys with a prefix that follow `after`, in order; memory holds the names of one folder at a time. Skips files of
+ * other programs.
  */
 export async function* keysUnder(root: string, prefix: string, after: string): AsyncGenerator<string> {
   const found = await orIfAbsent(readdir(join(root, prefix), { withFileTypes: true }), []);

@@ -34,7 +34,7 @@ export interface ExternalHandler {
   readonly ConcurrencyKey: string;
 }
 
-/** Where the runs of one handler go. Absent members come from the defaults. */
+/** The destination of the runs of one handler. Absent members come from the defaults. */
 export interface WorkerRouteSetting {
   readonly HandlerId: string;
   readonly ProjectId: string;

@@ -37,7 +37,7 @@ const capability = choice<ProviderCapability>({
   'ai.toolPlan': ['ai.toolplan'],
 });
 
-/** The member of a request of chat completions that bounds what the model writes. */
+/** The member of a chat completions request that limits the output. */
 export type TokenParameter = 'max_tokens' | 'max_completion_tokens';
 
 /** A model that the service may call. Which members it needs depends on its kind. */

@@ -5,7 +5,7 @@ import { setting } from '../setting.ts';
 import { inDevelopment, onFunctions } from './defaults.ts';
 import { anyText, apiKey, headerName, hostName, keyHash, origin } from './texts.ts';
 
-/** Which environment this is, and where its data lies. */
+/** The environment, and the location of its data. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const service = {
   environment: setting('Environment', text('a word such as Development or Production', /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/), onFunctions('Production', 'Development'),
@@ -95,7 +95,7 @@ export const workerRateLimit = {
     'Length of a window.', { unit: 'seconds' }),
 } as const;
 
-/** The rate limit of the routes that ask for no credential. `/health` has none. */
+/** The rate limit of the routes without a credential. `/health` has none. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const publicRateLimit = {
   permitLimit: setting('Server:PublicRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.rateLimitPermitsDevelopmentDefault, limits.publicRateLimitPermitsDefault),

@@ -2,7 +2,7 @@ import { array, assert, constant, integer, oneof, property, record } from 'fast-
 import { expect, test } from 'vitest';
 import { DueTimes } from './due-times.ts';
 
-/** The same by the plainest means: a list that is sorted anew each time. */
+/** The same by the simplest means: a list that is sorted each time. */
 class SortedModel {
   readonly #moments = new Map<string, number>();
 

@@ -103,7 +103,7 @@ test('a lane that lacks the runs of some owners is complete for the others', () 
   const butAda = (owner: string | null) => owner !== 'ada';
   lanes.learn('a', [], true, { owners, isWhole: true });
   expect([lanes.isComplete(['a']), lanes.isComplete(['a'], butAda)]).toEqual([false, true]);
-  // A search for the runs that it lacks finds some of them, and says nothing about others.
+  // A search for the missing runs finds some of them, and does not exclude others.
   lanes.learn('a', [{ runId: '1', owner: 'ada' }], false);
   expect([lanes.isComplete(['a']), lanes.isComplete(['a'], butAda)]).toEqual([false, true]);
   lanes.learn('a', [{ runId: '2', owner: 'bob' }], false);

@@ -10,7 +10,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
 
-/** A started queue that hears of no other process, and the times at which it settled due runs. */
+/** A started queue without other processes, and the times at which it settled due runs. */
 async function startedQueue(settle: () => Promise<void> = () => Promise.resolve()) {
   const world = new ManualWorld();
   const queue = new LocalQueue({ world, recheckMs: 3_600_000, mayHaveChanged: () => false });

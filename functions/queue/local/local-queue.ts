@@ -105,20 +105,20 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     const isPast = notBefore <= this.#options.world.clock.now();
     // A late message about an ended lease is outdated: the run may be queued again.
     if (isReady || !isPast) this.#lanes.remove(runId);
-    // A lease or timer that is over already is settled first: until then not every call that wants the run may have it.
+    // An expired lease or timer is settled first: until then some calls may not have the run.
     if (!isReady || !isPast) {
       this.#dues.expect(runId, notBefore);
       this.#arm();
       return;
     }
-    // The sender of a repeated message read the run earlier: meanwhile a worker may hold it, and its lease will end.
+    // The sender of a repeated message read the run earlier: since then a worker may hold it, and its lease will end.
     if (repeatKey === undefined) this.#dues.forget(runId);
     this.#lanes.add(handlerId, runId, owner);
     // An executor may have no free slot.
     if (!this.#wakeSearcher(handlerId)) this.#options.unclaimed?.(handlerId);
   }
 
-  /** The store may have `runs` runs of the handler that this queue does not know. */
+  /** Records that the store may have `runs` runs of the handler that this queue does not know. */
   hint(handlerId: string, runs = 1): void {
     this.markIncomplete([handlerId]);
     for (let woken = 0; woken < runs && this.#wakeSearcher(handlerId); woken += 1);
@@ -205,7 +205,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     return false;
   }
 
-  /** Passes a run to later calls only, so that it stops if no call may lease it. Then only the store knows the run. */
+  /** Passes a run to later calls only, so that it stops if no call may lease it. Then the store alone knows the run. */
   #passOn(from: RunCall, handlerId: string, runId: string): void {
     const wanted = new Set([handlerId]);
     let after = false;
@@ -247,7 +247,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     return this.#dues.takeDue(now) || this.#storedAt <= now;
   }
 
-  /** Runs one settling at a time. Runs that become due meanwhile are settled by the next one. */
+  /** Runs one settling at a time. The next one settles runs that become due during it. */
   async #settle(): Promise<void> {
     if (this.#settling !== null) {
       await this.#settling;
@@ -295,7 +295,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
       if (this.#stopped) return;
       if (this.#options.mayHaveChanged()) this.#recheck();
       else if (this.#takeDue()) {
-        // The clock jumped or the machine slept, so the timer would fire too late. Set it anew.
+        // The clock jumped or the machine slept, so the timer would fire too late: set it again.
         this.#setTimer(Number.POSITIVE_INFINITY);
         void this.#settle();
       }
