@@ -13,7 +13,7 @@ export const embeddings = {
   dimensions: setting<number | null>('Embeddings:Dimensions', integer(1, VECTOR_LENGTH_MAX), null,
     'Length of the vectors of local-token-hash and deterministic-hash. Default: 384 and 64.', { unit: 'numbers' }),
   paidVectorRetentionDays: setting<number | null>('Embeddings:PaidVectorRetentionDays', integer(1, 36_500), null,
-    'How long the vectors of paid providers are kept. They are removed within about an hour after. Holds for vectors that are kept while it is set. Default: for as long as their space.', { unit: 'days' }),
+    'How long the vectors of paid providers are kept. They are removed within about an hour after. Applies to vectors that are stored while it is set. Default: as long as their space exists.', { unit: 'days' }),
   patienceMinutes: setting('Embeddings:PatienceMinutes', integer(0, 10_080), 15,
-    'How long jobs wait for a provider that fails (408, 429, 5xx, no connection), from its first failure since an answer. 0: not.', { unit: 'minutes' }),
+    'How long jobs wait for a provider that fails (408, 429, 5xx, no connection), from its first failure since an answer. 0: jobs do not wait.', { unit: 'minutes' }),
 } as const;

@@ -13,7 +13,7 @@ export const mcp = {
   enabled: setting('Mcp:Enabled', truth(), false,
     'Whether POST /mcp serves the Model Context Protocol, revision 2026-07-28.'),
   enabledOperations: setting<readonly string[]>('Mcp:EnabledOperations', list(operationId), [],
-    'Ids of operations that the endpoint offers beside those that it offers by default: all tasks are off until they stand here.'),
+    'Ids of operations that the endpoint offers beside those that it offers by default: all tasks are off until they are listed here.'),
   disabledOperations: setting<readonly string[]>('Mcp:DisabledOperations', list(operationId), [],
     'Ids of operations that the endpoint does not offer, although it would by default.'),
   bodyBytesMax: setting<number>('Mcp:BodyBytesMax', integer(1_024, 33_554_432), 1_048_576,

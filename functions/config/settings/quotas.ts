@@ -14,5 +14,5 @@ export const quotas = {
   runArtifactBytesMax: setting('Quotas:RunArtifactBytesMax', integer(1, 1_000 * TIB), GIB,
     'Bytes of all artifacts of one run.', { unit: 'bytes' }),
   diskSharePercent: setting('Quotas:DiskSharePercent', integer(1, 100), 80,
-    'Share of the disk under the provider sqlite that one tenant or space may take, where that is less than its bytes. A counted byte is judged as 2.5 bytes of the disk, since indexes take their part; 100 is no bound by the disk.', { unit: 'percent' }),
+    'Share of the disk that one tenant or space may use with the provider sqlite, if that is less than its bytes. A counted byte is taken as 2.5 bytes of the disk, because of the indexes; 100 sets no limit by the disk.', { unit: 'percent' }),
 } as const;

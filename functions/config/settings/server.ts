@@ -9,9 +9,9 @@ import { anyText, apiKey, headerName, hostName, keyHash, origin } from './texts.
 // biome-ignore format: a table reads better with one setting a line or two
 export const service = {
   environment: setting('Environment', text('a word such as Development or Production', /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/), onFunctions('Production', 'Development'),
-    'Development serves every caller that reaches it and explains failures; every other word is strict.', { variables: ['SVC_ENVIRONMENT', 'ENVIRONMENT'] }),
+    'Development serves every caller that reaches it and explains failures; every other value is strict.', { variables: ['SVC_ENVIRONMENT', 'ENVIRONMENT'] }),
   dataDirectory: setting('Server:DataDirectory', anyText, '.svc',
-    'Folder of the embedded store, made where it is missing. A relative path begins at the folder where the server starts.', { variables: ['SVC_DATA_DIR'], option: 'data-dir' }),
+    'Folder of the embedded store, created if it is missing. A relative path starts at the working folder of the server.', { variables: ['SVC_DATA_DIR'], option: 'data-dir' }),
   cloudService: setting<string | null>('Server:CloudService', anyText, null,
     'Name of the cloud service; the platform sets it. The loopback exceptions do not hold there.', { variables: ['K_SERVICE'] }),
 } as const;
@@ -22,7 +22,7 @@ export const server = {
   host: setting('Server:Host', hostName, '127.0.0.1',
     'Address that the embedded server listens on.', { option: 'host' }),
   port: setting('Server:Port', integer(0, 65_535), 5220,
-    'Port of the embedded server; 0 takes a free one.', { variables: ['PORT'], option: 'port' }),
+    'Port of the embedded server; 0 selects a free one.', { variables: ['PORT'], option: 'port' }),
   allowRemoteDevelopment: setting('Server:AllowRemoteDevelopment', truth(), false,
     'Lets a Development server without policies listen beyond loopback and answer requests for host names other than localhost.'),
   trustedProxyHops: setting('Server:TrustedProxyHops', integer(0, 16), 0,

@@ -29,7 +29,7 @@ export const canonicalStore = {
   grouping: setting('CanonicalStore:Grouping', truth(), true,
     'Whether the provider sqlite flushes waiting commits to disk together.'),
   deliveredEventRetentionDays: setting<number | null>('CanonicalStore:DeliveredEventRetentionDays', integer(1, 36_500), null,
-    'How long the store keeps a delivered outbox event. After that no call returns it, and its id may be used again. Default: for ever.', { unit: 'days' }),
+    'How long the store keeps a delivered outbox event. After that no call returns it, and its id may be used again. Default: without a limit.', { unit: 'days' }),
 } as const;
 
 /** The provider firestore. */
