@@ -1,4 +1,4 @@
-/** Commands of `svc` in a page of documentation, and what the tool's own completion script knows of it. */
+/** Commands of `svc` in a page of documentation, checked against the tool's own completion script. */
 
 /** The words of each `svc` command in the code blocks of a page, without `svc`; also in lines that a pipe feeds. */
 export function commandsOf(page: string): string[][] {

@@ -60,7 +60,7 @@ const collectionsAsDone = {
 
 const writes = new WriteSignal();
 
-/** An answer that says that a job still runs comes after the next write. */
+/** An answer that shows a running job is repeated after the next write. */
 async function patiently(ask: () => ReturnType<Call>): ReturnType<Call> {
   const { next } = writes;
   const answer = await ask();
@@ -117,7 +117,7 @@ class Tenant {
     return { status: answer.status, body: answer.body === '' ? null : answer.json() };
   }
 
-  /** A run of the handler that the service knows, which a worker of its own holds. */
+  /** A run of the service's handler, leased by a worker of its own. */
   async heldRun(request: object = {}) {
     const run = { handlerId: 'invoice.render', payload: { of: this.#id }, ...request };
     const { id: runId } = (await this.execution('POST', '/runs', run)).body as { id: string };

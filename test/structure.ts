@@ -291,8 +291,8 @@ const copiedHead =
   /(?<!\bhead: \{ )\.\.\.\(?(?:\w+\.)*head\b(?! \} =)|\bObject\.\w+\([^()]*\bhead\b|\bcollection: key\.collection[^}]*[{,] head(?:,| \}|: (?:\w+\.)*head\b)/;
 
 /**
- * The head of a stored record also says what the record was counted with. What copies a head into an answer or an archive takes
- * `uncounted(head)`; a copy that goes back into a record is counted anew.
+ * The head of a stored record also contains its counted bytes. Code that copies a head into an answer or an archive
+ * uses `uncounted(head)`; a copy that is written into a record is counted again.
  */
 export function headFaults(path: string, text: string): string[] {
   const isStore = /^functions\/(store|quotas)\//.test(path) || !text.includes("/store/port.ts'");
@@ -301,7 +301,7 @@ export function headFaults(path: string, text: string): string[] {
 }
 
 /**
- * A test that draws what it tries takes it from a seed (`test/support/effort.ts`), so that each run tries the same. An id that only
+ * A test draws its cases from a seed (`test/support/effort.ts`), so that each run tries the same cases. An id that only
  * has to be new, such as that of a tenant, may be random.
  */
 export function chanceFaults(path: string, text: string): string[] {
@@ -332,8 +332,8 @@ export interface Pattern {
   readonly flags: string;
 }
 
-// Comments and quoted strings are passed over, so that a slash in them begins nothing. A slash begins a regular expression
-// where a value may stand: elsewhere it divides.
+// Skips comments and quoted strings, so that a slash in them has no effect. A slash starts a regular expression only in
+// the place of a value: elsewhere it divides.
 const token =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<=(?:[(,=:[!&|?{;>]|\breturn|^)\s*)\/(?![*/])((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([a-z]*)/gm;
 

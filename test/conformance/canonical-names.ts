@@ -3,8 +3,8 @@ import { TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical-suite.ts';
 
 /**
- * Canonical JSON writes the second name with an escape, and V8 may take it for a name of another text: of the one whose object
- * has the same first member, and then a backslash.
+ * Canonical JSON escapes the second name. V8 may confuse it with the name of another object: one with the same first
+ * member, followed by a backslash.
  */
 const others = { '!': [], '\\': 0 };
 const data = { '!': 1, '"': 2 };

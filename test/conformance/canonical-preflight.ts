@@ -269,7 +269,7 @@ function describeFailures(store: () => RecordStore): void {
         // The caller cancelled the trial; the log must not report a failure of the store.
         expect(operator.lines).toEqual([]);
         if (number === 1) expect(operator.tenants.size).toBe(0);
-        // The step under way is ended, none or one more is begun, and then six calls empty two tenants and look.
+        // The step under way ends, at most one more starts, and then six calls empty both tenants and check them.
         expect(operator.seen.length).toBeLessThanOrEqual(number + 1 + 3 + 6);
       }
     });

@@ -219,7 +219,7 @@ async function everything(tenant: TenantClient, query: Query): Promise<Canonical
   return items;
 }
 
-/** Writes documents, then changes and deletes a part of them, so that what is left behind in an index would show. */
+/** Writes documents, then changes and deletes a part of them, so that a stale index entry would show. */
 async function fill(tenant: TenantClient): Promise<CanonicalDocument[]> {
   const drawn = fc.sample(indexesArbitrary, { numRuns: DOCUMENTS * 2, seed: 17 });
   const nameAt = (at: number) => ({

@@ -7,7 +7,10 @@ import { EmbeddingsStage } from '../support/embeddings-stage.ts';
 import { PaidModel, vectorOf } from '../support/paid-model.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 
-/** A worker that dies at any of its calls: another one goes on, and pays at most for the call in flight once more. */
+/**
+ * A worker that dies at any of its calls: another worker resumes the job, and pays at most for the call in flight once
+ * more.
+ */
 
 const LEASE_MS = 8_000;
 const TEXTS_MAX = 2;

@@ -147,7 +147,7 @@ function describeStaging({ store }: JobsConformance): void {
     expect(await service.start({ texts: LARGE }, { as: 'bob', key: 'k' })).toMatchObject({
       admission: { replayed: false },
     });
-    // The payload of a job that is cancelled before it began goes with it.
+    // Cancelling a job before its start also removes its payload.
     expect(await service.cancel(first.id)).toMatchObject({ status: 'cancelled', result: null });
     expect(await service.stagedBytes()).toBe(0);
   });

@@ -127,7 +127,7 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
   });
 
   describe('artifacts beyond what is kept inline', () => {
-    // A folder for each test: stages whose clocks begin at one moment may draw the same ids.
+    // A folder for each test: stages with the same start time may draw the same ids.
     let blobs: BlobStore;
     beforeEach(async () => {
       const folder = await mkdtemp(join(tmpdir(), 'svc-blobs-'));

@@ -7,7 +7,7 @@ import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { HANDLER, leased, type ownRuns, storedRun, textOfBytes, type Work } from './execution-fixtures.ts';
 import { refusedWith } from './execution-stage.ts';
 
-/** Runs of one tenant that a copy takes in the middle of their work, and what each does where it is restored. */
+/** Runs of one tenant that a copy reads during their work, and the next steps of each after a restore. */
 
 export type Deployment = ReturnType<typeof ownRuns>;
 

@@ -18,8 +18,8 @@ export const OTHER = 'test.other';
 export const PLUGIN = 'test.plugin';
 
 /**
- * One instance over runs of its own, at a time that stands where the test puts it. No timer of it fires: on a busy machine a
- * queue would deliver a run whose lease the test lets end, and settle it before the test does.
+ * One instance over runs of its own, whose time the test sets. None of its timers fires: on a busy machine a queue
+ * would deliver a run with an expired lease and settle it before the test does.
  */
 export function ownRuns(store: RecordStore, options: InstanceOptions = {}) {
   const clock = { now: START };
@@ -36,12 +36,15 @@ export function ownRuns(store: RecordStore, options: InstanceOptions = {}) {
     instance,
     client: new ExecutionClient(instance),
     scope: runtime.scope,
-    /** Time passes when no message is under way: one that is handled later would settle what has become due meanwhile. */
+    /**
+     * Advances the time when no message is under way: a message handled later would settle runs that became due
+     * meanwhile.
+     */
     later: async (ms: number): Promise<void> => {
       await messagesHandled(world);
       clock.now += ms;
     },
-    /** Time passes, and what it brings is looked after as the timer of a running instance would. */
+    /** Advances the time and settles due runs, as the timer of a running instance would. */
     pass: async (ms: number): Promise<void> => {
       clock.now += ms;
       while ((await settleDue(runtime, clock.now)).more) {}
@@ -80,7 +83,7 @@ export function someKey(): string {
   return randomUUID();
 }
 
-/** The run as it is stored, with what the wire does not show. */
+/** The stored run, with members that the wire does not show. */
 export async function storedRun(client: ExecutionClient, runId: string): Promise<Run> {
   const run = await findRun(client.instance.runtime, runId);
   if (run === undefined) throw new Error(`there is no run ${runId}`);

@@ -165,7 +165,7 @@ function describeStops({ store, alone }: ExecutionConformance): void {
     await later.pass(500);
     expect(executions).toHaveLength(2);
     expect(await heir.get(id)).toMatchObject({ status: 'running', attempt: 2 });
-    // The first one was only slow: it hears of its loss with its next heartbeat, and what it brings counts no more.
+    // The first instance was only slow: its next heartbeat reports the lost lease, and its result is ignored.
     expect(executions[0]?.context.signal.aborted).toBe(false);
     for (let turn = 0; turn < 2; turn += 1) await stage.pass(2_000);
     expect(executions[0]?.context.signal.aborted).toBe(true);

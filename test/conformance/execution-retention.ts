@@ -218,7 +218,7 @@ export function describeRetention({ store }: ExecutionConformance): void {
         await refused('queue_full', start({ scope: mine }));
         for (const { id } of await client.list()) await client.cancel(id);
         const counters = (await contentOf(store(), scope)).filter((line) => line.startsWith('counters '));
-        // The records of the shares are gone, those of the whole say 0.
+        // The records of the shares are removed, and those of all runs count 0.
         expect(counters.length).toBeLessThanOrEqual(counterShards);
         for (const line of counters) expect(line).toContain('"active":0');
       },

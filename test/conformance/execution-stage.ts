@@ -79,12 +79,12 @@ export class Stage {
     return new ExecutionClient(this.instance(given));
   }
 
-  /** Moves on what time has come for, as an instance that looks after it does. */
+  /** Settles due runs, as an instance with a timer does. */
   async settle({ runtime }: ExecutionInstance): Promise<void> {
     while ((await settleDue(runtime, this.time.now)).more);
   }
 
-  /** Settles when nothing is under way any more: what goes on then waits for the test. */
+  /** Settles when no work is under way: the remaining work waits for the test. */
   async quiet(): Promise<void> {
     for (let turns = 0; turns < 3; turns += 1) {
       await new Promise((resolve) => {

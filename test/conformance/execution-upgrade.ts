@@ -132,7 +132,7 @@ export function describeUpgrade({ store }: ExecutionConformance): void {
       expect(await given.idsOf(), 'the index is not relied on').toEqual([id]);
       await given.repair();
       expect(await given.indexOf(id)).toBeDefined();
-      // The server goes on: the repair has not made the index whole for good.
+      // The old server continues to write: a repair makes the index whole only for now.
       const later = await given.startEarlier();
       expect(await given.idsOf()).toEqual([later, id]);
       await given.repair();

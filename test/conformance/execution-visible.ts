@@ -41,7 +41,7 @@ function counting(store: RecordStore) {
   return { counted, read };
 }
 
-/** Runs of several owners, and a client that may read what the grants say. */
+/** Runs of several owners, and a client with the given grants. */
 async function shared(store: RecordStore, grants: readonly ExecutionGrant[], options: InstanceOptions = {}) {
   const owner = ownRuns(store);
   const { counted, read } = counting(store);

@@ -273,7 +273,7 @@ function describeTimers({ store }: ExecutionConformance): void {
     stage.time.advance(99);
     expect(await client.get(eventFirst.id)).toMatchObject({ status: 'waiting' });
     stage.time.advance(1);
-    // No call has settled the run: the event comes to a wait whose deadline is now.
+    // No call has settled the run: the event arrives at the deadline of the wait.
     await client.raise(eventFirst.id, { name: 'e' });
     await client.raise(timed.id, { name: 't' });
     const proofs = [];

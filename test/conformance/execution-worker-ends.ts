@@ -162,7 +162,7 @@ function describeCancels({ store, rivals }: ExecutionConformance): void {
     const again = await begun(client, {}, { ttlSeconds: 3 });
     for (const { id } of [found, asked, again]) await client.cancel(id);
     stage.time.advance(3_000);
-    // Found by a claim, by a second request to cancel, and by a look at what is due.
+    // Found by a claim, by a second request to cancel, and by a search for due runs.
     expect(await client.lease({ workerId: 'w', handlerIds: [HANDLER], runId: found.id })).toBeNull();
     expect(await client.cancel(again.id)).toMatchObject({ status: 'cancelled' });
     await stage.settle(client.instance);

@@ -20,7 +20,9 @@ interface Attempted {
   readonly model: string;
 }
 
-/** Operations whose examples name what no furnished tenant has: they are refused alike on each database. */
+/**
+ * Operations whose examples name resources that no furnished tenant has: each database refuses them in the same way.
+ */
 const refused: ReadonlySet<string> = new Set([
   // Needs an event that is dead-lettered, which takes a last delivery to fail.
   'replayCanonicalOutbox',

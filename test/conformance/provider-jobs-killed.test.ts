@@ -12,7 +12,7 @@ import { HELLO, PaidChat, ProvidersStage } from '../support/providers-stage.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import { jobCollections } from './provider-jobs.ts';
 
-/** A worker that dies at any of its calls: another one goes on, and pays for the call at most once more. */
+/** A worker that dies at any of its calls: another worker resumes the job, and pays for the call at most once more. */
 
 const LEASE_MS = 8_000;
 /** The place of a dead run ends with its time. */

@@ -9,7 +9,7 @@ import { type PatientJob, patientJobs } from '../support/patient-jobs.ts';
 import { builtInHandlers, startService } from '../support/service.ts';
 import { PATIENCE_MS } from './execution-stage.ts';
 
-/** Jobs whose provider fails: what each kind of job does is the same. */
+/** Jobs with a failing provider: all kinds of jobs behave in the same way. */
 
 const SECOND_MS = 1_000;
 const STEP_MS = 5 * SECOND_MS;
@@ -67,7 +67,7 @@ describe.each(Object.keys(patientJobs))('a job %s', (kind) => {
     expect(provider.failed.length).toBeGreaterThan(0);
     const { failureClass, providerStatus: code } = failure;
     const [failedAt = 0] = provider.failed;
-    // However often it fails, the log has one line where that begins and one where it ends.
+    // For any number of failures, the log has one line for the first and one for the end.
     expect(stage.logged).toEqual([
       expect.objectContaining({
         severity: 'WARNING',

@@ -129,7 +129,7 @@ describe.each(cases)('an ingestion $name', (each) => {
   });
 });
 
-/** The first worker writes its ledger without what it has left to others. */
+/** The first worker omits from its ledger the chunks that it left to others. */
 const boastful: Plant = (store) =>
   patched(store, {
     transact: (scope, request, decide) =>

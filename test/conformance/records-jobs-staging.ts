@@ -48,7 +48,7 @@ export function describeStaging({ store, local }: JobsConformance): void {
     expect(again).toMatchObject({ id: first.id, admission: { replayed: true } });
     expect((await service.call('POST', PATH, { body: LARGE, key: 'other' })).status).toBe(429);
     expect(await stagedBytes(stage)).toBe(staged);
-    // The payload of a job that is cancelled before it began goes with it.
+    // Cancelling a job before its start also removes its payload.
     await service.answer('DELETE', `/record-import/jobs/${first.id}`);
     expect(await stagedBytes(stage)).toBe(0);
   });

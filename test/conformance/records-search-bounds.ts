@@ -96,7 +96,8 @@ export function describeSearchBounds({ store }: RecordsConformance): void {
   });
 
   describe('a search that has all candidates it may score, and cannot read on', () => {
-    // The rare word comes first. Of the other records none is a candidate, and the call may not read all of them.
+    // The search uses the rare word first. None of the other records is a candidate, and the call may not read all of
+    // them.
     const halted = async () => {
       const stage = new RecordsStage(store(), { readsPerCallMax: 20, pageRecordsMax: 1 });
       await stage.create({ name: NAME });

@@ -186,7 +186,7 @@ describe('the words of a search', () => {
     await expect(search({ query: 'many rare', requiredPhraseGroups: phrases })).resolves.toMatchObject({
       matches: [],
     });
-    // The reads end while one candidate more is looked for: the answer says that there may be others.
+    // The reads end during the search for one more candidate: the answer states that there may be others.
     const [first] = (await search({ query: 'many rare', top: 1, scanLimit: 2 })).matches;
     expect(first).toContain('"lexicalScanLimitReached":true');
     await expect(search({ query: 'many rare', top: 1, scanLimit: 3 })).rejects.toMatchObject({

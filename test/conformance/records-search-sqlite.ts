@@ -6,7 +6,7 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../../functions/store/sqlite/store.ts';
 import { recordCollections } from './records-stage.ts';
 
-/** A store of a test in a file of its own, which goes with it. */
+/** A store in a file of its own, which is removed with the test. */
 export async function openTemporaryStore(
   own: Partial<SqliteStoreOptions> = {},
 ): Promise<AsyncDisposable & { readonly store: RecordStore }> {

@@ -10,8 +10,8 @@ import { patched } from './canonical-outbox-tenant.ts';
 import { DIMENSIONS, RetrievalStage } from './retrieval-stage.ts';
 
 /**
- * Jobs that evaluate with a paid model, and a worker that dies at any of its calls: another one goes on, and pays for no query again but
- * the one whose vector the store did not have yet.
+ * Evaluation jobs with a paid model, and a worker that dies at any of its calls: another worker resumes the job, and
+ * pays again only for the query whose vector was not stored yet.
  */
 
 const LEASE_MS = 8_000;

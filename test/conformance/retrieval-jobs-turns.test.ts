@@ -11,7 +11,7 @@ const TURN_MS = 60_000;
 /** A case may take more turns of the event loop than a pass of the stage waits for: no lease ends meanwhile. */
 const LEASE_MS = 100 * TURN_MS;
 const TURNS_MAX = 100;
-/** An execution after the first one begins with a turn of its own, so it keeps two cases. */
+/** Every further execution starts with a turn of its own, so it finishes two cases. */
 const CASES = 2 * TURNS_MAX;
 
 // A turn count does not see that a handler loads its code.
@@ -32,7 +32,10 @@ function busyEmbedder(answered: number): Embedder {
   };
 }
 
-/** The status of the job after so many turns of a model that refuses one call after so many. */
+/**
+ * The status of the job after the given number of turns, with a model that refuses one call after the given number of
+ * calls.
+ */
 async function statusAfter(turns: number, answered: number): Promise<{ status: string; turn: number }> {
   const stage = new RetrievalJobsStage(new MemoryStore(new MemoryDatabase()));
   await stage.furnish();

@@ -96,7 +96,7 @@ class FindsAtTheLatestMoment extends MemoryStore {
   }
 }
 
-/** Sees what it wrote itself, and what others wrote only after that. */
+/** Sees its own writes at once, and those of others only after its next write. */
 class FindsWhatItSawBefore extends MemoryStore {
   readonly #seen = new Map<string, readonly Stored[]>();
 
@@ -178,7 +178,7 @@ test('a store without a flaw passes', async () => {
   expect(await failures((database) => new MemoryStore(database))).toEqual([]);
 });
 
-/** These break a promise by what they do with a write, or that small random cases come across. */
+/** These flaws are in the handling of a write, or small random cases detect them. */
 test.each([
   'removes an absent entry',
   'keeps an entry of null',

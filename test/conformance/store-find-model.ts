@@ -156,7 +156,7 @@ async function make(
   return write(store, scope, writes);
 }
 
-/** Which group each record lies in: a write without an entry keeps the record where it is. */
+/** The group of each record: a write without an entry keeps the group of the record. */
 function follow(groupOf: Map<string, string>, made: Step): void {
   if ('removes' in made) return;
   if ('swap' in made) groupOf.clear();

@@ -33,7 +33,7 @@ function describeKeys(suite: StoreSuite): void {
       RecordData,
       RecordData,
     ];
-    // Left out rather than null: a write with null would take the body away.
+    // Omitted and not null: a write with null would remove the body.
     expect(head).toMatchObject({ key: keyOf('head'), head: records[0]?.head, due: 7 });
     expect([head.body, head.listing, head.parts ?? []]).toEqual([undefined, undefined, []]);
     expect(plain(body)).toEqual(plain({ ...records[1]!, parts: [] }));

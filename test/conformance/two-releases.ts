@@ -139,7 +139,7 @@ export class TwoReleases {
     await createCollection(parts, this.space, readPolicy({ name: NAME, ...POLICY }));
   }
 
-  /** Writes records anew, as their `turn` says. */
+  /** Writes records again; `turn` selects their content. */
   async write(parts: RecordParts, numbers: readonly number[], turn = 0): Promise<void> {
     for (let at = 0; at < numbers.length; at += CHUNK) {
       const rows = await this.#rowsOf(numbers.slice(at, at + CHUNK), turn);
@@ -192,7 +192,7 @@ export class TwoReleases {
     return embedder.embed(texts, { purpose: 'document', signal: new AbortController().signal });
   }
 
-  /** `every`: asks each so many-th search, `first` says which. */
+  /** `every`: checks one search in this many; `first` is the number of the first one. */
   async verdict(parts: RecordParts, first = 0, every = 1): Promise<Verdict> {
     for (let at = first % every; at < this.#asked.length; at += every) {
       const verdict = await this.#verdictOn(parts, this.#asked[at]!);

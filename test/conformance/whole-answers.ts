@@ -39,7 +39,10 @@ export function withTiesBroken(body: string): string {
   );
 }
 
-/** Random ids of runs, traces and uploads by the order in which they appear: what goes on beside a slow machine's answers may draw one between. */
+/**
+ * Replaces random ids of runs, traces and uploads by numbers in the order of their appearance: background work on a
+ * slow machine may draw an id in between.
+ */
 function numbered(text: string): string {
   const numbers = new Map<string, number>();
   return text.replaceAll(

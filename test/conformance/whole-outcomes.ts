@@ -13,7 +13,7 @@ export interface StepOutcome {
 export const isWriting = ({ path, job }: ScenarioStep): boolean =>
   job !== undefined || path.endsWith('/transactions');
 
-/** A step that only reads leaves what was there. */
+/** A step that only reads leaves the records unchanged. */
 export const outcomeOf = async (
   process: ScenarioProcess,
   step: ScenarioStep,

@@ -35,9 +35,9 @@ const plants: readonly { readonly name: string; readonly plant: (round: Round) =
 ];
 
 /**
- * A service whose processes die after each commit, over one database: the next process begins with what the dead one left. The
- * service must give the answers, and leave the data, of a service in memory whose process never dies. Commits that write to the
- * same collections have one name: a process dies after as many of them as the service in memory makes.
+ * A service whose processes die after each commit, over one database: the next process continues with the records of
+ * the dead one. The service must give the same answers, and leave the same data, as a service in memory whose process
+ * never dies. Commits that write to the same collections share a name, and a process dies once after each of them.
  */
 export function describeDeaths(tested: TestedStore): void {
   describe(`processes that die after each commit: ${tested.title}`, () => {
@@ -60,7 +60,8 @@ export function describeDeaths(tested: TestedStore): void {
           for (const [index, { outcome }] of taken.entries())
             expect(outcome, STEPS[index]?.name).toEqual(undisturbed[index]?.outcome);
           left = left.map((names, index) => without(names, taken[index]?.deaths ?? []));
-          // A process that dies after the records of a job leaves none to write their checkpoint: that death is for the next round.
+          // A process that dies after the records of a job cannot write their checkpoint: the next round tests a death
+          // after the checkpoint.
           expect(countOf(left), `none died after ${left.flat().join(', ')}`).toBeLessThan(deaths);
         }
       },

@@ -12,7 +12,7 @@ import { STEPS } from './whole-steps.ts';
 const ANSWERS = '59bf50db2cf96a1aab14652b59d245bbeaf1efbfcb99021d34aa03cd5e1c7ac2';
 const ENDS = 'c77dc6a278bfe2544387d86b388dd3f34910cb4c08ad15612904303f1a9348a6';
 
-/** Takes all steps over a database of its own. */
+/** Runs all steps over a database of its own. */
 export function describeWholeScenario(tested: TestedStore): void {
   test(`the whole scenario has the same answers, byte by byte: ${tested.title}`, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-whole-'));

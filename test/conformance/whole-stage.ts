@@ -26,7 +26,7 @@ const SETTINGS = {
   'Server:ExecutionRateLimit:PermitLimit': '100000',
   'Server:RecordRateLimit:PermitLimit': '100000',
 };
-/** Steps begin so far apart. What one of them takes is less, also after a kill. */
+/** The time between the starts of two steps. Each step takes less, also after a kill. */
 const STEP_MS = 600_000;
 /** The lease of a dead process ends within this time. */
 const LEASE_OVER_MS = 10_000;
@@ -81,7 +81,7 @@ export interface ProcessOptions {
   /** Holds the bytes of objects. */
   readonly folder: string;
   readonly store: RecordStore;
-  /** The step at which the process begins, where it has a time of its own. */
+  /** The step at which the process starts, for a process with a time of its own. */
   readonly step?: number;
   /** Answers that other processes gave. Those of this one are added. */
   readonly answers?: Map<string, unknown>;
@@ -137,7 +137,7 @@ class WatchedStore {
     });
   }
 
-  /** Settles when what goes on beside the answers has come to its end, such as the last commits of a run. */
+  /** Settles when all work after the answers has ended, such as the last commits of a run. */
   async quiet(): Promise<void> {
     for (let turns = 0; turns < QUIET_TURNS; turns += 1) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -197,7 +197,9 @@ export class ScenarioProcess {
     return this.#dying.calls;
   }
 
-  /** The process dies right after so many more commits: the database has the last one, the process never knows. */
+  /**
+   * The process dies right after this many more commits: the database has the last one, but the process gets no answer.
+   */
   dieAfter(commits: number): void {
     this.#dying.death = { at: this.#dying.calls + commits, after: true };
   }

@@ -5,7 +5,7 @@ export interface ScenarioStep {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
-  /** Sent as JSON, bytes as they are; made from the answers of the steps before where it is a function. */
+  /** Sent as JSON, or unchanged for bytes; a function makes it from the answers of earlier steps. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly status: number;
@@ -139,7 +139,7 @@ const get = (name: string, path: string): ScenarioStep => ({ name, method: 'GET'
 const started = (name: string, path: string, body: unknown, job: string): ScenarioStep =>
   post(name, path, body, { status: 202, job });
 
-/** Everything that changes data comes with an idempotency key of its own, or may be sent again as it is. */
+/** Every changing step has an idempotency key of its own, or may be repeated unchanged. */
 export const STEPS: readonly ScenarioStep[] = [
   post('commit', '/canonical/tenants/acme/transactions', {
     idempotencyKey: 'first',

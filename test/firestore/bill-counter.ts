@@ -15,9 +15,9 @@ interface Message {
 }
 
 /**
- * Counts as the price list does: a document asked for is a read, whether or not it exists; a query is a read for each
- * document that it gives, and one where it gives none; a count is a read for up to a thousand index entries; each
- * document written is a write.
+ * Counts as the price list does: a requested document is a read, whether or not it exists; a query is a read for each
+ * document in its result, and one for an empty result; a count is a read for up to a thousand index entries; each
+ * written document is a write.
  */
 export function countBill(client: Firestore): { take(): Bill } {
   let bill = { reads: 0, writes: 0, deletes: 0, calls: 0 };

@@ -1,4 +1,6 @@
-/** A client whose calls of operations are counted: each is a request to the service. A call of a helper is none. */
+/**
+ * A client that counts the calls of operations: each is a request to the service. The call of a helper is not counted.
+ */
 export function countingCalls<T extends object>(client: T, counted: () => void): T {
   return new Proxy(client, {
     get(target, name) {

@@ -190,7 +190,7 @@ const OUTER = 'outer';
 type Store = ReturnType<typeof openTestStore>['store'];
 type Stage = ReturnType<typeof openStage>;
 
-/** A deployment of its own with one handler in process and one for workers, in a world whose time stands still. */
+/** A deployment of its own with one handler in process and one for workers, in a world with a fixed time. */
 function openStage(store: Store) {
   const world = new ManualWorld();
   const instance = executionInstance(store, {

@@ -52,7 +52,7 @@ type Part =
 interface Refusal {
   /** The first part, in the order of the request, that could not be. */
   readonly part: number;
-  /** The revision that the refusal names; `undefined` where it names none. */
+  /** The revision in the refusal; `undefined` without one. */
   readonly revision: number | null | undefined;
 }
 

@@ -17,14 +17,14 @@ import { type Instance, LocalInstance } from './instance.ts';
 const SIZES = { clients: 6, operations: 300 };
 /** In memory a seed says everything, so that these bounds hold for ever or not at all. */
 const MEMORY_SEEDS = 5;
-/** On a real database the seed says what is asked, and the machine who is first. */
+/** On a real database the seed decides the requests, and the machine decides their order. */
 const SQLITE_SEEDS = 10;
 /** Sound stores are judged with as many seeds as flawed ones. */
 const SOUND_SEEDS = 10;
 
 const judges = { cells: judgeCells, leases: judgeLeases, wide: judgeWide } as const;
 
-/** So many turns of the microtask queue as the seed says: the next one to continue is drawn at every round trip. */
+/** The seed draws the number of microtask turns at every round trip, and so the next client to continue. */
 function drawnPause(seed: number): () => Promise<void> {
   const random = new Random(seed);
   return async () => {
@@ -58,7 +58,7 @@ async function firstFind(
   return undefined;
 }
 
-/** The service finds a store out by itself where it meets half of what a commit wrote. */
+/** The service itself detects a store that shows half of a commit. */
 function corrupt(error: unknown): Pick<Verdict, 'fault'> {
   if (error instanceof StoreError && error.message === 'a receipt lacks what was filed with it')
     return { fault: error.message };

@@ -114,7 +114,7 @@ const OPERATIONS_FOR_ALL = 500;
 
 export interface OpenedDatabase {
   readonly database: Database;
-  /** Removes what is left of it. */
+  /** Removes its remaining files. */
   drop(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ async function answer(instance: LocalInstance, { number, request }: Question): P
   try {
     const outcome = await instance.call(request);
     if (outcome.kind !== 'refused') return { number, outcome };
-    // An error does not survive the way between processes; what it says does.
+    // An error cannot be sent between processes, so its message is sent.
     const { code, message, extensions } = outcome.error;
     return { number, refusal: { code, message, extensions } };
   } catch (error) {

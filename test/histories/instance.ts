@@ -5,7 +5,7 @@ import { type Call, duringCall, type Operation, type Outcome } from '../simulati
 import { callAt, handlersOver } from '../support/canonical.ts';
 import { readAnswer } from '../support/written-answer.ts';
 
-/** One request, with the time that its instance is to take for now. */
+/** One request, with the time that its instance uses as now. */
 export type Request<Id extends Operation = Operation> = Pick<
   Call<Id>,
   'operation' | 'params' | 'body' | 'now'
@@ -32,7 +32,7 @@ export class LocalInstance implements Instance {
   readonly #way: () => Promise<void>;
   #calls = 0;
 
-  /** `way` is what a request takes to come here: without one it is here at once. */
+  /** `way` delays the arrival of a request: without it, the request arrives at once. */
   constructor(store: RecordStore, way: () => Promise<void> = () => Promise.resolve()) {
     this.#store = store;
     this.#way = way;

@@ -20,7 +20,7 @@ type LeaseOp = { readonly now: number } & (
       readonly count: number | 'unknown';
       readonly expiry: number;
     }
-  /** Renewed, acknowledged, released or replayed: what the holder asked, and the code of what it heard. */
+  /** Renewed, acknowledged, released or replayed: the request of the holder, and the code of its answer. */
   | { readonly kind: 'call'; readonly call: Call; readonly answer: string; readonly latest: number }
   | { readonly kind: 'look'; readonly seen: EventLook; readonly latest: number }
 );

@@ -14,7 +14,7 @@ export interface WorkloadOptions {
   readonly killAfter?: readonly number[];
 }
 
-/** How often a caller never hears the answer to what was done, as when a connection breaks on the way back. */
+/** The share of calls whose answer the caller does not get, as when a connection breaks. */
 const ANSWER_LOST = 0.03;
 /** The most that the shared clock advances before a call. */
 const CLOCK_STEP_MS_MAX = 300;
@@ -37,7 +37,10 @@ export class Workload {
     this.#random = new Random(options.seed);
   }
 
-  /** All clients at once, each with a sequence of its own, so that what one wants does not hang on who ran when. */
+  /**
+   * Runs all clients at once, each with a random sequence of its own, so that its requests do not depend on the order
+   * of execution.
+   */
   async run(turn: (random: Random) => Promise<void>): Promise<void> {
     const { clients, seed, operations } = this.#options;
     const client = async (n: number) => {

@@ -6,7 +6,7 @@ export interface Planted {
   readonly edit: Edit;
   /** Text of the fault that the checks in Node report. */
   readonly node: string;
-  /** Text that Terraform reports, where it can know. */
+  /** A text that Terraform reports, for defects that it can detect. */
   readonly terraform?: string;
 }
 

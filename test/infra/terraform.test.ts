@@ -175,7 +175,7 @@ describe.skipIf(terraformMissing !== undefined)(
           const validated = await run(copy(edit), 'validate');
           if (validated.status !== 0) found.set(defect, validated.output);
         }
-        // A test takes ten times as long as `validate`, and tells of all defects at once: each has a text of its own.
+        // A test takes ten times as long as `validate`, and reports all defects at once: each has a text of its own.
         const valid = others.filter(({ defect }) => !found.has(defect));
         const together = await findings(copy(...valid.map(({ edit }) => edit)), `-filter=${deploymentTest}`);
         for (const { defect } of valid) found.set(defect, together);

@@ -19,7 +19,7 @@ const roots: InputRequest = { method: 'roots/list', params: {} };
 
 interface Step {
   readonly asks: InputRequests;
-  /** The state that goes with the question and must come back with the answers. */
+  /** The state of the question, which the answers must return. */
   readonly state?: Json;
 }
 

@@ -17,7 +17,7 @@ const statuses: Readonly<Record<number, readonly number[]>> = {
 
 const problemStatuses = new Set([400, 401, 403, 405, 413, 415, 431]);
 
-/** `body` is what was sent, where it is a JSON value. The faults are sentences. */
+/** `body` is the body of the request, if it is a JSON value. The faults are sentences. */
 export function answerFaults(response: InjectedResponse, body: unknown): string[] {
   const { status, headers } = response;
   const type = headers['content-type'];

@@ -26,7 +26,7 @@ export const GRAPH = 'people';
 
 const question = { query: 'hello', collections: [WORDS], searchMode: 'lexical', limit: 2 };
 const retrievalCase = { name: 'hello', request: question, expected: [{ id: 'a-0' }] };
-/** A number whose spelling is lost where a value is written anew. */
+/** A number that loses its spelling when its value is serialized again. */
 const price: unknown = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON('1.50');
 const item = { documentId: 'kettle', partitionKey: 'p', text: 'Fill the kettle.', metadata: { price } };
 

@@ -280,7 +280,7 @@ describe('a task is authorized with each request', () => {
         'Server:RecordAccess:IdentityPolicies:3:AllowedOperations:0': 'write',
       },
     });
-    // An editor of records, whose runs belong to another name.
+    // A caller who may edit records, and whose runs have another owner.
     const ask = async (method: string, params: object) => {
       const sent = { _meta: withCapabilities(TASKS), ...params };
       const headers = { ...fieldsOf(method, sent), 'X-Assertion': 'editor', [IDENTITY]: 'writer' };

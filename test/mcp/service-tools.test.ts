@@ -266,7 +266,7 @@ describe('resources', () => {
       expect(content?.uri).toBe(uri);
       expect(JSON.parse(content?.text ?? '')).toBeTypeOf('object');
       const isLive = /health|readiness/.test(uri);
-      // O12: only a document that is the same for everybody may lie in a shared cache.
+      // O12: a shared cache may store only documents that are the same for every caller.
       expect(result).toMatchObject(
         isLive ? { ttlMs: 0, cacheScope: 'private' } : { ttlMs: 60_000, cacheScope: 'public' },
       );

@@ -10,7 +10,7 @@ import { ManualWorld } from '../support/manual-world.ts';
 import { acceptanceCatalog } from './acceptance-catalog.ts';
 import { MemoryTasks } from './acceptance-tasks.ts';
 
-/** Endpoints in memory, and a client that sends what the revision asks for unless a test says otherwise. */
+/** Endpoints in memory, and a client that sends all that the revision requires, unless a test changes it. */
 
 /** The caller that a bearer token names; without one a stranger, `none` is refused. */
 function callerOf(token: string | undefined): Promise<Caller> {

@@ -46,7 +46,7 @@ describeMysql('MySQL that fails', () => {
     return session;
   }
 
-  /** By its whole key: what the server looks at on another way, it may keep locked too. */
+  /** By its whole key: on another path the server may lock every row that it reads. */
   async function holdingRecord({ name }: Scope, { collection, id }: RecordKey) {
     const [live] = await rowsOf(database, `SELECT space FROM svc_scopes WHERE name = '${name}'`);
     const key = `space = ${String(live?.['space'])} AND collection = '${collection}' AND id = '${id}'`;

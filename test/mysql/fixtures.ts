@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { StoreError, type StoreFailure } from '../../functions/store/port.ts';
 import type { MysqlDatabase } from '../support/mysql.ts';
 
-/** Asks again until the answer is as wanted. Each turn is a call of its own, so the event loop goes on. */
+/** Calls again until the answer is as wanted. Each try is a call of its own, so the event loop continues. */
 export async function until(reached: () => Promise<boolean>): Promise<void> {
   while (!(await reached())) {
     await new Promise<void>((resolve) => {

@@ -84,7 +84,7 @@ export async function openProxy(database: MysqlDatabase): Promise<Proxy> {
   };
 }
 
-/** Puts packets together: three bytes of length, one of sequence, then a command whose first byte says its kind. */
+/** Assembles packets: three bytes of length, one of sequence, then a command with its kind in the first byte. */
 function commandReader(take: (command: string) => void): (data: Buffer) => void {
   let held = Buffer.alloc(0);
   return (data) => {

@@ -6,7 +6,7 @@ import { openSession, openStore, poll, usedScope } from './fixtures.ts';
 
 const poolSize = 4;
 
-/** One instance whose connections do not suffice for everybody. */
+/** One instance with fewer connections than callers. */
 describe.skipIf(postgresMissing !== undefined)(`a crowd at PostgreSQL ${postgresMissing ?? ''}`, () => {
   const schema = postgresSchema();
   let store: RecordStore;

@@ -8,7 +8,7 @@ const socketName = '.s.PGSQL.5432';
 
 export type Passage = 'pass' | 'cut' | Promise<void>;
 
-/** A stand-in for the server that passes everything on, counts the turns and does as the test says. */
+/** A proxy that passes everything on, counts the turns, and interferes as the test demands. */
 export interface Proxy {
   /** The folder of its socket. */
   readonly folder: string;

@@ -3,7 +3,7 @@ import type { JobCaller } from '../../../functions/runs/run-job.ts';
 
 export type NotesRight = 'note_read' | 'note_write';
 
-/** Who may do what with the notes of which space. */
+/** The rights of a principal on the notes of a space. */
 export interface NotesGrant {
   readonly principal: string;
   readonly space: string;
