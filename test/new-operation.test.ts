@@ -100,7 +100,7 @@ describe('an operation of a known group', () => {
     ]);
   });
 
-  it('leaves stubs that the check of stubs finds, and is content with what is written', () => {
+  it('leaves stubs that the check of stubs finds, and accepts files without stubs', () => {
     const copy = join(folder, 'known');
     for (const place of [
       'contracts/operations',

@@ -19,7 +19,7 @@ function copyOf(sources: string, changes: readonly Change[]): string {
   return copy;
 }
 
-describe('the list of what callers can name', () => {
+describe('the list of names for callers', () => {
   it('is that of the sources', ({ skip }) => {
     expect(read('typescript')).toBe(typescriptSurface());
     const python = pythonSurface();

@@ -268,7 +268,7 @@ describe('what only the composition and the providers may touch', () => {
     }
   });
 
-  test('what only looks like it is left alone', () => {
+  test('texts that only look like a banned name are not reported', () => {
     const harmless = [
       'new Date(milliseconds).toISOString()',
       '// setTimeout() would do',

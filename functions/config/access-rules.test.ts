@@ -122,7 +122,7 @@ test.each<[string, Given, RegExp]>([
   expect(faultsOf(given)).toMatch(expected);
 });
 
-test('a principal that is no address is one where tokens are not read, or named by their subject', () => {
+test('a principal may be another text than an address when tokens are not read, or are named by their subject', () => {
   const named = { ...whole, Principal: 'serviceAccount:p' };
   const sub = { Oidc: { PrincipalClaim: 'sub' } };
   const { file } = canonical(named);

@@ -168,7 +168,7 @@ describe('an entry is refused', () => {
     expect(faultOf(entries)).toContain(reason);
   });
 
-  test('and the length of its vectors is said once', () => {
+  test('and the length of its vectors is set once', () => {
     const more = { 'Embeddings:Provider': 'short', 'Embeddings:Dimensions': '8' };
     expect(faultOf([renamed], more)).toContain('says how long its vectors are');
   });
@@ -196,7 +196,7 @@ describe('a key', () => {
   });
 });
 
-test('the list may come from a file, and the switch from elsewhere', () => {
+test('the list may come from a file, and the switch from another source', () => {
   const file = JSON.stringify({ Providers: [{ ...openai, Dimensions: 3 }] });
   const { settings, faults } = loadConfiguration({
     host,

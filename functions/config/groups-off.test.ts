@@ -14,7 +14,7 @@ test('Development serves everything', () => {
   expect(linesOf()).toEqual([]);
 });
 
-test('a group that is off says why, and how to have it', () => {
+test('a group that is off names the reason and the remedy', () => {
   expect(linesOf('--environment=Production')).toEqual([
     'execution: off, no policies in Server:ExecutionAccess:IdentityPolicies (svc init writes them)',
     'records: off, no policies in Server:RecordAccess:IdentityPolicies (svc init writes them)',

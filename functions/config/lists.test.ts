@@ -88,7 +88,7 @@ describe('a blank item of a list stops the start', () => {
     expect(faultsOf(given)).toMatch(expected);
   });
 
-  test('a list that is left out, or empty on purpose, is what it was', () => {
+  test('a list that is absent, or empty on purpose, keeps its meaning', () => {
     for (const lists of [{}, { AllowedTenantIds: [], AllowedHandlerIds: [] }])
       expect(faultsOf({ file: executing(lists) })).toBe('');
     // A blank that is no item still says nothing.
@@ -115,7 +115,7 @@ describe('an empty list is a value', () => {
     expect(faultsOf({ file: granting, env })).toMatch(/comes from several sources/);
   });
 
-  test('one that stands alone takes the place of the default', () => {
+  test('a single one replaces the default', () => {
     const origins = (given: Given) => load(given).settings?.cors.allowedOrigins;
     expect(origins({})).toContain('http://localhost:5173');
     expect(origins({ file: { Cors: { AllowedOrigins: [] } } })).toEqual([]);

@@ -54,7 +54,7 @@ describe('an unknown name stops the start', () => {
     expect(faultsOf({ [name]: 'true' })).toMatch(expected);
   });
 
-  test('but not where it is known to be of somebody else', () => {
+  test('but not when it belongs to a known other program', () => {
     const env = {
       SVC_SETTINGS: 'svcsettings.json',
       SVC_BASE_URL: 'https://of-the-sdk.example',

@@ -84,7 +84,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('records that the settings ask for do not start without policies, nor without the runtime', () => {
+  test('records that the settings enable do not start without policies, nor without the runtime', () => {
     const production = { Environment: 'Production', 'CanonicalStore:Enabled': 'false' };
     const wanted = { 'Records:Enabled': 'true' };
     expect(findings(production)).toEqual([]);

@@ -58,7 +58,7 @@ function reading(limitBytes: number, length: number | null = null) {
 }
 
 describe('readBody', () => {
-  test('puts the chunks together and leaves no timer behind', async () => {
+  test('joins the chunks and leaves no timer behind', async () => {
     const { world, body, result } = reading(10);
     await body.send(4);
     await body.send(6);
@@ -112,7 +112,7 @@ describe('readBody', () => {
     await expect(result).rejects.toMatchObject({ code: 'request_timeout' });
   });
 
-  test('tells a body that broke off from one that is refused', async () => {
+  test('distinguishes an interrupted body from a refused one', async () => {
     const { body, result } = reading(10);
     body.fail(new Error('aborted'));
     await expect(result).rejects.toBeInstanceOf(BrokenBodyError);

@@ -7,7 +7,7 @@ const start = () => {
 };
 
 describe('an allowance of bytes', () => {
-  test('lets a burst pass, and then as many a second as it allows', () => {
+  test('lets a burst pass, and then its rate of bytes a second', () => {
     const { clock, allowance } = start();
     expect([allowance.take(600), allowance.take(400), allowance.take(50)]).toEqual([0, 0, 500]);
     clock.at += 500;
@@ -21,7 +21,7 @@ describe('an allowance of bytes', () => {
     expect([allowance.take(1_000), allowance.take(1)]).toEqual([0, 10]);
   });
 
-  test('has back what did not pass, and never more than whole', () => {
+  test('gets back bytes that did not pass, up to its size', () => {
     const { allowance } = start();
     for (let n = 0; n < 1_000; n += 1) {
       allowance.take(100);

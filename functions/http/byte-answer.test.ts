@@ -43,7 +43,7 @@ function written(members: Partial<Selection>, bytes: StoredBytes): RawResponse {
   }
 }
 
-test('what carries bytes is known before they are read', async () => {
+test('the type of the bytes is known before they are read', async () => {
   const fields = fc.record({
     method: fc.constantFrom('GET', 'HEAD'),
     range: fc.constantFrom(undefined, 'bytes=0-3', 'bytes=9-', 'bytes=10-', 'bytes=-0', 'pages=1'),

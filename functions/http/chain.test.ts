@@ -300,7 +300,7 @@ describe('answers', () => {
     });
   });
 
-  test('a field that the contract names goes out, and another is a fault of ours', async () => {
+  test('a header field of the contract is sent, and another one is a fault of the service', async () => {
     const entry = echoOperations['getItem'];
     if (!entry) throw new Error('the fixture has no getItem');
     const [success] = entry.responses;

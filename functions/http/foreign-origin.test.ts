@@ -63,7 +63,7 @@ test.each([
   expect(handled).toBe(1);
 });
 
-test('a read is served, a write by GET is not, and other servers leave origins to their credentials', async () => {
+test('a read is served, a write by GET is not, and servers with credentials accept any origin', async () => {
   const evil = { Origin: 'https://evil.example' };
   const read = { ...echoOperations, getItem: { ...echoOperations['getItem'], mutation: 'read' } };
   const operations = read as ChainOptions['operations'];

@@ -14,7 +14,7 @@ test.each(['', 'a', '*', 'http://host/a', 'host:443', '?/a'])('the target %j is 
   expect(refusalOf(() => splitTarget(target))).toMatchObject(invalid('begins with a slash'));
 });
 
-test('a target that is too long says how long it may be', () => {
+test('the refusal of a long target names the limit', () => {
   const target = `/?${'a'.repeat(limits.requestTargetBytesMax)}`;
   expect(refusalOf(() => splitTarget(target))).toEqual({
     code: 'headers_too_large',
@@ -23,7 +23,7 @@ test('a target that is too long says how long it may be', () => {
 });
 
 describe('a path', () => {
-  test('is taken apart at its slashes, as it was sent', () => {
+  test('is split at its slashes, as the client sent it', () => {
     expect(splitPath('/a%2Fb/...;c/~d')).toEqual(['a%2Fb', '...;c', '~d']);
   });
 
@@ -78,7 +78,7 @@ describe('the value of a segment', () => {
     expect(refusalOf(() => decodeSegment(segment))).toMatchObject(invalid(words));
   });
 
-  test('is written as it is where RFC 3986 never needs an encoding', () => {
+  test('is written without an encoding where RFC 3986 never needs one', () => {
     const unreserved = new Set('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~');
     const never = new Set('/\\%?#');
     for (let code = 0x21; code < 0x7f; code += 1) {
@@ -119,7 +119,7 @@ test.each(['', '.', '%2E', '..', '%2E%2E', '%ED%A0%80'])('any text is not %j', (
   expect(refusalOf(() => decodeSegment(segment, { strict: false, anyText: true }))).not.toBeNull();
 });
 
-test('a parameter that allows more than the common length is bounded by what it allows, in bytes too', () => {
+test('a parameter with a higher limit than the common one has that limit, in bytes too', () => {
   const rule = { strict: false, lengthMax: 1_023 };
   expect(decodeSegment('a'.repeat(1_023), rule)).toHaveLength(1_023);
   expect(refusalOf(() => decodeSegment('a'.repeat(1_024), rule))).toMatchObject(invalid('1023 characters'));

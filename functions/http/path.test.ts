@@ -32,7 +32,7 @@ describe('decodeSegment', () => {
     );
   });
 
-  test('it decodes once: what is still encoded after that is refused', () => {
+  test('it decodes once: a value that is still encoded is refused', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 8 }), (text) => {
         const once = [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
@@ -52,7 +52,7 @@ describe('decodeSegment', () => {
 });
 
 describe('splitTarget and splitPath', () => {
-  test('the query begins at the first question mark', () => {
+  test('the query starts at the first question mark', () => {
     expect(splitTarget('/a?b=c?d')).toEqual({ path: '/a', query: 'b=c?d' });
     expect(splitTarget('/a')).toEqual({ path: '/a', query: '' });
   });

@@ -33,7 +33,7 @@ describe('the window', () => {
     expect(fields['RateLimit']).toBe('"canonical";r=119;t=60');
   });
 
-  test('I05: the edge of a window lets through twice the limit, and no more', async () => {
+  test('I05: around the edge of a window twice the limit passes, and no more', async () => {
     const { world, acquire } = limiterOf({ permitLimit: 5 });
     let passed = 0;
     const knock = async (): Promise<void> => {
@@ -76,7 +76,7 @@ describe('a request that costs more', () => {
 });
 
 describe('the queue', () => {
-  test('who waits is let in with the next window, in turn, and one too many is refused', async () => {
+  test('waiting requests pass with the next window, in turn, and one above the queue limit is refused', async () => {
     const { world, acquire } = limiterOf({ permitLimit: 2, queueLimit: 3 });
     const passed: number[] = [];
     await acquire();

@@ -35,7 +35,7 @@ function limitersOf(given: Partial<RefusalDelaySettings> = {}) {
   return { world, limiters, delays, ask, takeEnded, exhaust };
 }
 
-describe('an address that goes on after it was refused', () => {
+describe('an address that keeps sending after refusals', () => {
   test('gets its first refusals at once and each later one after a delay', async () => {
     const { world, ask, takeEnded } = limitersOf();
     for (let n = 0; n < 3; n++) await ask('a');

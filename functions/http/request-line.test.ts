@@ -48,7 +48,7 @@ function stage(most = 8) {
 const named = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
 describe('places at work', () => {
-  test('requests start at once up to the bound, and one more when one leaves', async () => {
+  test('requests start at once up to the limit, and one more when one ends', async () => {
     const { line, enter, turn, started, slots } = stage(8);
     for (const name of named('', 4)) void enter(name, usual, 'a');
     for (const name of named('b', 5)) void enter(name, usual, 'b');
@@ -88,7 +88,7 @@ describe('places at work', () => {
     expect([started.length, line.waiting]).toEqual([8 + 6 + 1, 3]);
   });
 
-  test('calls that wait leave their places at once, and on an idle process none is refused', async () => {
+  test('waiting calls leave their places at once, and an idle process refuses none', async () => {
     const { world, enter, turn, started, refused, slots } = stage(8);
     for (const name of named('call', 1_000)) {
       void enter(name, { loadClass: 'usual', mayWait: true });
@@ -99,7 +99,7 @@ describe('places at work', () => {
     expect([started.length, refused.length]).toEqual([1_000, 0]);
   });
 
-  test('where no place is free, those that have waited for long are looked for at once', async () => {
+  test('without a free place, a new request takes over the place of a call that waits for long', async () => {
     const { world, enter, turn, started } = stage(8);
     for (const name of named('call', 6)) void enter(name, { loadClass: 'usual', mayWait: true });
     await turn();
@@ -126,7 +126,7 @@ describe('places at work', () => {
 });
 
 describe('the turn of the event loop', () => {
-  test('requests start for 20 ms, and then the others wait until the loop has looked for new ones', async () => {
+  test('requests start for 20 ms, and then the others wait until the loop has polled for new ones', async () => {
     const { world, enter, turn, started } = stage(1_000);
     void enter('first');
     world.now += 20;
@@ -195,7 +195,7 @@ describe('refusals', () => {
     return all;
   }
 
-  test('a request that would wait too long is refused at once, with a time to come back that is drawn', async () => {
+  test('a request that would wait too long is refused at once, with a random time for the retry', async () => {
     const { world, line, enter, turn, refused, lines } = await standing(40);
     void enter('late');
     await turn();
@@ -226,7 +226,7 @@ describe('refusals', () => {
     expect(['a', 'b'].map((source) => line.isFull('usual', source))).toEqual([true, false]);
   });
 
-  test('a line that stands keeps no request for longer than its class allows', async () => {
+  test('a standing line keeps no request for longer than its class allows', async () => {
     const { world, enter, turn, refused } = await standing(10);
     world.advance(1_000);
     await turn();
@@ -261,7 +261,7 @@ describe('refusals', () => {
     expect(line.refusalFor('usual', 'one more')).toEqual(overloaded);
   });
 
-  test('a worker comes back for its lease as soon as it may', async () => {
+  test('the refusal of a worker names the shortest time for the retry', async () => {
     const { world, enter, turn, line } = stage(8);
     for (const name of named('busy', 8)) void enter(name, usual, name);
     for (const name of named('lease', 40)) void enter(name, { loadClass: 'lease', mayWait: false });

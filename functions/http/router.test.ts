@@ -51,7 +51,7 @@ describe('a literal beside a parameter', () => {
     ]),
   });
 
-  test('the literal goes first, and a dead end behind it turns back', () => {
+  test('a literal segment has priority, and the router goes back from a dead end behind it', () => {
     expect(router.match('GET', '/runs/all/lists').entry.id).toBe('lists');
     expect(router.match('GET', '/runs/all')).toMatchObject({ entry: { id: 'item' }, params: { id: 'all' } });
     expect(router.match('GET', '/runs/all/events')).toMatchObject({

@@ -30,7 +30,7 @@ describe('a refusal by the schema', () => {
     expect(await refusalBySchema(null, null, {})).toMatchObject({ code: 'validation_failed' });
   });
 
-  test('names all faults, the allowed values and the name that was meant', async () => {
+  test('names all faults, the allowed values and the intended name', async () => {
     const body = { tenantId: 7, documentTypes: 'x', combine: 'both', limit: 0 };
     const faults = fault('type', { type: ['string', 'null'] }, '/tenantId');
     expect(await refusalBySchema('CanonicalDocumentQuery', faults, body)).toMatchObject({
@@ -52,7 +52,7 @@ describe('a refusal by the schema', () => {
     expect(message.length).toBeLessThan(2_049);
   });
 
-  test('costs the same, however many faults begin alike', async () => {
+  test('costs the same for any number of faults with the same beginning', async () => {
     const begin = 'a'.repeat(600);
     let reads = 0;
     const body = new Proxy(Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`${begin}${n}`, 1])), {

@@ -47,6 +47,6 @@ test.each([
   expect(normalizeAddress(text)).toBe(address);
 });
 
-test('who has no address shares one partition', () => {
+test('callers without an address share one partition', () => {
   expect(sourceAddress('', undefined, 0)).toBe('unknown');
 });

@@ -64,7 +64,7 @@ describe('traceparent', () => {
     return { answer, event: events[0], text: `${answer.body}${JSON.stringify(answer.headers)}` };
   };
 
-  test('comes into the log line of a request, and into its problem document', async () => {
+  test('is in the log line of a request, and in its problem document', async () => {
     const headers = { traceparent: valid };
     const read = await called({ method: 'GET', path: '/', headers });
     expect(read.event?.trace).toEqual({ traceId: id, spanId: span, flags: '01' });

@@ -121,7 +121,7 @@ describe('a run over the network', () => {
     },
   );
 
-  test('that goes on after its lease has ended counts once, so that a full window does not refuse it', async () => {
+  test('that is resumed after its lease has ended counts once, so that a full window does not refuse it', async () => {
     const instance = new Instance();
     const provider = await instance.remote(completion('Hi'), completion('Hi'), completion('Hi'));
     const parts = { ...instance.parts, limits: { ...RUN_LIMITS, maxRunsPerWindow: 1 } };
@@ -133,7 +133,7 @@ describe('a run over the network', () => {
     expect([outcome.status, server?.received.length]).toEqual(['Succeeded', 2]);
   });
 
-  test('whose process dies so twice is not tried a third time', async () => {
+  test('whose process dies like this twice is not tried a third time', async () => {
     const instance = new Instance();
     const provider = await instance.remote(completion('Hi'));
     const memory = new Memory();
@@ -204,7 +204,7 @@ describe('a run over the network', () => {
     expect(outcome).toMatchObject({ providerStatus: 'circuit_open', reached: 'guard' });
   });
 
-  test('that is cancelled has neither an outcome nor a trace, and gives its place back', async () => {
+  test('that is cancelled has neither an outcome nor a trace, and frees its place', async () => {
     const instance = new Instance();
     const arrived = Promise.withResolvers<void>();
     const provider = await instance.remote(() => arrived.resolve(), completion('Hi'));
@@ -218,7 +218,7 @@ describe('a run over the network', () => {
     expect(outcome.status).toBe('Succeeded');
   });
 
-  test('waits for a place, and is refused where none comes', async () => {
+  test('waits for a place, and is refused when none becomes free', async () => {
     const instance = new Instance();
     const arrived = Promise.withResolvers<void>();
     const provider = await instance.remote(() => arrived.resolve());
@@ -236,7 +236,7 @@ describe('a run over the network', () => {
   test.each([
     ['a job', true, 30_000],
     ['another run', false, 5_000],
-  ])('%s waits for its place for as long as the settings say', async (_, isJob, waitedMs) => {
+  ])('%s waits for its place as long as the settings allow', async (_, isJob, waitedMs) => {
     const instance = new Instance();
     const arrived = Promise.withResolvers<void>();
     const remote = await instance.remote(() => arrived.resolve());
@@ -269,7 +269,7 @@ describe('a qualification', () => {
     ...more,
   });
 
-  test('tries each capability, keeps what that proves, and leaves two traces for each', async () => {
+  test('tries each capability, stores the proof, and leaves two traces for each', async () => {
     const instance = new Instance();
     const views = await qualify(instance.parts, local, asked());
     expect(views).toMatchObject([
@@ -286,7 +286,7 @@ describe('a qualification', () => {
     expect(evidence?.evidenceRefs[0]).toBe(`trace:${instance.traces[0]?.id}`);
   });
 
-  test('of a provider that fails says so, and a run that succeeds heals it', async () => {
+  test('of a failing provider fails, and a successful run replaces it', async () => {
     const instance = new Instance();
     const provider = await instance.remote(json({}, 401), completion('Hi'));
     const capabilities = ['ai.chat'] as const;
@@ -308,7 +308,7 @@ describe('a qualification', () => {
     expect(stored).toMatchObject([{ status: 'validated', evidenceRefs: inputs }]);
   });
 
-  test('of a provider that is switched off keeps what was proven before', async () => {
+  test('of a disabled provider keeps earlier proofs', async () => {
     const instance = new Instance();
     const provider = await instance.remote(completion('Hi'));
     const capabilities = ['ai.chat'] as const;

@@ -64,7 +64,7 @@ const bytesOf = async (store: RecordStore) => {
   return data + ofRuns;
 };
 
-describe('what an owner has stored', () => {
+describe('the use of an owner', () => {
   const change = fc.record({
     id: fc.constantFrom('1', '2', '3'),
     text: fc.option(fc.string({ maxLength: 40 })),
@@ -97,7 +97,7 @@ describe('what an owner has stored', () => {
     );
   });
 
-  test('counts parts, vectors and what is kept outside, and keeps its count where heads alone change', async () => {
+  test('counts parts, vectors and bytes in the blob store, and is unchanged when heads alone change', async () => {
     const { store, meter } = processOn(new MemoryDatabase());
     const key = keyOf('1');
     const record: RecordData = {
@@ -116,7 +116,7 @@ describe('what an owner has stored', () => {
     expect(await bytesOf(store)).toBe(256 + 3 + 2 + 4 + 1_000);
   });
 
-  test('is what a restore brings, and no more', async () => {
+  test('is the size of the restored records after a restore', async () => {
     const { store, meter, put } = processOn(new MemoryDatabase());
     await put('1', 'x'.repeat(500));
     async function* records() {
@@ -163,7 +163,7 @@ describe('a limit', () => {
     expect(await bytesOf(store)).toBe(756);
   });
 
-  test('refuses a restore that is larger, and leaves what was there', async () => {
+  test('refuses a larger restore, and keeps the records', async () => {
     const { store, put } = processOn(new MemoryDatabase(), { limit: 1_000 });
     await put('1', 'there');
     async function* records() {
@@ -236,7 +236,7 @@ describe('a limit', () => {
   });
 });
 
-test('what is counted while a sum is being added is added too, at the end of the process as well', async () => {
+test('adds bytes that are counted during an addition, at the end of the process as well', async () => {
   const { store, meter, put } = processOn(new MemoryDatabase());
   await put('1', '');
   const first = meter.flush();
@@ -283,7 +283,7 @@ test('an owner that nears its limit is warned of once an hour, also where its wr
   expect(warned).toEqual(['a', 'a']);
 });
 
-test('requests of an owner write so many bytes in a minute, and the next minute as many again', async () => {
+test('requests of an owner may write a limited number of bytes in a minute, and the same in the next', async () => {
   const { put, world } = processOn(new MemoryDatabase(), { bytesPerMinute: 1_000 });
   await put('1', 'x'.repeat(500));
   world.advance(10_000);
@@ -297,7 +297,7 @@ test('requests of an owner write so many bytes in a minute, and the next minute 
   await put('2', 'x'.repeat(5_000));
 });
 
-test('what replaces as many bytes or more is written in a minute too', async () => {
+test('a replacement of the same size or larger counts as written in the minute too', async () => {
   const { put, remove, store } = processOn(new MemoryDatabase(), { bytesPerMinute: 1_500 });
   await put('1', 'x'.repeat(500));
   await put('1', 'y'.repeat(400));

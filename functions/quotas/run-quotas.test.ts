@@ -34,7 +34,7 @@ test('a worker of a tenant without free quota adds no event and no large timer, 
   expect(await client.get(id)).toMatchObject({ status: 'succeeded' });
 });
 
-test('a handler of the process goes on without the events that its tenant has no bytes for', async () => {
+test('a handler of the process continues without the events that exceed the quota of its tenant', async () => {
   let full = (): void => {};
   const refused: unknown[] = [];
   const { stage, client, instance, bound } = deployment({
@@ -86,7 +86,7 @@ test('a handler of the process is not paced as callers are', async () => {
   await instance.stop();
 });
 
-test('what an owner may do without passes over this refusal alone', () => {
+test('optional writes ignore this refusal alone', () => {
   const other = new Error('another');
   expect(() => unlessQuotaExceeded(other)).toThrow(other);
 });

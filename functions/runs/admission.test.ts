@@ -40,7 +40,7 @@ test('the receipt of an accepted run', () => {
   });
 });
 
-test('is of the run as it is: one that its handler rejected has a rejected receipt', () => {
+test('describes the current run: one that its handler rejected has a rejected receipt', () => {
   const run = queuedRun({ status: 'rejected', failureClass: 'x', error: 'e' });
   expect(admissionOf(run, false)).toMatchObject({ status: 'rejected', failureClass: 'x', error: 'e' });
 });
@@ -75,7 +75,7 @@ describe('a start that found no room', () => {
   test.each([
     ['portable-import-secret', '2f9c4aff', '061f8'],
     ['portable-success', '6f32bc59', 'd9c9b'],
-  ])('tells of the key %s only its hash', (key, first, last) => {
+  ])('shows only the hash of the key %s', (key, first, last) => {
     const { admission } = full(key).extensions as { admission: { idempotencyKeyHash: string } };
     expect(admission.idempotencyKeyHash).toBe(hash('sha256', key));
     expect(admission.idempotencyKeyHash.startsWith(first)).toBe(true);
@@ -84,7 +84,7 @@ describe('a start that found no room', () => {
   });
 });
 
-describe('what a rejected run is answered with', () => {
+describe('the answer to a rejected run', () => {
   test.each([
     ['handler_missing', 'handler_missing'],
     ['plugin_mismatch', 'plugin_mismatch'],

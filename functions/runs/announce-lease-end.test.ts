@@ -34,7 +34,7 @@ async function leasedRun(delivers = true, enqueue?: RunQueue['enqueue']) {
   return { id, world, client, messages, lines, giveUp: () => announceLeaseEnd(runtime, id) };
 }
 
-test('a holder that gives up has the end of its lease announced, so that the next delivery goes on', async () => {
+test('a holder that gives up announces the end of its lease, so that the next delivery continues the run', async () => {
   const { id, world, messages, giveUp } = await leasedRun();
   const notBefore = world.now + 60_000;
   await giveUp();

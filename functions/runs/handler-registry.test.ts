@@ -30,7 +30,7 @@ describe('the registry of handlers', () => {
     expect(made.get('toString')).toBeUndefined();
   });
 
-  test('tells handlers and plugins in the order of their ids', () => {
+  test('lists handlers and plugins in the order of their ids', () => {
     expect(registry().handlers.map(({ handlerId }) => handlerId)).toEqual(['a', 'b', 'z.external']);
     expect(registry().plugins).toEqual([
       { ...plugin('p'), handlerIds: [] },
@@ -55,7 +55,7 @@ describe('the registry of handlers', () => {
       'a plugin with a handler of another',
       (made) => made.addPlugin(plugin('r'), [named('c', { pluginId: 'q' })]),
     ],
-  ])('refuses %s, and is left as it was', (_, add) => {
+  ])('refuses %s, and is unchanged', (_, add) => {
     const made = registry();
     expect(() => add(made)).toThrow(/twice|another plugin/);
     expect(made.handlers).toEqual(registry().handlers);
@@ -81,7 +81,7 @@ describe('the declaration of a plugin and its handlers', () => {
   const add = (handler: object, of: object = {}) =>
     new HandlerRegistry().addPlugin({ ...plugin('p'), ...of }, [named('h', handler)]);
 
-  test('may be as large as the contract says', () => {
+  test('may be as large as the limits of the contract', () => {
     expect(() => add(most, { pluginId: 'p'.repeat(160), name: 'n'.repeat(200) })).not.toThrow();
   });
 

@@ -87,7 +87,7 @@ test('two minutes without the store cost a few calls and a line a minute, and th
   await close();
 });
 
-test('failures that come and go cost a line a minute too, and each line counts those before it', () => {
+test('intermittent failures cost a line a minute too, and each line counts those before it', () => {
   const world = new ManualWorld();
   const lines: string[] = [];
   const log = ({ message }: LogEvent) => lines.push(message);

@@ -39,7 +39,7 @@ describe('without any policy', () => {
 });
 
 describe('with a policy', () => {
-  test('what it allows passes', () => {
+  test('accepts all that it allows', () => {
     expect(policies.active).toBe(true);
     policies.checkStart(startRequest({ scope: scope('narrow'), payloadBytes: 100 }));
     policies.checkStart(startRequest({ scope: scope('open', 'any'), handlerId: 'any', payloadBytes: 1e9 }));
@@ -69,7 +69,7 @@ describe('with a policy', () => {
     expect(policies.mayLease(null, 'w')).toBe(false);
   });
 
-  test('names of artifacts begin as it says', () => {
+  test('requires its prefix in names of artifacts', () => {
     policies.checkArtifactName(scope('narrow'), 'out/a');
     policies.checkArtifactName(scope('open'), 'a');
     const call = () => policies.checkArtifactName(scope('narrow'), 'Out/a');

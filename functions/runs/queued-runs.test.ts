@@ -37,7 +37,7 @@ async function found(search: () => Promise<number[]>, most: number): Promise<num
   return [];
 }
 
-test('a run is found however many are queued before it, by searches that each look at a part', async () => {
+test('a run is found behind any number of queued runs, by searches that each read a part', async () => {
   const search = await queueOf(4_000);
   expect(await search(3_990)).toEqual([]);
   expect(await found(() => search(3_990), 4)).toEqual([3_990]);
@@ -48,7 +48,7 @@ test('a run is found however many are queued before it, by searches that each lo
   expect(await search(5, 1_030, 3_990)).toEqual([5]);
 });
 
-test('two who ask by turns both find their own', async () => {
+test('two searchers that alternate both find their own runs', async () => {
   const search = await queueOf(3_072);
   const seen = new Set<number>();
   for (let n = 0; n < 60 && seen.size < 2; n += 1) {

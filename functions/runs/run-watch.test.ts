@@ -10,7 +10,7 @@ const running = (name: string, share = 1) => {
   return async () => ({ value: 'running', done: false, owners: [{ name, share }] as const });
 };
 
-test('a call beyond those that may wait is answered at once', async () => {
+test('a call without a waiting place is answered at once', async () => {
   const world = new ManualWorld();
   const watch = new RunWatch(world);
   const most = limits.executionRunWaitingCallsMax;
@@ -25,7 +25,7 @@ test('a call beyond those that may wait is answered at once', async () => {
   expect(world.pendingTimers).toBe(0);
 });
 
-test('an owner with its share is answered at once, and another one waits', async () => {
+test('an owner that has used up its share is answered at once, and another one waits', async () => {
   const world = new ManualWorld();
   const watch = new RunWatch(world);
   const call = (name: string) => watch.until({ runId: 'run', waitMs, signal }, running(name, 2));

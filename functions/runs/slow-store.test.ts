@@ -34,7 +34,7 @@ async function slowly(
   await rm(folder, { recursive: true });
 }
 
-test('a lease begins when it is granted, and a renewal when it is made, however long the store takes', async () => {
+test('a lease starts at its grant, and a renewal at its call, for any delay of the store', async () => {
   await slowly(async (client, world) => {
     await client.start({ handlerId: 'h' });
     const lease = await client.lease({ workerId: 'w', handlerIds: ['h'], ttlSeconds: 30 });

@@ -78,7 +78,7 @@ test('the bytes of a share are asked for before each body, and each body is read
   expect(read).toEqual([...PLACES, 'g', 'h']);
 });
 
-test('a service that stops waits for one body, and the next share goes on behind it', async () => {
+test('a stopping service waits for one body, and the next share continues after it', async () => {
   const read: string[] = [];
   const upkeep = upkeepOf([kindOf('one', PAGES, (place) => Promise.resolve((read.push(place), SMALL)))]);
   await upkeep.share(() => read.length === 2);
@@ -87,13 +87,13 @@ test('a service that stops waits for one body, and the next share goes on behind
   expect(read).toEqual(PLACES);
 });
 
-test('a share that is over before it begins puts nothing off', async () => {
+test('a share without time does not postpone the next one', async () => {
   const upkeep = upkeepOf([kindOf('one', PAGES, sound)]);
   await upkeep.share(() => true);
   expect(upkeep.isDone()).toBe(false);
 });
 
-test('a body that the page no longer has makes the page begin anew', async () => {
+test('a body that was removed from the page makes the page start again', async () => {
   const read: string[] = [];
   const page = ['a', 'b', 'c'];
   const upkeep = upkeepOf([kindOf('one', [page], (place) => Promise.resolve((read.push(place), SMALL)))]);
@@ -103,7 +103,7 @@ test('a body that the page no longer has makes the page begin anew', async () =>
   expect(read).toEqual(['a', 'b', 'c']);
 });
 
-test('a list that fails keeps what was read before it', async () => {
+test('a failing list keeps the bodies that were read before it', async () => {
   const read: string[] = [];
   const kind = kindOf('one', PAGES, (place) => Promise.resolve((read.push(place), SMALL)));
   let isAway = true;
@@ -125,7 +125,7 @@ function failing(places: readonly string[], asked: string[] = []): Verify {
   };
 }
 
-test('a body that cannot be read is named, is no damage, and the ones behind it are read', async () => {
+test('an unreadable body is named, is no damage, and the following bodies are read', async () => {
   const asked: string[] = [];
   const upkeep = upkeepOf([kindOf('one', PAGES, failing(['b', 'd'], asked))]);
   expect(await all(upkeep)).toBe(1);
@@ -138,7 +138,7 @@ test('a body that cannot be read is named, is no damage, and the ones behind it 
   expect(upkeep.seen).toEqual([]);
 });
 
-test('where several in a row fail the share ends, and the next one begins with the first of them', async () => {
+test('after several failures in a row the share ends, and the next one starts with the first of them', async () => {
   const asked: string[] = [];
   const away = ['b', 'c', 'd', 'e', 'f'];
   const upkeep = upkeepOf([kindOf('one', PAGES, failing(away, asked))]);

@@ -21,7 +21,7 @@ function lanesOf(width: number) {
   return { world, started, ends, run };
 }
 
-test('calls of one name come in turn, as many at once as a lane is wide; others pass', async () => {
+test('calls of one name run in turn, as many at once as the lane is wide; calls of other names do not wait', async () => {
   const { world, started, ends, run } = lanesOf(2);
   const calls = ['a1', 'a2', 'a3', 'a4'].map((label) => run('a', label));
   const other = run('b', 'b1');

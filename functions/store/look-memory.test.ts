@@ -45,7 +45,7 @@ function pages(
 const none = (count: number): undefined[] => Array.from({ length: count }, () => undefined);
 
 describe('the memory of first looks', () => {
-  test('a poor look is left out for fifteen pages and tried in the sixteenth', () => {
+  test('a poor look is skipped for fifteen pages and tried at the sixteenth', () => {
     const looks = new LookMemory({ first: 2, wide: 5 });
     expect(pages(looks, 34, 0.01)).toEqual([42, ...none(15), 42, ...none(15), 42, undefined]);
   });
@@ -66,13 +66,13 @@ describe('the memory of first looks', () => {
     expect(pages(looks, 2, 1 / 6)).toEqual([105, undefined]);
   });
 
-  test('the look comes back when the documents have changed', () => {
+  test('the looks resume when the documents have changed', () => {
     const looks = new LookMemory({ first: 2, wide: 5 });
     expect(pages(looks, 16, 0.01)).toEqual([42, ...none(15)]);
     expect(pages(looks, 3, 0.9)).toEqual([42, 42, 42]);
   });
 
-  test('values are remembered apart from each other, and scopes and orders too', () => {
+  test('values are remembered separately, and scopes and orders too', () => {
     const looks = new LookMemory({ first: 2, wide: 5 });
     expect(pages(looks, 2, 0.01)).toEqual([42, undefined]);
     expect(pages(looks, 2, 0.9, open)).toEqual([42, 42]);
@@ -92,7 +92,7 @@ describe('the memory of first looks', () => {
     expect(pages(looks, 1, 0.01, ranged('2', { limit: 5 }))).toEqual([undefined]);
   });
 
-  test('after four poor looks by the same fields new values have none, except each sixteenth', () => {
+  test('after four poor looks by the same fields new values get none, except each sixteenth', () => {
     const looks = new LookMemory({ first: 2, wide: 5 });
     const seen = Array.from({ length: 21 }, (_, n) => pages(looks, 1, 0.01, asked({ owner: `${n}` }))[0]);
     expect(seen).toEqual([42, 42, 42, 42, ...none(15), 42, undefined]);

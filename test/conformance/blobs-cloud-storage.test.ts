@@ -164,7 +164,7 @@ describe('Cloud Storage fails for a moment', () => {
   });
 });
 
-describe('Cloud Storage answers what does not pass', () => {
+describe('Cloud Storage with failures that do not pass', () => {
   test.each([
     [400, 'unavailable'],
     [401, 'unavailable'],
@@ -185,7 +185,7 @@ describe('Cloud Storage answers what does not pass', () => {
     }
   });
 
-  test('a missing bucket is no missing object', async () => {
+  test('a missing bucket does not count as a missing object', async () => {
     await using on = await stage();
     const store = openCloudStorageBlobs({ bucket: 'svc-other', endpoint: on.server.endpoint, ...machine });
     for (const call of [
@@ -232,7 +232,7 @@ describe('Cloud Storage answers what does not pass', () => {
     expect(elsewhere.calls).toEqual([]);
   });
 
-  test('no more is read than the object is said to have', async () => {
+  test('a read stops at the declared size of the object', async () => {
     await using on = await stage();
     await on.store.put(key, bytes, attributes);
     const grown: World['http'] = async (input, init) => {
@@ -253,7 +253,7 @@ describe('Cloud Storage answers what does not pass', () => {
     expect(on.server.objects.get(key)?.content).toEqual(bytes);
   });
 
-  test('an object that is made anew between the two reads is not mixed with the old one', async () => {
+  test('an object that is replaced between the two reads is not mixed with the old one', async () => {
     await using on = await stage();
     await on.store.put(key, bytes, attributes);
     let reads = 0;

@@ -166,7 +166,7 @@ describe('beside other processes', () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test('what others lay between the objects is neither listed nor read', async () => {
+  test('foreign files between the objects are neither listed nor read', async () => {
     const store = await reopen();
     await store.put('run/a.bin', bytes, attributesOf(bytes));
     await mkdir(join(folder, 'lost+found'));

@@ -149,7 +149,7 @@ function describeObjects(suite: () => OpenedBlobs): void {
     await expect(store.get(key, 100_000)).rejects.toEqual(failing('corrupt'));
   });
 
-  test('removed is gone, once and for all', async () => {
+  test('a removed object stays removed', async () => {
     const { store } = suite();
     const prefix = randomPrefix();
     const bytes = Buffer.from('x');
@@ -266,7 +266,7 @@ function describeRules(suite: () => OpenedBlobs): void {
     'a/é.json',
     'a/b.json?x',
     `a/${'x'.repeat(81)}.json`,
-  ])('%j is no key', async (key) => {
+  ])('%j is not a key', async (key) => {
     const { store } = suite();
     await expect(store.put(key, bytes, attributesOf(bytes))).rejects.toThrow('not a key');
     await expect(store.get(key, 1)).rejects.toThrow('not a key');
@@ -287,7 +287,7 @@ function describeRules(suite: () => OpenedBlobs): void {
     await expect(suite().store.list('', { limit })).rejects.toThrow(RangeError);
   });
 
-  test('what the service must not put is refused before anything is written', async () => {
+  test('an invalid put is refused before anything is written', async () => {
     const { store } = suite();
     const key = `${randomPrefix()}refused.json`;
     const refused: Partial<BlobAttributes>[] = [

@@ -173,7 +173,7 @@ function describeRefusals({ store }: Conformance): void {
 }
 
 function describeRestore({ store, rivals }: Conformance): void {
-  it('brings everything back, out of an object that stays as it was', async () => {
+  it('restores all records, from a snapshot that is not changed', async () => {
     const tenant = new TenantClient(store());
     await fill(tenant);
     const snapshot = frozen(await tenant.export());
@@ -205,7 +205,7 @@ function describeRestore({ store, rivals }: Conformance): void {
     ]);
   });
 
-  it('twice is as once, and what was delivered in between can be delivered again', async () => {
+  it('twice equals once, and events delivered in between can be delivered again', async () => {
     const tenant = new TenantClient(store());
     await fill(tenant);
     const snapshot = await tenant.export();
@@ -220,7 +220,7 @@ function describeRestore({ store, rivals }: Conformance): void {
     expect(await tenant.lease({ maxItems: 9 })).toHaveLength(2);
   });
 
-  it('to empty leaves nothing: every name is new again', async () => {
+  it('to empty leaves nothing: every name can be used again', async () => {
     const tenant = new TenantClient(store());
     const empty = await tenant.export();
     await fill(tenant);

@@ -30,7 +30,7 @@ export function describeOutboxLog({ store }: Conformance): void {
       expect(tenant.log).toMatchObject([{ message: 'An outbox event became a dead letter' }]);
     });
 
-    it('says how long the oldest event of a lease waited, from a minute on', async () => {
+    it('logs how long the oldest event of a lease waited, from a minute on', async () => {
       const tenant = new OutboxTenant(store());
       await tenant.commit([event]);
       tenant.world.now += 59_000;

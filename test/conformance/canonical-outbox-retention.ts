@@ -59,7 +59,7 @@ export function describeOutboxRetention({ store }: Conformance): void {
       expect(await stored(tenant, 'e')).toBe(true);
     });
 
-    it('tells the same once the record is removed, which a lease call sets off', async () => {
+    it('gives the same answers after the record was removed, which a lease call starts', async () => {
       const { tenant, leaseToken } = await delivered();
       // The look that the first lease call set off: while it runs, a call starts no other.
       await tenant.retention.settled();
@@ -181,7 +181,7 @@ export function describeOutboxRetention({ store }: Conformance): void {
       expect(await configured(tenant, null).list()).toEqual([]);
     });
 
-    it('answers before it removes, once at a time, and tells the log where it cannot', async () => {
+    it('answers before it removes, removes once at a time, and logs a failure', async () => {
       const failing = { count: 0 };
       const query = () => {
         failing.count += 1;

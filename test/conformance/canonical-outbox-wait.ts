@@ -30,7 +30,7 @@ export function describeOutboxWait({ store }: Conformance): void {
   }
 
   describe('outbox lease that waits', () => {
-    it('is answered at once where an event is due, and without a wish to wait where none is', async () => {
+    it('is answered at once when an event is due, or without waitSeconds', async () => {
       const tenant = new OutboxTenant(store());
       expect(await tenant.lease()).toEqual([]);
       expect(await tenant.lease({ waitSeconds: 0 })).toEqual([]);
@@ -101,7 +101,7 @@ export function describeOutboxWait({ store }: Conformance): void {
       expect(await parked.call).toMatchObject([{ event: { id: 'e', deliveryCount: 3 } }]);
     });
 
-    it('finds what another instance committed at one of its looks', async () => {
+    it('finds an event of another instance at one of its periodic checks', async () => {
       const tenant = new OutboxTenant(store());
       const other = new OutboxTenant(store(), { tenantId: tenant.tenantId, world: tenant.world });
       const { call } = await waitingCall(tenant);

@@ -76,7 +76,7 @@ export function describeOutbox({ store, rivals }: Conformance): void {
       });
     });
 
-    it('stops at ten events by default, and where the caller says', async () => {
+    it('stops at ten events by default, and at the limit of the caller', async () => {
       const tenant = await publish(14);
       expect(await tenant.lease({ maxItems: 3 })).toHaveLength(3);
       expect(await tenant.lease()).toHaveLength(10);
@@ -166,7 +166,7 @@ export function describeOutbox({ store, rivals }: Conformance): void {
       },
     );
 
-    it('refuses to renew or release what is delivered', async () => {
+    it('refuses to renew or release a delivered event', async () => {
       const tenant = await publish(1);
       const { leaseToken } = await leaseOne(tenant);
       await tenant.ack('e0', leaseToken);

@@ -47,7 +47,7 @@ export function describeQueries({ store, rivals }: Conformance): void {
         await fill(new TenantClient(store()));
       });
 
-      test('every page to the end gives what brute force gives, in its order', async () => {
+      test('all pages together equal the result of brute force, in its order', async () => {
         await fc.assert(
           fc.asyncProperty(queryArbitrary, async (query) => {
             const listed = await everything(tenant, query);
@@ -131,7 +131,7 @@ export function describeQueries({ store, rivals }: Conformance): void {
       );
     });
 
-    test('a token from before a restore is refused, and its message says why', async () => {
+    test('a token from before a restore is refused with the reason', async () => {
       const tenant = await ranked(store(), ['1', '2', '3']);
       const query = { orderByIndex: 'rank', limit: 1 };
       const { continuationToken } = await tenant.query(query);

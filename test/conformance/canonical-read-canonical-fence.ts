@@ -15,7 +15,7 @@ export function describeReadCanonicalFence({ store }: Conformance): void {
   }
 
   describe('readCanonicalFence', () => {
-    it('answers who holds the fence, and since when', async () => {
+    it('answers the owner of the fence, and the time of its claim', async () => {
       const tenant = new TenantClient(store());
       await tenant.commit({ fences: [FENCE] });
       tenant.advance(1000);

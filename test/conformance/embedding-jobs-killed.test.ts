@@ -88,7 +88,7 @@ async function everyDeath(each: Case, plant?: Plant): Promise<readonly string[]>
 }
 
 describe.each(cases)('a request $name', (each) => {
-  test('goes on after a kill at every call of its worker, and pays for no text twice save those in flight', async () => {
+  test('is resumed after a kill at every call of its worker, and pays for no text twice except those in flight', async () => {
     expect(await everyDeath(each)).toEqual([]);
   });
 });
@@ -110,7 +110,7 @@ test('the oracle finds a worker that keeps no vectors before its next call', asy
   expect(paidTwice).toContain('a');
 });
 
-test('a process that stops in the middle of a call gives the job back, and another one goes on', async () => {
+test('a process that stops during a call requeues the job, and another one resumes it', async () => {
   const stage = new EmbeddingsStage(new MemoryStore(new MemoryDatabase()));
   const model = new PaidModel();
   const embedder = model.embedder(stage.world, { textsMax: TEXTS_MAX });

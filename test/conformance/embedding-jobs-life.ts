@@ -74,7 +74,7 @@ function describeResults({ store }: JobsConformance): void {
     expect(listed.map(({ result }) => result)).toEqual([jobs[0]?.result, jobs[0]?.result]);
   });
 
-  test('a list goes on where its page ends', async () => {
+  test('a list continues where its page ends', async () => {
     const stage = new EmbeddingsStage(store());
     const service = stage.embeddings({ concurrencyMax: 0 });
     const ids: string[] = [];

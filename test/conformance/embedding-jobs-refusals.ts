@@ -52,7 +52,7 @@ export function describeEmbeddingRefusals({ store, local }: JobsConformance): vo
     expect(await service.stagedBytes()).toBe(0);
   });
 
-  local('a caller who has lost the right has the model not called', async () => {
+  local('a caller who has lost the right causes no call of the model', async () => {
     const stage = new EmbeddingsStage(store());
     const model = new PaidModel();
     const embedder = model.embedder(stage.world);
@@ -69,7 +69,7 @@ export function describeEmbeddingRefusals({ store, local }: JobsConformance): vo
     expect(model.calls).toEqual([]);
   });
 
-  test('a tenant may have its share of the jobs, and others are not in its way', async () => {
+  test('a tenant may use its share of the jobs, and other tenants do not reduce it', async () => {
     const stage = new EmbeddingsStage(store());
     const service = stage.embeddings({ concurrencyMax: 0, options: { activeJobsMax: 10, jobShareMax: 2 } });
     for (const text of ['a', 'b']) await service.start({ text });

@@ -108,7 +108,7 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect((await find(client, run.id, listed[33]?.id ?? '')).text).toBe(text);
     });
 
-    it('are so many of a run and no more, also where several add at once', async () => {
+    it('are limited per run, also when several are added at once', async () => {
       const { client, scope } = ownRuns(store(), { options: { artifactsPerRunMax: 5 } });
       const options = { artifactsPerRunMax: 5 };
       const other = new ExecutionClient(ownRuns(store(), { scope, node: 2, options }).instance);
@@ -126,7 +126,7 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
     });
   });
 
-  describe('artifacts beyond what is kept inline', () => {
+  describe('artifacts above the inline limit', () => {
     // A folder for each test: stages with the same start time may draw the same ids.
     let blobs: BlobStore;
     beforeEach(async () => {
@@ -157,7 +157,7 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect(await keysOf(run.id)).toHaveLength(1);
     });
 
-    it('are refused like a full store where their place is full, and the run goes on', async () => {
+    it('are refused like a full store when the blob store is full, and the run continues', async () => {
       const full = Object.assign(Object.create(blobs) as BlobStore, {
         put: () => Promise.reject(new BlobError('full', 'no space')),
       });
@@ -171,7 +171,7 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect((await put(client, work, { name: 'a', text: 'small' })).text).toBe('small');
     });
 
-    it('begin with the first byte beyond', async () => {
+    it('start with the first byte above it', async () => {
       const { client } = ownRuns(store(), { ...INLINE, blobs });
       const { run, work } = await working(client);
       const inline = await put(client, work, { name: 'a', content: textOfBytes(1_000) });
@@ -199,7 +199,7 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect(await keysOf(run.id)).toEqual([]);
     });
 
-    it('of somebody without the lease fill no place', async () => {
+    it('of a caller without the lease use no storage', async () => {
       const { client } = ownRuns(store(), { ...INLINE, blobs });
       const { run, work } = await working(client);
       const big = { name: 'a', text: 'x'.repeat(1_001) };

@@ -52,7 +52,7 @@ export function describeCeiling({ store, rivals }: ExecutionConformance): void {
       expect((await client.start(again)).admission.replayed).toBe(false);
     });
 
-    it('does not stand in the way of a replay, or of a run that is rejected', async () => {
+    it('does not block a replay, or a run that is rejected', async () => {
       const { client } = bounded(1);
       const idempotencyKey = someKey();
       const run = await client.start({ handlerId: HANDLER, idempotencyKey });
@@ -132,7 +132,7 @@ export function describeCeiling({ store, rivals }: ExecutionConformance): void {
       expect((await client.get(stays.id)).status).toBe('queued');
     });
 
-    it('is given back once by a run that many end at once', async () => {
+    it('is freed once by a run that many end at once', async () => {
       const { client, scope } = bounded(2);
       const options = { activeRunsMax: 2, counterShards, leaseExpirationsMax: 1 };
       const other = new ExecutionClient(ownRuns(store(), { scope, node: 2, options }).instance);

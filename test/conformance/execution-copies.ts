@@ -23,7 +23,7 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
   const deployment = async () => ownRuns(store(), { ...SMALL_INLINE, blobs: await roomForBytes() });
 
   describe('archives of runs', () => {
-    it('restore runs in the middle of their work, and each goes on and ends once', async () => {
+    it('restore runs in the middle of their work, and each continues and ends once', async () => {
       const [from, to] = [await deployment(), await deployment()];
       const begun = await begin(from);
       const { archive, manifest } = await archived(from, ALL_RUNS);
@@ -75,7 +75,7 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
       await goOn(room, begun);
     });
 
-    it('carry every record of every kind as it was', async () => {
+    it('carry every record of every kind unchanged', async () => {
       const [from, to] = [await deployment(), await deployment()];
       await rich(from);
       const { archive } = await archived(from, ALL_RUNS);
@@ -96,7 +96,7 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
       expect(after).toHaveLength(3);
     });
 
-    it('say which artifacts have lost their bytes, and need a place for those that have not', async () => {
+    it('name the artifacts that have lost their bytes, and need a blob store for the others', async () => {
       const [from, to] = [await deployment(), await deployment()];
       const begun = await begin(from);
       const { archive } = await archived(from, ALL_RUNS);

@@ -75,7 +75,7 @@ export function describeHandlerEnds({ store }: ExecutionConformance): void {
     expect(JSON.stringify(lines)).not.toContain('canary');
   });
 
-  test('a completion that overtakes a renewal of its lease is no lost lease', async () => {
+  test('a completion that overtakes a renewal does not count as a lost lease', async () => {
     const stage = new Stage(store());
     const lines: LogEvent[] = [];
     const { executions, run } = held();

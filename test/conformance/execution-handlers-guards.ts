@@ -39,7 +39,7 @@ function describeCalls({ store }: ExecutionConformance): void {
     expect(unhandled).toEqual([]);
   });
 
-  test('a rejection that a handler leaves unhandled fails its run, and none that it did not cause', async () => {
+  test('an unhandled rejection of a handler fails its own run alone', async () => {
     const stage = new Stage(store());
     const lines: LogEvent[] = [];
     const left = new Error('canary');
@@ -194,7 +194,7 @@ function describeCalls({ store }: ExecutionConformance): void {
 }
 
 function describeRoom({ store, alone }: ExecutionConformance): void {
-  alone('a handler that was given up, or has lost its run, leaves its room to the next', async () => {
+  alone('a handler that was given up, or has lost its run, frees its slot', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const client = stage.client({

@@ -41,7 +41,7 @@ function describeCancelled({ store }: ExecutionConformance): void {
     }
   });
 
-  test('a cancellation through another instance is heard of with the next heartbeat', async () => {
+  test('the next heartbeat reports a cancellation through another instance', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const plugins = [pluginOf({ 'p.held': run })];
@@ -106,30 +106,35 @@ function describeShared({ store, alone }: ExecutionConformance): void {
     await second.instance.stop();
   });
 
-  alone('no more runs are executed at a time than the settings say, and all in the end', async () => {
-    const stage = new Stage(store());
-    const { executions, run } = held();
-    const plugins = [pluginOf({ 'p.held': run })];
-    const client = stage.client({ plugins, concurrencyMax: 3 });
-    const other = stage.client({ plugins, concurrencyMax: 0 });
-    const runs = await Promise.all(Array.from({ length: 9 }, () => other.start({ handlerId: 'p.held' })));
-    // Several look for runs at once, and each may find more than one.
-    for (let wakes = 0; wakes < 5; wakes += 1) client.instance.engine.wake();
-    await stage.quiet();
-    expect(executions).toHaveLength(3);
-    runs.push(...(await Promise.all(Array.from({ length: 6 }, () => client.start({ handlerId: 'p.held' })))));
-    let ended = 0;
-    for (; ended < runs.length; ended += 1) {
-      await stage.quiet();
-      expect(executions.length - ended).toBe(Math.min(3, runs.length - ended));
-      expect(await client.list({ status: 'running' })).toHaveLength(executions.length - ended);
-      executions[ended]?.end();
+  alone(
+    'the server executes no more runs at a time than the settings allow, and all in the end',
+    async () => {
+      const stage = new Stage(store());
+      const { executions, run } = held();
+      const plugins = [pluginOf({ 'p.held': run })];
+      const client = stage.client({ plugins, concurrencyMax: 3 });
+      const other = stage.client({ plugins, concurrencyMax: 0 });
+      const runs = await Promise.all(Array.from({ length: 9 }, () => other.start({ handlerId: 'p.held' })));
+      // Several look for runs at once, and each may find more than one.
       for (let wakes = 0; wakes < 5; wakes += 1) client.instance.engine.wake();
-    }
-    await stage.quiet();
-    expect(await client.list({ status: 'succeeded' })).toHaveLength(runs.length);
-    expect(new Set(executions.map(({ context }) => context.runId)).size).toBe(runs.length);
-  });
+      await stage.quiet();
+      expect(executions).toHaveLength(3);
+      runs.push(
+        ...(await Promise.all(Array.from({ length: 6 }, () => client.start({ handlerId: 'p.held' })))),
+      );
+      let ended = 0;
+      for (; ended < runs.length; ended += 1) {
+        await stage.quiet();
+        expect(executions.length - ended).toBe(Math.min(3, runs.length - ended));
+        expect(await client.list({ status: 'running' })).toHaveLength(executions.length - ended);
+        executions[ended]?.end();
+        for (let wakes = 0; wakes < 5; wakes += 1) client.instance.engine.wake();
+      }
+      await stage.quiet();
+      expect(await client.list({ status: 'succeeded' })).toHaveLength(runs.length);
+      expect(new Set(executions.map(({ context }) => context.runId)).size).toBe(runs.length);
+    },
+  );
 
   alone(
     'room that was kept for a start which was a replay is given to a run that came meanwhile',

@@ -7,7 +7,7 @@ import { scanAll } from './store-fixtures.ts';
 
 /** Waits, timers and events of handlers in process. */
 export function describeHandlerWaits({ store }: ExecutionConformance): void {
-  test('a handler that waits ends there, and is executed again when the event has come', async () => {
+  test('a handler that waits ends there, and is executed again after the event', async () => {
     const stage = new Stage(store());
     const begun: number[] = [];
     const plugin = pluginOf({

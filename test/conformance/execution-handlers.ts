@@ -23,7 +23,7 @@ export function describeHandlers(conformance: ExecutionConformance): void {
 }
 
 function describeResults({ store }: ExecutionConformance): void {
-  test('a handler is given its run, and what it returns is the result', async () => {
+  test('a handler gets its run, and its return value is the result', async () => {
     const stage = new Stage(store());
     const seen: unknown[] = [];
     const plugin = pluginOf({
@@ -55,7 +55,7 @@ function describeResults({ store }: ExecutionConformance): void {
     expect(await executed(stage, client, 'p.nothing')).toMatchObject({ status: 'succeeded', result: null });
   });
 
-  test('a value that JSON would change without a word is no result and no checkpoint', async () => {
+  test('a value that JSON would silently change is refused as a result and as a checkpoint', async () => {
     const stage = new Stage(store());
     const refused: unknown[] = [];
     const given = new Map<string, unknown>([
@@ -91,7 +91,7 @@ function describeResults({ store }: ExecutionConformance): void {
     }
   });
 
-  test('a failure says its class, status and message; any other error hides its own', async () => {
+  test('a failure shows its class, status and message; any other error hides its own', async () => {
     const stage = new Stage(store());
     const plugin = pluginOf({
       'p.fail': ({ payload }) => {

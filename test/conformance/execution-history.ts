@@ -202,7 +202,7 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
       expect(ids).toEqual([...new Set(ids)].sort());
     });
 
-    it('tells each event once, also where older ones move out of the run while it is read', async () => {
+    it('shows each event once, also when older ones move out of the run during the read', async () => {
       const { client, scope } = ownRuns(store());
       const { run, work } = await working(client);
       await tell(client, work, numbered(10));
@@ -224,7 +224,7 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
       expect(messages.length).toBeGreaterThanOrEqual(10);
     });
 
-    it('drops and counts what is beyond its maximum, but for the end of the run', async () => {
+    it('drops and counts events beyond its maximum, except for the end of the run', async () => {
       const { client } = ownRuns(store(), { options: { traceEventsPerRunMax: 30 } });
       const { run, work } = await working(client);
       await tell(client, work, numbered(32));

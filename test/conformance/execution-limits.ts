@@ -187,7 +187,7 @@ const RUNTIME_TYPES = [
 ];
 
 export function describeLimits({ store }: ExecutionConformance): void {
-  describe('a start at its limit is admitted, and one beyond it leaves nothing', () => {
+  describe('a start at its limit is admitted, and one beyond it stores nothing', () => {
     it.each(starts)('%s: %i', async (_, limit, bodyOf) => {
       const { client } = ownRuns(store(), { external: [{ handlerId: HANDLER }, { handlerId: text(160) }] });
       const start = (size: number) => client.start({ handlerId: HANDLER, ...bodyOf(size) });
@@ -285,7 +285,7 @@ export function describeLimits({ store }: ExecutionConformance): void {
       },
     );
 
-    it('large results, events and checkpoints come back whole', async () => {
+    it('large results, events and checkpoints are read back whole', async () => {
       const { client } = ownRuns(store());
       const { run, work } = await working(client);
       const payload = textOfBytes(262_144);

@@ -198,7 +198,7 @@ export function describeLists({ store, rivals }: ExecutionConformance): void {
       );
     });
 
-    it('is bounded: by itself, as asked for, and never beyond the maximum', async () => {
+    it('is limited: by default, by the request, and by the maximum', async () => {
       const options = { listLimitDefault: 2, listLimitMax: 3 };
       const { client } = ownRuns(store(), { scope: world.scope, options });
       const ids = expectedOf(kept, {});
@@ -259,7 +259,7 @@ export function describeLists({ store, rivals }: ExecutionConformance): void {
   });
 
   describe('the list of runs that are large', () => {
-    it('ends where its answer is full, and goes on from there', async () => {
+    it('ends when its answer is full, and continues from there', async () => {
       const { client, clock } = ownRuns(store());
       const payload = textOfBytes(262_144);
       const ids: string[] = [];
@@ -299,7 +299,7 @@ export function describeLists({ store, rivals }: ExecutionConformance): void {
       expect(idsOf(await client.list({ createdAfterUtc: late.createdAtUtc }))).toEqual([late.id]);
     });
 
-    it('is in the order of the moments that it tells', async () => {
+    it('is in the order of the times that it shows', async () => {
       const { client, clock, scope } = ownRuns(store());
       const other = ownRuns(store(), { scope, node: 2 });
       const calls = Array.from({ length: Math.min(rivals, 40) }, (_, n) => {

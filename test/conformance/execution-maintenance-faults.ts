@@ -123,7 +123,7 @@ export function describePruneFaults({ store }: ExecutionConformance): void {
   });
 
   describe('a run that is written to while it is pruned', () => {
-    it('goes with what came meanwhile', async () => {
+    it('also removes records that were written meanwhile', async () => {
       const own = ownRuns(store());
       const id = await plain(own.client);
       const { runtime } = own.instance;
@@ -134,7 +134,7 @@ export function describePruneFaults({ store }: ExecutionConformance): void {
       expect(await contentOf(store(), own.scope)).toHaveLength(1);
     });
 
-    it('goes also where it is written to at every look', async () => {
+    it('succeeds also when the run is written to at every read', async () => {
       const own = ownRuns(store());
       const id = await plain(own.client);
       const { runtime } = own.instance;
@@ -158,7 +158,7 @@ export function describePruneFaults({ store }: ExecutionConformance): void {
       expect(await contentOf(store(), own.scope)).toHaveLength(1);
     });
 
-    it('leaves what is another run’s by then', async () => {
+    it('keeps a lease that belongs to another run by then', async () => {
       const own = ownRuns(store());
       const { runtime } = own.instance;
       const lease = { name: someKey(), scope: null, ttlSeconds: 60, metadata: {} };
@@ -202,7 +202,7 @@ export function describePruneFaults({ store }: ExecutionConformance): void {
   });
 
   describe('all that is to be pruned', () => {
-    it('goes batch by batch, until the time is over', async () => {
+    it('is pruned batch by batch, until the time is over', async () => {
       const own = ownRuns(store());
       const { runtime } = own.instance;
       for (let made = 0; made < 60; made += 1) await plain(own.client);

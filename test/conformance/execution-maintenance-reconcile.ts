@@ -27,7 +27,7 @@ function deaf(runtime: Runtime, refuses: (message: RunMessage) => boolean = () =
 
 export function describeReconcile({ store }: ExecutionConformance): void {
   describe('reconcile', () => {
-    it('tells again of runs that are queued for a minute, ever more rarely', async () => {
+    it('sends messages again for runs that are queued for a minute, ever more rarely', async () => {
       const { client, clock, later, instance } = ownRuns(store());
       const first = await client.start({ handlerId: HANDLER });
       await later(MINUTE / 2);
@@ -61,7 +61,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       }
     });
 
-    it('is kept from no run by what is written to it while it is queued', async () => {
+    it('redrives a run also when it is written to while it is queued', async () => {
       const { client, clock, later, instance } = ownRuns(store());
       const { id } = await client.start({ handlerId: HANDLER });
       const { runtime, messages } = deaf(instance.runtime);
@@ -99,7 +99,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect(most).toBeGreaterThan(4);
     });
 
-    it('finds what a queue has lost: every run ends', async () => {
+    it('finds the messages that a queue lost: every run ends', async () => {
       const { client, clock, later, instance } = ownRuns(store());
       const lost = deaf(instance.runtime);
       Object.assign(instance.runtime, { queue: lost.runtime.queue, ready: null });
@@ -173,7 +173,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       });
     });
 
-    it('collects runs that cannot be ended, and goes on with the others', async () => {
+    it('collects runs that cannot be ended, and continues with the others', async () => {
       const { client, clock, later, instance } = ownRuns(store(), { options: { leaseExpirationsMax: 1 } });
       const runs = await Promise.all(Array.from({ length: 3 }, () => working(client)));
       const bad = runs[1]?.run.id ?? '';

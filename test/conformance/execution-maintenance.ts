@@ -16,7 +16,7 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
   const { store } = conformance;
 
   describe('maintenance status', () => {
-    it('counts the runs of each status and what belongs to them', async () => {
+    it('counts the runs of each status and their records', async () => {
       const { client } = ownRuns(store());
       await endedRuns(client, 3);
       const { run, work } = await working(client);
@@ -50,7 +50,7 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
       });
     });
 
-    it('counts what runs own, and the outcomes that their holders were given', async () => {
+    it('counts the records of runs, and the outcomes that their holders took', async () => {
       const { client, instance, clock } = ownRuns(store());
       const { run, work } = await working(client);
       for (const key of ['one', 'two'])
@@ -90,7 +90,7 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
   });
 
   describe('prune', () => {
-    it('shows by default what it would remove, and the same is removed then', async () => {
+    it('a dry run, the default, shows the runs that a prune then removes', async () => {
       const { client, scope } = ownRuns(store());
       const ids = await endedRuns(client, 5);
       const active = await client.start({ handlerId: HANDLER });
@@ -105,7 +105,7 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
       expect((await client.prune({ dryRun: false, retainTerminalRuns: 2 })).runs).toBe(0);
     });
 
-    it('keeps the newest of all ends together, as many as the deployment says', async () => {
+    it('keeps the newest of all ends together, by the number in the settings', async () => {
       const { client } = ownRuns(store(), { options: { retainedRunsMax: 2 } });
       const cancelled = await client.start({ handlerId: HANDLER });
       const [succeeded] = await endedRuns(client, 1);

@@ -91,7 +91,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       expect((await client.lease({ ...wish, workerId: 'its-worker' }))?.run.id).toBe(run.id);
     });
 
-    alone('do not let the runs of one product stand in the way of workers of another', async () => {
+    alone('do not let the runs of one product block workers of another', async () => {
       const { client, scope } = ownRuns(store(), { policies });
       for (let n = 0; n < 40; n += 1) await client.start({ handlerId: HANDLER, scope: scopeOf('narrow') });
       const runs = [];
@@ -131,7 +131,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       ['elsewhere', inOpen],
       ['one-handler', inOpen],
       ['one-tenant', { ...inOpen, scope: scopeOf('open', 'u') }],
-    ])('refuse %s to start what no grant allows', async (name, body) => {
+    ])('refuse %s to start a run that no grant allows', async (name, body) => {
       const as = everybody();
       await refused('permission_denied', as(name).start(body));
       expect(await as('everything').list()).toEqual([]);
@@ -189,7 +189,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       for (const name of those) await call(as(name), id);
     });
 
-    it('hide artifacts and checkpoints that are there', async () => {
+    it('hide existing artifacts and checkpoints', async () => {
       const as = everybody();
       const { id } = await as('everything').start(inOpen);
       const lease = await as('its-worker').lease({ workerId: 'its-worker', handlerIds: [HANDLER] });
@@ -213,7 +213,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       expect((await as('reader').get(id)).status).toBe('running');
     });
 
-    it('show each in a list what he may read', async () => {
+    it('show each caller in a list the runs that it may read', async () => {
       const as = everybody();
       const runs = [];
       for (const scope of [scopeOf('open'), scopeOf('open', 'u')])

@@ -20,7 +20,7 @@ export function describeRefusedStarts({ store }: ExecutionConformance): void {
       return { client, scope, later: ownRuns(store(), { scope, node: 2, external }).client };
     };
 
-    it('starts with the same key once the handler is there', async () => {
+    it('starts with the same key after the handler is registered', async () => {
       const { client, later } = both();
       await refused('handler_missing', client.start(body));
       const run = await later.start(body);

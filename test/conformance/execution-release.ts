@@ -158,7 +158,7 @@ function describeStop({ store, alone }: ExecutionConformance): void {
     }
   });
 
-  alone('give back the run of a handler that does not return, and nothing it does later counts', async () => {
+  alone('requeue the run of a handler that does not return, and ignore its later calls', async () => {
     const stage = new Stage(store());
     const late = Promise.withResolvers<string>();
     const client = stage.client({ plugins: [pluginOf({ 'p.deaf': () => late.promise })] });

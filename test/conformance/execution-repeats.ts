@@ -50,7 +50,7 @@ function describeWaits({ store, rivals }: ExecutionConformance): void {
     expect((await event(client, next, 'e', { waitId: 'one' })).outcome?.event?.payload).toBe('x');
   });
 
-  test('gets one timer, whose outcome is given back after a lost lease', async () => {
+  test('gets one timer, whose outcome is returned again after a lost lease', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, proof } = await begun(client, {}, { ttlSeconds: 1 });

@@ -9,7 +9,7 @@ const large = (n: number) => ({ n, text: 'x'.repeat(20_000) });
 
 export function describeResults({ store }: ExecutionConformance): void {
   describe('results that are kept beside their run', () => {
-    it('leave nothing of those before them', async () => {
+    it('remove the records of earlier results', async () => {
       const { client, scope } = ownRuns(store());
       const { run, work } = await working(client, { payload: large(0) });
       for (const n of [1, 2, 3]) {

@@ -19,7 +19,7 @@ export function describeRuns({ store }: ExecutionConformance): void {
   const ID = /^[0-9]{20}$/;
 
   describe('a start', () => {
-    it('answers the run as it is kept', async () => {
+    it('answers the stored run', async () => {
       const { client } = ownRuns(store());
       const body: StartBody = {
         handlerId: ` ${HANDLER} `,

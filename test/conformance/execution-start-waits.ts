@@ -44,7 +44,7 @@ function describeAnswers({ store }: ExecutionConformance): void {
     expect(run).toEqual(await client.get(run.id));
   });
 
-  test('is answered as the run stands when the time is over, the caller has gone or the server stops', async () => {
+  test('is answered with the current run when the time is over, the caller has gone or the server stops', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const [gone, stops] = [new AbortController(), new AbortController()];
@@ -76,7 +76,7 @@ function describeAnswers({ store }: ExecutionConformance): void {
     expect(again).toMatchObject({ id, status: 'succeeded', admission: { replayed: true } });
   });
 
-  test('whose run cannot be read any more is a start all the same', async () => {
+  test('whose run cannot be read any more counts as a start all the same', async () => {
     let isAway = false;
     const failing = patched(store(), {
       transact: async (...given) => {

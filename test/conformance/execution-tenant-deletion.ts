@@ -119,7 +119,7 @@ export function describeTenantDeletion({ store }: ExecutionConformance): void {
       expect(await allOf(room, neighbour)).toEqual(kept);
     });
 
-    it('counts a tenant anew that was used again, where the tool was killed beside the receipt', async () => {
+    it('counts a reused tenant again, after the tool was killed beside the receipt', async () => {
       const room = await deployment();
       const tenantId = await tenantIn(room);
       const { runtime } = room.instance;

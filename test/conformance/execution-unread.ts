@@ -70,7 +70,7 @@ export function describeUnread({ store }: ExecutionConformance): void {
       },
     );
 
-    it('starts again what its handler rejected, and does not learn why', async () => {
+    it('starts a rejected run again, and does not learn the reason', async () => {
       const { as, id } = await world('rejected');
       const problem = await refused('admission_rejected', as('blind').start(body));
       expect(problem.extensions.admission).toMatchObject({ resourceId: id, status: 'rejected', error: null });
@@ -84,7 +84,7 @@ export function describeUnread({ store }: ExecutionConformance): void {
       expect((await as('owner').cancel(id)).payload).toEqual(body.payload);
     });
 
-    it('raises an event, and gets back what it sent', async () => {
+    it('raises an event, and gets back its own values', async () => {
       const { as, id } = await world('running');
       const event = await as('blind').raise(id, { name: 'e', payload: 1 });
       expect(event).toMatchObject({ name: 'e', runId: id, payload: 1 });

@@ -115,7 +115,7 @@ export function describeVisible({ store }: ExecutionConformance): void {
       expect(await idsOf(reader, { handlerId: OTHER, limit: 1 })).toEqual([seen[1], seen[3]]);
     });
 
-    it('are found where an earlier release stored them without their scope in the index', async () => {
+    it('are found when an earlier release stored them without their scope in the index', async () => {
       const { owner, start, reader, read } = await shared(store(), [grant({ tenantIds: ['mine'] })]);
       const own = await start({ handlerId: HANDLER, scope: scopeOf('p', 'mine') });
       await start({ handlerId: HANDLER, scope: scopeOf('p', 'theirs') });
@@ -208,13 +208,13 @@ export function describeVisible({ store }: ExecutionConformance): void {
       expect([all.scope.scopeRequired, idsOf(all.handlers)]).toEqual([false, [OTHER, HANDLER]]);
     });
 
-    it('shows what both grants and product policies allow', async () => {
+    it('shows the runs that both grants and product policies allow', async () => {
       const { reader } = await shared(store(), [grant({ handlerIds: [HANDLER, OTHER] })], { policies: open });
       const { handlers } = await reader.effectiveRuntime({ productId: 'p', tenantId: 'mine' });
       expect(idsOf(handlers)).toEqual([HANDLER]);
     });
 
-    it('says that its store fails', async () => {
+    it('fails when its store fails', async () => {
       for (const [failure, status] of [
         ['full', 'storage_full'],
         ['unavailable', 'unavailable'],

@@ -45,7 +45,7 @@ function describeOutcomes({ store }: ExecutionConformance): void {
     expect(await timer(client, fourth, stage.time.now + 5_000, 'same')).toMatchObject({ suspended: true });
   });
 
-  test('an outcome outlives a retry, and is gone with the end of the run', async () => {
+  test('an outcome outlives a retry, and is removed with the end of the run', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, proof } = await begun(client, { retryPolicy: { maxAttempts: 2, initialDelaySeconds: 1 } });
@@ -117,7 +117,7 @@ function describeInbox({ store }: ExecutionConformance): void {
     expect((await event(client, again, 'y')).outcome).toMatchObject({ event: { payload: 'mine' } });
   });
 
-  test('large events are kept beside their run, and come back whole', async () => {
+  test('large events are kept beside their run, and are read back whole', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, proof } = await begun(client);

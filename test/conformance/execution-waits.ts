@@ -28,7 +28,7 @@ export function describeWaits(conformance: ExecutionConformance): void {
 }
 
 function describeEvents({ store }: ExecutionConformance): void {
-  test('an event that came before the wait is its outcome at once', async () => {
+  test('an event before the wait is its outcome at once', async () => {
     const client = new Stage(store()).client();
     const { id, proof } = await begun(client);
     const raised = await client.raise(id, { name: ' e ', payload: { n: 1 } });
@@ -111,7 +111,7 @@ function describeEvents({ store }: ExecutionConformance): void {
 }
 
 function describeRaces({ store, rivals }: ExecutionConformance): void {
-  test('an event and a wait at once: the run goes on with it, in either order', async () => {
+  test('an event and a wait at once: the run continues with it, in either order', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const other = stage.client();
@@ -193,7 +193,7 @@ function describeRaces({ store, rivals }: ExecutionConformance): void {
 }
 
 function describeTimers({ store }: ExecutionConformance): void {
-  test('a timer gives the run back at its moment, with the timer as it was set', async () => {
+  test('a timer requeues the run on time, with the timer as it was set', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, proof } = await begun(client);
@@ -227,7 +227,7 @@ function describeTimers({ store }: ExecutionConformance): void {
     expect(await timer(client, again, stage.time.now + 700)).toMatchObject({ suspended: true });
   });
 
-  test('a moment that has passed is the outcome at once, and nothing is stored', async () => {
+  test('a time in the past is the outcome at once, and nothing is stored', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { proof } = await begun(client);
@@ -259,7 +259,7 @@ function describeTimers({ store }: ExecutionConformance): void {
     expect((await typesOf(client, id)).filter((type) => type === 'wait.timed_out')).toHaveLength(1);
   });
 
-  test('at the millisecond of the deadline or the timer, time comes first at every operation', async () => {
+  test('at the millisecond of the deadline or the timer, time has priority in every operation', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const soon = () => stage.time.now + 100;

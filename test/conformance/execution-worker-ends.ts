@@ -109,7 +109,7 @@ function describeCancels({ store, rivals }: ExecutionConformance): void {
     }
   });
 
-  test('of a running run it is asked: its holder hears of it, and its completion cancels it', async () => {
+  test('a running run is cancelled by its holder, which learns of the request and completes it', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const expected = {
@@ -177,7 +177,7 @@ function describeCancels({ store, rivals }: ExecutionConformance): void {
     }
   });
 
-  test('a cancellation that comes after the expiry ends the run at once', async () => {
+  test('a cancellation after the expiry ends the run at once', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id } = await begun(client, {}, { ttlSeconds: 3 });

@@ -61,7 +61,7 @@ function describeGiven({ store, rivals }: ExecutionConformance): void {
     expect([parked.suspended, parked.next?.run.id]).toEqual([true, third.id]);
   });
 
-  test('a repeat leases anew, and the lease of a lost answer expires', async () => {
+  test('a repeat gets a new lease, and the lease of a lost answer expires', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, proof } = await begun(client);
@@ -79,7 +79,7 @@ function describeGiven({ store, rivals }: ExecutionConformance): void {
     expect(await leased(client)).toMatchObject({ run: { attempt: 2 } });
   });
 
-  test('of rivals that ask with their completions each run goes to one', async () => {
+  test('of rivals that request a next run with their completions, each run goes to one', async () => {
     const stage = new Stage(store());
     const clients = [stage.client(), stage.client()];
     const [client] = clients as [ExecutionClient];
@@ -106,7 +106,7 @@ function describeGiven({ store, rivals }: ExecutionConformance): void {
 }
 
 function describeNotGiven({ store }: ExecutionConformance): void {
-  test('a server that stops or is crowded, and a caller that has gone, get the result and no run', async () => {
+  test('a stopping or crowded server gives the result and no run, also to a caller that has gone', async () => {
     const client = new Stage(store()).client();
     const aborted = AbortSignal.abort();
     for (const context of [{ draining: aborted }, { signal: aborted }, { crowded: () => true }]) {
@@ -125,7 +125,7 @@ function describeNotGiven({ store }: ExecutionConformance): void {
     expect(calm.next?.run.id).toBe(other.id);
   });
 
-  test('a lease that the store refuses leaves the completion done', async () => {
+  test('a completion stands also when the store refuses the next lease', async () => {
     let left = Number.POSITIVE_INFINITY;
     const failing = patched(store(), {
       transact: async (...given) => {

@@ -45,7 +45,7 @@ export function describePolls({ store, alone }: ExecutionConformance): void {
     expect(stage.time.pendingTimers).toBe(0);
   });
 
-  test('runs that are started at once wake a call each', async () => {
+  test('runs that are started at once wake one call each', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const calls = await waiting(stage, client, 4);
@@ -54,7 +54,7 @@ export function describePolls({ store, alone }: ExecutionConformance): void {
     expect(got.map((lease) => lease?.run.id ?? '').toSorted()).toEqual(runs.map(({ id }) => id).toSorted());
   });
 
-  test('a run that comes during the first look is not missed', async () => {
+  test('a run that arrives during the first search is not missed', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     for (let turn = 0; turn < 5; turn += 1) {

@@ -4,7 +4,7 @@ import type { ExecutionConformance } from './execution-suite.ts';
 
 /** Retries, lost leases, and what each costs. */
 export function describeRetries({ store }: ExecutionConformance): void {
-  test('each retry waits as its policy says, to the millisecond, up to the longest delay', async () => {
+  test('each retry waits by its policy, to the millisecond, up to the longest delay', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const retryPolicy = {
@@ -42,7 +42,7 @@ export function describeRetries({ store }: ExecutionConformance): void {
     expect((await typesOf(client, id)).filter((type) => type === 'retry.scheduled')).toHaveLength(4);
   });
 
-  test('the failure class says whether a failure is retried', async () => {
+  test('the failure class decides whether a failure is retried', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const outcomes: Record<string, string> = {};

@@ -77,7 +77,7 @@ function describeClaims({ store, rivals, alone }: ExecutionConformance): void {
     expect(await client.lease({ workerId: 'w', handlerIds: [HANDLER] })).toBeNull();
   });
 
-  test('only lease and heartbeat tell the token, and only its hash is kept', async () => {
+  test('only lease and heartbeat show the token, and only its hash is stored', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const { id, lease, proof } = await begun(client);
@@ -97,7 +97,7 @@ function describeClaims({ store, rivals, alone }: ExecutionConformance): void {
     expect(other.lease.leaseToken).not.toBe(lease.leaseToken);
   });
 
-  test('lease and heartbeat say whether a run shows the message of an error; only Development does', async () => {
+  test('lease and heartbeat show whether a run shows the message of an error; only Development does', async () => {
     const stage = new Stage(store());
     for (const showsHandlerErrors of [false, true]) {
       const client = stage.client({ options: { showsHandlerErrors } });
@@ -203,7 +203,7 @@ function describeProofs({ store }: ExecutionConformance): void {
     expect(await client.get(id)).toMatchObject({ status: 'succeeded', attempt: 2, result: 1 });
   });
 
-  test('what was suspended or completed is not active any more', async () => {
+  test('a suspended or completed run is not active any more', async () => {
     const client = new Stage(store()).client();
     const waiting = await begun(client);
     await client.wait({ ...waiting.proof, kind: 'external_event', name: 'e' });
@@ -234,7 +234,7 @@ function describeProofs({ store }: ExecutionConformance): void {
 }
 
 function describeReports({ store }: ExecutionConformance): void {
-  test('a report keeps the members that it leaves out', async () => {
+  test('a report keeps the members that it omits', async () => {
     const client = new Stage(store()).client();
     const { id, proof } = await begun(client);
     const all = { requested: 10, attempted: 4, succeeded: 3, failed: 1, progress: 0.4, currentStep: 'four' };

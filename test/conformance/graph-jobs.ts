@@ -52,7 +52,7 @@ export function describeGraphJobs(tested: TestedStore): void {
       return Number(records[0]?.head['bytes'] ?? 0);
     };
 
-    test('an import that is too large for its run is staged, and nothing of it is left', async () => {
+    test('an import that is too large for its run is staged, and its staged payload is removed', async () => {
       const stage = begin();
       const waiting = stage.records({ concurrencyMax: 0 });
       const envelope = ringOf('x'.repeat(1_000), 80);

@@ -87,7 +87,7 @@ export function describeGraphCounts(store: () => RecordStore, runs: number): voi
       expect(await readsWith(250)).toEqual(few);
     });
 
-    test('counts what an export has, and gives way where an export is cut', async () => {
+    test('counts the nodes and edges of an export, and is not used when an export is cut', async () => {
       const property = fc.asyncProperty(
         records,
         fc.array(fc.tuple(choices, fc.integer({ min: 1, max: 30 })), { minLength: 6, maxLength: 6 }),

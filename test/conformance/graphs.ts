@@ -135,7 +135,7 @@ export function describeGraphs(tested: TestedStore, runs: number): void {
         expect([envelope.edges.length, recordCount]).toEqual([1, 5]);
       });
 
-      test('replaces a collection, where the caller says so', async () => {
+      test('replaces a collection, when the caller requests it', async () => {
         const stage = begin();
         await importGraph(stage.parts, importJob(stage, graph));
         const replacing = importJob(stage, { nodes: [node('z')] }, { replaceExisting: true });
@@ -185,7 +185,7 @@ export function describeGraphs(tested: TestedStore, runs: number): void {
     describeGraphCounts(() => store, Math.ceil(runs / 4));
 
     describe('a walk', () => {
-      test('by indexes finds what a walk over an export finds', async () => {
+      test('by indexes finds the same as a walk over an export', async () => {
         const property = fc.asyncProperty(
           graphs,
           profiles,
@@ -196,7 +196,7 @@ export function describeGraphs(tested: TestedStore, runs: number): void {
         await fc.assert(property, { numRuns: runs });
       });
 
-      test('comes page by page at a node with many edges', async () => {
+      test('is answered page by page at a node with many edges', async () => {
         const stage = begin();
         await stage.create(graphPolicy('graphs'));
         const leaves = Array.from({ length: 130 }, (_, at) => `leaf ${at}`);
@@ -278,7 +278,7 @@ export function describeGraphs(tested: TestedStore, runs: number): void {
           }
       });
 
-      test('counts what it looks for in vain among its reads', async () => {
+      test('counts reads without a result too', async () => {
         const stage = begin();
         await stage.create(graphPolicy('graphs'));
         const absent = Array.from({ length: 30 }, (_, at) => `absent ${at}`);
@@ -294,7 +294,7 @@ export function describeGraphs(tested: TestedStore, runs: number): void {
         }
       });
 
-      test('is answered, however nearly the graph fills what may be read', async () => {
+      test('is answered also when the graph nearly fills the allowed reads', async () => {
         const stage = begin();
         await stage.create(graphPolicy('graphs'));
         const ids = Array.from({ length: 20 }, (_, at) => `n${at}`);
@@ -315,7 +315,7 @@ export function describeGraphs(tested: TestedStore, runs: number): void {
         expect(scanned).toEqual(['indexes', 'indexes', 'indexes', 'indexes', 'export', 'export']);
       });
 
-      test('goes over an export where an index lacks, and where the graph is too large for one', async () => {
+      test('walks an export when an index is missing, and when the graph is too large for one', async () => {
         const stage = begin();
         await stage.create({ name: 'plain' });
         await stage.create(graphPolicy('graphs'));
@@ -343,7 +343,7 @@ export function describeGraphs(tested: TestedStore, runs: number): void {
       });
     });
 
-    test('an export that is cut is refused, or says so', async () => {
+    test('an export that is cut is refused, or marked', async () => {
       const stage = begin();
       await stage.create(graphPolicy('graphs'));
       await put(stage, 'graphs', { nodes: [node('a'), node('b')], projections: [{ id: 'p' }] });

@@ -77,7 +77,7 @@ export function describeArtifacts({ store }: ObjectsConformance): void {
       expect([await stage.get('a'), await record()]).toEqual([null, null]);
     });
 
-    test('leaves an object with the same bytes as it is, and is refused over another', async () => {
+    test('keeps an object with the same bytes, and is refused over another', async () => {
       const { place, stage, record } = await opened();
       const there = await stage.put('a', largeBytes(1));
       const same = await staged(stage, largeBytes(1));

@@ -22,7 +22,7 @@ export function describeObjectLife({ store, rivals }: ObjectsConformance): void 
       ['as many bytes as fit in its record', OBJECT_INLINE_BYTES_MAX, 0],
       ['one byte more', OBJECT_INLINE_BYTES_MAX + 1, 1],
       ['a mebibyte', 1024 * 1024, 1],
-    ])('of %s is read as it was written', async (_, size, blobs) => {
+    ])('of %s is read back unchanged', async (_, size, blobs) => {
       const { place, stage } = staged();
       const bytes = Buffer.from(Array.from({ length: size }, (_each, index) => index % 251));
       const name = { container: 'files', key: 'a/é \u{10000}.txt' };
@@ -122,7 +122,7 @@ export function describeObjectLife({ store, rivals }: ObjectsConformance): void 
       expect([...place.values()].map(({ sha256: hash }) => hash)).toEqual([sha256(winners[0]?.bytes ?? '')]);
     });
 
-    test('that is replaced while it is read is read as it was, or as it is', async () => {
+    test('that is replaced during a read is read whole, old or new', async () => {
       const { place, stage } = staged();
       await stage.put('a', largeBytes(1));
       let replaced = false;
@@ -172,7 +172,7 @@ export function describeObjectLife({ store, rivals }: ObjectsConformance): void 
       expect(known).toMatchObject({ bytes: null, info: { contentLength: largeBytes(1).length } });
     });
 
-    test('lies in the store where there is no other place', async () => {
+    test('is in the record store when there is no blob store', async () => {
       const stage = new ObjectsStage(store(), null);
       const bytes = Buffer.from(Array.from({ length: 1_000_000 }, (_, index) => (index * 7) % 251));
       await stage.put('a', bytes);

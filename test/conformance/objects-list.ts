@@ -51,7 +51,7 @@ export function describeObjectLists({ store }: ObjectsConformance): void {
       expect(await stage.list()).toEqual({ items: [info], next: null });
     });
 
-    test('goes on behind a key that was removed since', async () => {
+    test('continues behind a key that was removed since', async () => {
       const stage = new ObjectsStage(store(), new MemoryBlobs());
       for (const key of ['a', 'b', 'c']) await stage.put(key, Buffer.from(key));
       const { items, next } = await stage.list({ limit: 2 });

@@ -45,7 +45,7 @@ export function describeObjectUpkeep({ store }: ObjectsConformance): void {
       expect(await stage.get('a')).toBeNull();
     });
 
-    test('comes to a space that is written all the time', async () => {
+    test('also cleans a space that is written all the time', async () => {
       const place: MemoryPlace = new Map();
       const stage = new ObjectsStage(store(), new MemoryBlobs(place));
       for (let minute = 0; minute < 60; minute += 1) {
@@ -56,7 +56,7 @@ export function describeObjectUpkeep({ store }: ObjectsConformance): void {
       expect(place.size).toBeLessThanOrEqual(22);
     });
 
-    test('goes on where it was stopped, and where one space fails', async () => {
+    test('continues where it was stopped, and after a failing space', async () => {
       const places: MemoryPlace[] = [new Map(), new Map()];
       let fails = true;
       const broken = new MemoryBlobs(places[0], {

@@ -112,7 +112,7 @@ export function describeProviderGuards(tested: TestedStore, { rivals }: { readon
       expect(await call(two, { tokens: 7 })).toBe('made');
     });
 
-    test('what one instance sees of a failing provider holds for the other, and so does its return', async () => {
+    test('the failures and the recovery of a provider that one instance sees count for the other', async () => {
       const [one, two] = instances(stores);
       for (let each = 0; each < FAILURES_EACH; each += 1)
         for (const space of ['a', 'b']) expect(await call(one, { failure: 'network', space })).toBe('failed');
@@ -153,7 +153,7 @@ export function describeProviderGuards(tested: TestedStore, { rivals }: { readon
       expect(await call(two, { now: NOW + REST_MS })).toBe('made');
     });
 
-    test('failures of one space are no matter of another', async () => {
+    test('failures of one space do not affect another', async () => {
       const [one, two] = instances(stores);
       for (let each = 0; each < FAILURES_MAX; each += 1) await call(one, { failure: 'network' });
       const blip = await call(one, { space: 'b', failure: 'network' });

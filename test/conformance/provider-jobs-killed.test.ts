@@ -64,12 +64,12 @@ async function everyDeath(open: () => Promise<RecordStore>, plant?: Plant): Prom
 const inMemory = () => Promise.resolve(new MemoryStore(new MemoryDatabase()));
 
 describe('a job whose worker is killed at every call', () => {
-  test('goes on in memory, and pays at most twice', async () => {
+  test('is resumed in memory, and pays at most twice', async () => {
     const paid = await everyDeath(inMemory);
     expect(new Set(paid)).toEqual(new Set([1, 2]));
   });
 
-  test('goes on in SQLite, and pays at most twice', async () => {
+  test('is resumed in SQLite, and pays at most twice', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-provider-jobs-'));
     const path = join(folder, 'jobs.sqlite');
     const store = await openSqliteStore({ path, ...machine, grouping: true, collections: jobCollections });
@@ -90,7 +90,7 @@ const forgetful: Plant = (store) =>
       }),
   });
 
-test('the oracle finds a worker that keeps no answer before it goes on', async () => {
+test('the oracle finds a worker that stores no answer before its next step', async () => {
   const count = (paid: readonly number[]) => paid.filter((calls) => calls > 1).length;
   expect(count(await everyDeath(inMemory, forgetful))).toBeGreaterThan(count(await everyDeath(inMemory)));
 });

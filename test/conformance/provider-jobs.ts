@@ -110,7 +110,7 @@ function describeLife(store: () => RecordStore): void {
     expect(await refusedWith(service.start(HELLO, { key: 'k' }))).toBe('idempotency_conflict');
   });
 
-  test('a list is of one provider where it is asked for, and goes on where its page ends', async () => {
+  test('a list is of one provider when it is named, and continues where its page ends', async () => {
     const service = new ProvidersStage(store()).providers({ concurrencyMax: 0 });
     const rerank = { capability: 'ai.rerank', payload: { query: 'q', candidates: [{ id: 'a', text: 'b' }] } };
     const first = await service.start();
@@ -166,7 +166,7 @@ function faulty({ target, live }: RegisteredProvider): RegisteredProvider {
 
 /** With a queue in memory: a queue that delivers knows one address. */
 function describeInstances(store: () => RecordStore): void {
-  test('a right that is taken away holds for jobs that wait', async () => {
+  test('a revoked right applies to jobs that wait', async () => {
     const stage = new ProvidersStage(store());
     const { id } = await stage.providers({ concurrencyMax: 0 }).start();
     stage.grants = stage.grants.map((grant) => ({ ...grant, operations: ['read'] }));

@@ -101,7 +101,7 @@ describe.each(Object.keys(patientJobs))('a job %s', (kind) => {
     expect(failed.length).toBeLessThan(40);
   });
 
-  test('ends at once by a failure that does not pass', async () => {
+  test('ends at once by a permanent failure', async () => {
     const job = await begin(kind);
     job.provider.failure = () => new ProviderFailure('auth', 'http_401', 'no right');
     await job.start();
@@ -111,7 +111,7 @@ describe.each(Object.keys(patientJobs))('a job %s', (kind) => {
     expect(job.stage.logged).toEqual([]);
   });
 
-  test('counts its patience anew after each answer', async () => {
+  test('restarts its patience after each answer', async () => {
     const job = await begin(kind);
     const { stage, provider, answers } = job;
     // Two failures of ten minutes are more than the patience, and the provider answers between them.

@@ -106,7 +106,7 @@ export function describeProviderRuns(tested: TestedStore, { rivals }: { readonly
       expect(outcomes.filter((outcome) => outcome === 'begun')).toHaveLength(2);
     });
 
-    test('a place that one instance gives back is free for the other', async () => {
+    test('a place that one instance frees is free for the other', async () => {
       const [one, two] = instances(stores, { ofSpace: { concurrentRuns: 1 } });
       if (one === undefined || two === undefined) throw new Error('there are two');
       expect(await begin(one, 'a', 'first')).toBe('begun');
@@ -116,7 +116,7 @@ export function describeProviderRuns(tested: TestedStore, { rivals }: { readonly
       expect(await begin(two, 'a', 'second')).toBe('begun');
     });
 
-    test('an instance that has lost its run to another does not give the place of that one away', async () => {
+    test('an instance that has lost its run does not free the place of the instance that resumed it', async () => {
       const bound = { concurrentRuns: 1 };
       const [one, two] = instances(stores, { ofSpace: bound, ofAll: bound });
       if (one === undefined || two === undefined) throw new Error('there are two');

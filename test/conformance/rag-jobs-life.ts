@@ -60,7 +60,7 @@ export function describeRagJobsLife(store: () => RecordStore): void {
     expect([await service.stagedBytes(), await stage.records()]).toEqual([0, []]);
   });
 
-  test('removing chunks needs the right to delete them, at the admission and when the job begins', async () => {
+  test('removing chunks needs the right to delete them, at the admission and at the start of the job', async () => {
     const stage = await new RagStage(store()).begin();
     const service = stage.rag();
     const replacing = { ...DOCUMENT, options: { ...DOCUMENT.options, replaceDocumentChunks: true } };

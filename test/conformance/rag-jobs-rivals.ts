@@ -134,7 +134,7 @@ export function describeRagRivals(store: () => RecordStore): void {
     expect(texts.map(splits)).toContainEqual(await stage.texts());
   });
 
-  test('a large ingestion leaves a record that another call writes while it removes', async () => {
+  test('a large ingestion keeps a record that another call writes during its removals', async () => {
     const met = await meet(store(), { before: 110, after: 120, of: 'before', rival: writesNote });
     expect(met.record).toMatchObject(note(met.id));
     expect([met.textResult?.deletedStaleCount, met.count]).toEqual([109, 121]);

@@ -147,7 +147,7 @@ export function describeRag(tested: TestedStore): void {
       expect(await stage.texts()).toHaveLength(4);
     });
 
-    test('remove the record of a chunk for which that of another document stands now', async () => {
+    test('remove the record of a chunk that a chunk of another document replaces', async () => {
       const stage = await begin();
       const options = { replaceDocumentChunks: true, deduplicateExistingChunks: true };
       const given = (documentId: string, access: string) =>
@@ -217,7 +217,7 @@ export function describeRag(tested: TestedStore): void {
       }
     });
 
-    test('see a rival that changes what they keep, and plan again', async () => {
+    test('detect a rival that changes records that they keep, and plan again', async () => {
       const stage = await begin();
       const options = { skipUnchangedChunks: true, replaceDocumentChunks: true, persistManifest: true };
       const [old, next] = [words(0, 3), words(100, 3)];

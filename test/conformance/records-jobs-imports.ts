@@ -100,7 +100,7 @@ function describeReplacing({ store }: JobsConformance): void {
     expect(await service.count('c')).toBe(250);
   });
 
-  test('a replacing import that fails leaves the old collection, and what it loaded is swept', async () => {
+  test('a failing replacement keeps the old collection, and its loaded records are swept', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();
     await created(stage, service, 'c', 5);

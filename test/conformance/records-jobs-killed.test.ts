@@ -82,7 +82,7 @@ beforeAll(() =>
 );
 
 describe.each(cases)('an import $name', (each) => {
-  test('goes on after a kill at every call of its worker, and counts each record once', async () => {
+  test('is resumed after a kill at every call of its worker, and counts each record once', async () => {
     const calls = await killedAt(LIVE, each);
     expect(calls).toBeGreaterThan(15);
     for (const death of deathsOf(calls)) await killedAt(death, each);

@@ -106,7 +106,7 @@ export function describeStaging({ store, local }: JobsConformance): void {
     expect(refused.body).toContain('Durable record import payload cannot exceed');
   });
 
-  test('maintenance removes what a crash left staged, and never the payload of an active job', async () => {
+  test('maintenance removes the staged payload of a crash, and never the payload of an active job', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records({ concurrencyMax: 0 });
     // The process died between staging and admission.

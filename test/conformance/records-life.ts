@@ -30,7 +30,7 @@ export function describeRecordLife({ store, rivals }: RecordsConformance): void 
       expect(await getRecord(stage.parts, stage.space, 'notes', key)).toEqual({ json, etag: 'rev:1' });
     });
 
-    test('counts revisions, keeps when it was made, and begins again after a deletion', async () => {
+    test('counts revisions, keeps the time of its creation, and restarts after a deletion', async () => {
       const stage = new RecordsStage(store());
       await stage.create({ name: 'notes' });
       const given = {
@@ -122,7 +122,7 @@ export function describeRecordLife({ store, rivals }: RecordsConformance): void 
   });
 
   describe('a collection that moves under its writers', () => {
-    test('is found by a process that believes the earlier one', async () => {
+    test('is found by a process that has the earlier one in its memory', async () => {
       const stage = new RecordsStage(store());
       const other = new RecordsStage(store(), {}, stage.space);
       const created = await stage.create({ name: 'notes' });

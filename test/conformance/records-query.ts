@@ -149,11 +149,11 @@ export function agreement(store: () => RecordStore) {
 /** Queries against a list in memory, with and without indexes. */
 export function describeRecordQueries({ store, runs }: RecordsConformance): void {
   describe('a query', () => {
-    test('answers what a list of all records would, with indexes and without, page by page', async () => {
+    test('answers the same as a list of all records, with indexes and without, page by page', async () => {
       await fc.assert(agreement(store), { numRuns: runs });
     });
 
-    test('goes on where its page ended, in another process too, and is cut by bytes with a token', async () => {
+    test('continues where its page ended, in another process too, and is cut by bytes with a token', async () => {
       const stage = new RecordsStage(store(), { answerBytesMax: 700, pageRecordsMax: 7 });
       const other = new RecordsStage(store(), { answerBytesMax: 700, pageRecordsMax: 7 }, stage.space);
       await stage.create({ name: 'notes' });

@@ -45,13 +45,13 @@ export function describeReindex(tested: TestedStore, { many, few, kills }: Effor
       return stage;
     };
 
-    test('are found after sweeps that are killed again and again, and searches are refused until then', async () => {
+    test('are found after sweeps that are killed repeatedly, and searches are refused until then', async () => {
       const stage = await filled(many);
       const lives = (life: number) => [4 + (life % 3), life % 2 === 0 ? 'before' : 'behind'] as const;
       expect(await sweepInLives(stage, lives)).toBe('equal');
     }, 300_000);
 
-    test('are found whichever commit of the sweep is the last of its process', async () => {
+    test('are found, with any commit of the sweep as the last of its process', async () => {
       for (let commit = 1; commit <= kills; commit += 1) {
         const stage = await filled(few);
         const lives = (life: number) => [life === 0 ? commit : 1_000, 'behind'] as const;

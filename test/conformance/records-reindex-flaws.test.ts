@@ -113,14 +113,14 @@ test('a sweep without a fault is never wrong', async () => {
   expect(await isOverwritten(false)).toBe(false);
 });
 
-test('a checkpoint before the commit of its page is found', async () => {
+test('the test detects a checkpoint before the commit of its page', async () => {
   expect(await isWrong(earlyCheckpoint)).toBe(true);
 });
 
-test('a collection that is searched before the end of its sweep is found', async () => {
+test('the test detects a collection that is searched before the end of its sweep', async () => {
   expect(await isWrong(earlyHead)).toBe(true);
 });
 
-test('a sweep that overwrites a record of another call is found', async () => {
+test('the test detects a sweep that overwrites a record of another call', async () => {
   expect(await isOverwritten(true)).toBe(true);
 });

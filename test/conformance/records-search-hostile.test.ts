@@ -24,7 +24,7 @@ import { RecordsStage } from './records-stage.ts';
 const recordOf = (id: string, content: string) => JSON.stringify({ id, partitionKey: 'p', content });
 
 describe('a store with room for the vectors of no record', () => {
-  test('answers what scoring every record does', async () => {
+  test('answers the same as scoring every record', async () => {
     await using opened = await openTemporaryStore({ vectorBytesMax: 1 });
     await fc.assert(
       vectorAgreement(() => opened.store, 8),
@@ -195,7 +195,7 @@ describe('the words of a search', () => {
   });
 });
 
-test('a filter that refuses all records that a search collects at a time leaves those behind them', async () => {
+test('a filter that refuses a whole batch of a search leads it on to the next records', async () => {
   const stage = new RecordsStage(new MemoryStore(new MemoryDatabase()));
   await stage.create({ name: NAME });
   const texts = Array.from({ length: 1_200 }, (_, n) =>
@@ -270,7 +270,7 @@ test('a search ends with its client', async () => {
   await expect(search).rejects.toThrow('the client has gone');
 });
 
-test('a search asks at each of its turns whether the client is there', async () => {
+test('a search checks at each of its turns whether the client has gone', async () => {
   const stage = new RecordsStage(new MemoryStore(new MemoryDatabase()));
   await stage.create({ name: NAME });
   await writeAll(

@@ -75,7 +75,7 @@ export function describeSearchMoments({ store }: RecordsConformance): void {
       await expect(searchRecords(parts, space, NAME, request)).rejects.toMatchObject(absent);
     });
 
-    test('sees all writes that come while it is under way, or none', async () => {
+    test('sees all writes during its work, or none', async () => {
       const stage = await opened();
       const before = [place('a'), place('bb')];
       expect(await answerOf(stage, request)).toEqual(before);

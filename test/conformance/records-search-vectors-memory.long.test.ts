@@ -4,7 +4,7 @@ import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 import { vectorAgreement } from './records-search-cases.ts';
 
-test('5,000 searches for vectors in memory answer what brute force does', async () => {
+test('5,000 searches for vectors in memory answer the same as brute force', async () => {
   // Each collection in a database of its own: a moment copies all of it.
   const store = () => new MemoryStore(new MemoryDatabase());
   await fc.assert(vectorAgreement(store, 20), { numRuns: 250 });

@@ -3,7 +3,7 @@ import { test } from 'vitest';
 import { lexicalAgreement } from './records-search-cases.ts';
 import { openTemporaryStore } from './records-search-sqlite.ts';
 
-test('5,000 searches for words on SQLite answer what brute force does', async () => {
+test('5,000 searches for words on SQLite answer the same as brute force', async () => {
   await using opened = await openTemporaryStore();
   await fc.assert(
     lexicalAgreement(() => opened.store, 20),

@@ -17,11 +17,11 @@ const SEARCHES = 8;
 
 function describeSearches({ store, runs }: RecordsConformance): void {
   describe('a search', () => {
-    test('for words answers what the second implementation does', async () => {
+    test('for words answers the same as the second implementation', async () => {
       await fc.assert(lexicalAgreement(store, SEARCHES), { numRuns: runs });
     });
 
-    test('for vectors answers what scoring every record does', async () => {
+    test('for vectors answers the same as scoring every record', async () => {
       await fc.assert(vectorAgreement(store, SEARCHES), { numRuns: runs });
     });
 

@@ -141,7 +141,7 @@ function describeReports(conformance: JobsConformance): void {
     expect(jobs.flatMap(({ evaluationResult }) => evaluationResult?.cases.length ?? [])).toEqual([3, 3]);
   });
 
-  test('an evaluation that stops at a failure says so, and succeeds', async () => {
+  test('an evaluation that stops at a failure reports it, and succeeds', async () => {
     const stage = await furnished(conformance);
     const service = stage.jobs();
     const { id } = await service.start({ cases: [absent, ...cases], continueOnError: false });
@@ -254,7 +254,7 @@ function describeEnds(conformance: JobsConformance): void {
     expect(calls).toHaveLength(1);
   });
 
-  conformance.local('a store that has too much to do is no result of a case: the job waits', async () => {
+  conformance.local('an overloaded store does not count as the result of a case: the job waits', async () => {
     const stage = await furnished(conformance);
     const { records } = stage.retrieval.parts;
     let isBusy = true;
@@ -286,7 +286,7 @@ function describeRerankers(conformance: JobsConformance): void {
     collections: ['notes'],
     rerank: { enabled: true, provider: 'paid', ...own },
   });
-  conformance.local('a job whose caller may no longer run providers has none rank', async () => {
+  conformance.local('a job whose caller has lost the right to run providers ranks with none', async () => {
     const stage = await furnished(conformance);
     const asked: string[] = [];
     const rerankers: Rerankers = {

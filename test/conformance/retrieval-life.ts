@@ -102,7 +102,7 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
         }
   });
 
-  test('tells records of one score apart by their keys where each search names them in another order', async () => {
+  test('distinguishes records of one score by their keys when each search names them in another order', async () => {
     const stage = new RetrievalStage(store());
     await stage.create('notes');
     await stage.write('notes', [
@@ -186,7 +186,7 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
     ]);
   });
 
-  test('leaves a trace where it is asked to, and its answer names it', async () => {
+  test('writes a trace on request, and its answer names it', async () => {
     const stage = await stageWith({}, store);
     const answer = await stage.retrieve({ query: 'fox river', includeTrace: true });
     await stage.retrieve({ query: 'fox river' });
@@ -301,7 +301,7 @@ export function describeRetrievalLife({ store }: RetrievalConformance): void {
     },
   );
 
-  test('evaluateRetrieval goes on behind a case that fails', async () => {
+  test('evaluateRetrieval continues after a case that fails', async () => {
     const stage = await stageWith({}, store);
     const cases = [
       asked('fox'),

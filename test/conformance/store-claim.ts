@@ -33,7 +33,7 @@ export function describeClaim(suite: StoreSuite): void {
 }
 
 function describeOne(suite: StoreSuite): void {
-  test('offers what is due, earliest first, then by listing id, up to the limit', async () => {
+  test('offers due records, earliest first, then by listing id, up to the limit', async () => {
     const store = suite.store();
     const scope = randomScope();
     const later = [event('never', null), event('future', now + 1)];
@@ -121,7 +121,7 @@ function describeOne(suite: StoreSuite): void {
     expect(parked?.due ?? null).toBeNull();
   });
 
-  test('what decide throws ends the call; collections and scopes are apart', async () => {
+  test('an error of decide ends the call; collections and scopes are independent', async () => {
     const store = suite.store();
     const scope = randomScope();
     await put(store, scope, event('a', now - 1));

@@ -25,7 +25,7 @@ export function describeFind(suite: StoreSuite): void {
       await check(...stores());
     });
 
-    test('finds what the model finds, after any writes', async () => {
+    test('finds the same as the model, after any writes', async () => {
       const property = fc.asyncProperty(turns, (cases) => compareWithModel(stores(), cases));
       await fc.assert(property, { numRuns: suite.scale.findCases });
     });

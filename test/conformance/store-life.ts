@@ -9,7 +9,7 @@ export function describeLife(suite: StoreSuite): void {
       await expect(suite.store().ping()).resolves.toBeUndefined();
     });
 
-    test('close waits for what is under way', async () => {
+    test('close waits for calls under way', async () => {
       const other = await suite.another();
       const scope = randomScope();
       const key = keyOf('a');

@@ -68,7 +68,7 @@ export function describeList(suite: StoreSuite): void {
       } as const;
       describeAgainstBruteForce(suite, 'of many records', size);
     }
-    test('begins after a listing id, whether a record has it or not', async () => {
+    test('starts after a listing id, whether a record has it or not', async () => {
       const store = suite.store();
       const scope = randomScope();
       const collection = { name: 'runs', pairedIndexes: false };

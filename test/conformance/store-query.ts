@@ -11,7 +11,7 @@ export function describeQuery(suite: StoreSuite): void {
 }
 
 function describeKeys(suite: StoreSuite): void {
-  test('by keys shows each record in the view asked for, and leaves out what is not there', async () => {
+  test('by keys shows each record in the requested view, and omits missing records', async () => {
     const store = suite.store();
     const scope = randomScope();
     const parts = [{ of: keyOf('other').id, order: '1', body: 'part' }];
@@ -47,7 +47,7 @@ function describeKeys(suite: StoreSuite): void {
 }
 
 function describeParts(suite: StoreSuite): void {
-  test('by parts pages through what many records filed under one, both ways', async () => {
+  test('by parts pages through the parts that many records filed under one, both ways', async () => {
     const store = suite.store();
     const scope = randomScope();
     const of = keyOf('document').id;

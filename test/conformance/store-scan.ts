@@ -36,7 +36,7 @@ export function describeScan(suite: StoreSuite): void {
       expect(await scanAll(suite.store(), randomScope(), collections)).toEqual([]);
     });
 
-    test('sees one moment while a writer goes on', async () => {
+    test('sees one moment while a writer continues', async () => {
       const store = suite.store();
       const scope = randomScope();
       const accounts = Array.from({ length: 20 }, (_, index) => `${index}`);

@@ -67,7 +67,7 @@ export function describeSnapshot(suite: StoreSuite): void {
       expect(await generationOf(store, randomScope())).toBe(await generationOf(store, randomScope()));
     });
 
-    test('an error of its reader ends it, and leaves the store as it was', async () => {
+    test('an error of its reader ends it, and changes nothing in the store', async () => {
       const store = suite.store();
       const scope = randomScope();
       await written(store, scope, 1);

@@ -100,7 +100,7 @@ function describeReplacement(suite: StoreSuite): void {
 }
 
 function describeFailure(suite: StoreSuite): void {
-  test('a failing source or verify leaves everything as it was', async () => {
+  test('a failing source or verify changes nothing', async () => {
     const store = suite.store();
     const scope = randomScope();
     const old = generation('old', 6);

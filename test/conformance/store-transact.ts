@@ -134,7 +134,7 @@ function describeWrites(suite: StoreSuite): void {
     expect(plain(await read(store, scope, first.key))).toEqual(plain(second));
   });
 
-  test('removing a record that is not there is no fault', async () => {
+  test('removing a missing record succeeds', async () => {
     const store = suite.store();
     const scope = randomScope();
     const write = { remove: keyOf('a') };
@@ -201,7 +201,7 @@ function describeRefusals(suite: StoreSuite): void {
     expect(await read(store, scope, keyOf('b'))).toBeUndefined();
   });
 
-  test('expectAbsent is a hint: decide is shown the record that is there', async () => {
+  test('expectAbsent is a hint: decide gets the existing record', async () => {
     const store = suite.store();
     const scope = randomScope();
     const record = fullRecord('a');

@@ -33,7 +33,7 @@ export function describeTraces(tested: TestedStore, steps: number): void {
     const prune = ({ parts, space }: TracesStage, request: TracesPruneRequest) =>
       pruneTraces(parts, space, readPrune(request));
 
-    test('a trace is read as it was written, in its space alone', async () => {
+    test('a trace is read back unchanged, in its space alone', async () => {
       const own = stage();
       const id = await own.write();
       expect(await getTrace(own.parts, own.space, id)).toEqual({
@@ -122,7 +122,7 @@ export function describeTraces(tested: TestedStore, steps: number): void {
       });
     });
 
-    test('an export has a hash over everything but its time, and names what may be a secret', async () => {
+    test('an export has a hash over everything but its time, and names possible secrets', async () => {
       const own = stage();
       const request = { ...all, failOnUnsafeContent: false };
       await own.write({
@@ -172,7 +172,7 @@ export function describeTraces(tested: TestedStore, steps: number): void {
       await expect(refused).rejects.toMatchObject({ code: 'limit_exceeded' });
     });
 
-    test('upkeep removes what is older than the retention and keeps looking', async () => {
+    test('upkeep removes traces older than the retention and continues to check', async () => {
       const day = 86_400_000;
       const own = stage({ retentionMs: day });
       await own.writeMany(3);
@@ -188,7 +188,7 @@ export function describeTraces(tested: TestedStore, steps: number): void {
       expect(await idsIn(own)).toEqual([]);
     });
 
-    test('upkeep forgets a space without traces, and looks at it again after the next one', async () => {
+    test('upkeep forgets a space without traces, and checks it again after the next one', async () => {
       const hour = 3_600_000;
       const own = stage({ retentionMs: 24 * hour });
       const isOver = () => false;

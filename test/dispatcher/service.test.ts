@@ -75,7 +75,7 @@ describe('a dispatcher over a real service', () => {
     expect(service.lines).toEqual([]);
   });
 
-  test('brings failures back, and parks what has no handler or no luck under its reason', async () => {
+  test('returns failures, and parks events without a handler or without success with the reason', async () => {
     const service = await serve();
     const tenant = new Tenant(service);
     await tenant.publish(

@@ -81,14 +81,14 @@ async function publish(): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-test('a call that waits is answered by the event that comes', async () => {
+test('a waiting call is answered by the next event', async () => {
   const call = lease(WAIT_SECONDS);
   await waiting.promise;
   await publish();
   expect(await call).toMatchObject([{ event: { id: 'e' } }]);
 });
 
-test('a call that waits is answered at once when the server stops', async () => {
+test('a waiting call is answered at once when the server stops', async () => {
   const call = lease(WAIT_SECONDS);
   await waiting.promise;
   await host.stop();

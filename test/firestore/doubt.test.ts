@@ -125,7 +125,7 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
     expect(records[0]?.head).toEqual({ by: 'it' });
   });
 
-  test('contention ends, and says so', async () => {
+  test('contention ends with its own failure', async () => {
     let now = 0;
     const timers = {
       // Time-outs of RPCs never fire; pauses end at once, and their time has passed.
@@ -213,7 +213,7 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
     expect((await store.query(scope, { by: 'keys', keys })).records).toHaveLength(2);
   });
 
-  test('a load goes on when a batch is lost, made or not', async () => {
+  test('a load continues after a lost batch, made or not', async () => {
     for (const when of ['before', 'after'] as const) {
       const { store } = openBroken('batchWrite', 14, when);
       await store.swap(scope, streamOf(['a', 'b', 'c'].map((name) => recordNamed(name))), () => undefined);

@@ -219,7 +219,7 @@ describe.skipIf(firestoreMissing !== undefined)(`finds in Firestore ${firestoreM
     }
   });
 
-  test('a record that fills its document has its entry in one beside it, and leaves nothing behind', async () => {
+  test('a record that fills its document has its entry in one beside it, which is removed with it', async () => {
     const scope = newScope();
     const body = JSON.stringify(randomBytes(674_000).toString('base64'));
     const terms = Array.from({ length: 4_000 }, (_, n) => `${'語'.repeat(36)}${n}`);

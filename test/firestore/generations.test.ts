@@ -60,7 +60,7 @@ describe.skipIf(firestoreMissing !== undefined)(`generations ${firestoreMissing 
     await other.sweep();
   });
 
-  test('what a failed swap loaded is swept at once', async () => {
+  test('the records of a failed swap are swept at once', async () => {
     const scope = scopeOf('failing');
     let loaded = '';
     const call = store.swap(scope, streamOf([recordNamed('a'), recordNamed('b')]), async () => {
@@ -183,7 +183,7 @@ describe.skipIf(firestoreMissing !== undefined)(`generations ${firestoreMissing 
     });
   });
 
-  test('a scan goes on on another instance, at its own moment, also when the scope has been swapped', async () => {
+  test('a scan continues on another instance, at its own moment, also when the scope has been swapped', async () => {
     const scope = scopeOf('scanned');
     await write(store, scope, ...['a', 'b', 'c', 'd', 'e'].map((name) => recordNamed(name)));
     const seen: string[] = [];

@@ -20,7 +20,7 @@ describe.skipIf(firestoreMissing !== undefined)(`large writes ${firestoreMissing
   const scope = scopeOf('large');
   afterAll(() => store.close());
 
-  test('what no commit can carry is refused before it is sent', async () => {
+  test('a write that no commit can carry is refused before it is sent', async () => {
     const records = Array.from({ length: 7 }, (_, index) =>
       recordNamed(`${index}`, { body: incompressible(900_000) }),
     );
@@ -29,7 +29,7 @@ describe.skipIf(firestoreMissing !== undefined)(`large writes ${firestoreMissing
     expect(rpcs.take()).toEqual({ batchGetDocuments: 1 });
   });
 
-  test('index entries count, those that go as well as those that come', async () => {
+  test('removed and added index entries both count', async () => {
     const small = openTestStore({ commitBytesMax: 150_000 });
     const indexes = Object.fromEntries(
       Array.from({ length: 12 }, (_, index) => [`index ${index}`, 'x'.repeat(100)]),
@@ -51,7 +51,7 @@ describe.skipIf(firestoreMissing !== undefined)(`large writes ${firestoreMissing
     await expect(write(store, scope, record)).rejects.toMatchObject({ failure: 'too_large' });
   });
 
-  test('parts that fill several documents come back, one by one and together', async () => {
+  test('parts that fill several documents are read back, one by one and together', async () => {
     const parts = Array.from({ length: 4 }, (_, index) => ({
       of: keyOf(`document ${index}`).id,
       order: `00000${index}`,
@@ -90,7 +90,7 @@ describe.skipIf(firestoreMissing !== undefined)(`large writes ${firestoreMissing
     expect(left).toEqual([]);
   });
 
-  test('a swap carries what no single request could', async () => {
+  test('a swap carries more than a single request could', async () => {
     const records = Array.from({ length: 8 }, (_, index) =>
       recordNamed(`${index}`, { body: incompressible(850_000) }),
     );

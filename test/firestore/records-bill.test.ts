@@ -73,7 +73,7 @@ describe.skipIf(firestoreMissing !== undefined)(`the bill of records ${firestore
     expect(bill.take()).toEqual({ calls: 2, reads: 44, writes: 0, deletes: 0 });
   });
 
-  test('a search reads what it ranks, and the bodies of its page', async () => {
+  test('a search reads the ranked records, and the bodies of its page', async () => {
     const name = 'searched';
     const vector = { name: 'v', path: '/vectors/v/values', dimensions: 64 };
     await createCollection(parts, SPACE, readPolicy({ name, vectorPolicies: [vector] }));

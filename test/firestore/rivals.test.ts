@@ -11,7 +11,7 @@ describe.skipIf(firestoreMissing !== undefined)(`rivals ${firestoreMissing ?? ''
     for (const store of stores) await store.close();
   });
 
-  test('of 20 callers with one intent on four instances one creates, the others see what it made', async () => {
+  test('of 20 callers with one intent on four instances one creates the record, and the others see it', async () => {
     const gate = keyOf('receipt');
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, caller) =>

@@ -104,7 +104,7 @@ describe('the public address', () => {
         expect(groupFor(routes, sampleOf(segments, at), reading), segments.join('/')).toBe(group);
   });
 
-  test('tells groups under one parameter apart', () => {
+  test('distinguishes groups under one parameter', () => {
     const routes = publicRoutes([...publicPaths(root), ...later]);
     const groups = (path: string) => readings.map((reading) => groupFor(routes, path, reading));
     expect(groups('/collections/papers/rag/ingest-text')).toEqual(['rag', 'rag']);

@@ -74,7 +74,7 @@ describe('O01: the standard fields', () => {
     expect(await outcome(method, {}, fields)).toEqual([200, -32602]);
   });
 
-  test('session fields are ignored, and none comes back', async () => {
+  test('session fields are ignored, and none is returned', async () => {
     const fields = { ...fieldsOf(method, params), 'Mcp-Session-Id': 'abc', 'Last-Event-ID': '7' };
     const response = await post(chain, bodyOf(method, params), fields);
     expect(response.status).toBe(200);

@@ -70,7 +70,7 @@ describe('pages of a list', () => {
 });
 
 describe('visibility', () => {
-  test('O12: what depends on the caller is private, and differs by the caller alone', async () => {
+  test('O12: an answer that depends on the caller is private, and differs by the caller alone', async () => {
     const { chain } = mcpStage(small);
     expect(await walk([chain], operator)).toContain(SECRET_TOOL);
     expect(await walk([chain])).not.toContain(SECRET_TOOL);

@@ -177,7 +177,7 @@ test('a caller with all rights is shown the whole catalog, and each entry has a 
   expect(await allOf('resources/templates/list', 'resourceTemplates')).toEqual([]);
 });
 
-describe('each tool answers what REST answers', () => {
+describe('each tool answers the same as REST', () => {
   test.each(tools.map((each) => [each.operationId, each] as const))('%s', async (operationId, tool) => {
     const given = caseOf(operationId);
     const answer = (await rest(operationId, given)).json();
@@ -233,7 +233,7 @@ describe('each tool answers in parts that are one answer', () => {
     JSON.parse(JSON.stringify(value).replaceAll(/"trace-[0-9a-f]{32}"/g, '"a trace"'));
 });
 
-describe('each resource is what REST answers', () => {
+describe('each resource equals the answer of REST', () => {
   test.each(resources.map((each) => [each.operationId, each] as const))(
     '%s',
     async (operationId, resource) => {
@@ -270,7 +270,7 @@ describe('each task is the run or job that REST starts with the same key', () =>
   });
 });
 
-test('O06: the step that a worker names comes back as one line that is marked as data', async () => {
+test('O06: the step that a worker names is returned as one line that is marked as data', async () => {
   const given = { handlerId: HANDLER, scope, idempotencyKey: 'with-a-step' };
   const started = await rest('startExecutionRun', { body: given });
   const { id: runId } = started.json<{ id: string }>();

@@ -36,7 +36,7 @@ test('the endpoint is off by default', async () => {
 });
 
 describe('a caller without a credential', () => {
-  test('is refused with 401, and learns where tokens come from', async () => {
+  test('is refused with 401, and learns the issuer of tokens', async () => {
     const { headers: _headers, ...bare } = list;
     const answer = await service.send({ ...bare, headers: fieldsOf('tools/list') });
     expect(answer.status).toBe(401);
@@ -103,7 +103,7 @@ describe('a page', () => {
     expect(preflight.headers['access-control-allow-headers']).toBe('mcp-method, mcp-protocol-version');
   });
 
-  test('of an allowed origin may read where tokens come from', async () => {
+  test('of an allowed origin may read the issuer of tokens', async () => {
     const Origin = 'https://app.example.com';
     const { status, headers } = await service.send({
       body: bodyOf('tools/list'),
@@ -233,7 +233,7 @@ describe('O11: a flood', () => {
     await limited.close();
   });
 
-  test('of looks at a task is refused with 429, and with the time to come back', async () => {
+  test('of task reads is refused with 429, and with the time of a retry', async () => {
     const limited = await startMcpService({ settings: { 'Server:ExecutionRateLimit:PermitLimit': '2' } });
     const given = { handlerId: 'invoice.render', scope: { productId: 'papers', tenantId: 'acme' } };
     const { taskId } = await callTool(limited, 'writer', 'svc_execution_start_run_v1', given);

@@ -197,7 +197,7 @@ test('a job that fails is a completed task with an error of the tool', async () 
   });
 });
 
-test('what a task writes keeps the spelling of its numbers, wherever the message has white space', async () => {
+test('the output of a task keeps the spelling of its numbers, with white space at any place of the message', async () => {
   const content = '{"tiny":0.10000000000000000000000,"money":1.50,"2":"b","1":"a"}';
   const written = `{"id":"spelled","partitionKey":"p","type":"article","metadata":{},"content":${content}}`;
   const params = { name: START, arguments: 'here', _meta: withCapabilities(TASKS) };
@@ -357,7 +357,7 @@ describe('O08: without the capability', () => {
     expect(found).toBe(404);
   });
 
-  test('a request about a task is refused before its id is looked at', async () => {
+  test('a request about a task is refused before its id is checked', async () => {
     const { status, error } = await service.ask('writer', 'tasks/get', { ...withoutTasks, taskId: 'any' });
     expect([status, error?.code]).toEqual([400, -32021]);
   });

@@ -158,7 +158,7 @@ describe('the page of quality', () => {
     expect(named.filter((path) => globSync(path, { cwd: root }).length === 0)).toEqual([]);
   });
 
-  test('gets new figures, keeps older ones, and drops a room that is no more', () => {
+  test('gets new figures, keeps older ones, and drops a room that was removed', () => {
     const first = pageWith(blank, ['jobs', 'gone'], [figures, { ...figures, room: 'gone' }]);
     const second = pageWith(first, ['jobs', 'graph'], []);
     expect(first.startsWith('Before\n') && first.endsWith('\nafter')).toBe(true);

@@ -62,7 +62,7 @@ describeMysql('MySQL that fails', () => {
     return String((rows as { head: Buffer }[])[0]?.head);
   }
 
-  test('a connection lost between two writes leaves neither, and the store goes on', async () => {
+  test('a connection lost between two writes keeps neither, and the store continues', async () => {
     const scope = randomScope();
     await transact(store, scope, [first, second], () => ({
       writes: [count(first, 1), count(second, 1)],
@@ -167,7 +167,7 @@ describeMysql('MySQL that fails', () => {
     await holder.end();
   });
 
-  test('a deadlock is tried again over what the rival left', async () => {
+  test('after a deadlock the call is repeated with the records of the rival', async () => {
     const scope = randomScope();
     await transact(store, scope, [first, second], () => ({
       writes: [count(first, 1), count(second, 1)],

@@ -72,7 +72,7 @@ export function describeViews({ store }: JobsConformance): void {
     });
   });
 
-  test('finished jobs are kept for each owner apart, and beside runs', async () => {
+  test('finished jobs are kept for each owner separately, and beside runs', async () => {
     const stage = new NotesStage(store());
     const notes = stage.notes({ concurrencyMax: 0 });
     const owners = ['ada', 'bob'].map((as) => ({ as, kept: [] as string[] }));

@@ -78,7 +78,7 @@ describe.skipIf(postgresMissing !== undefined)(`spaces in PostgreSQL ${postgresM
     expect((await session.query(`SELECT 1 FROM records WHERE id = 'stray'`)).rows).toEqual([]);
   });
 
-  test('a load that was taken for dead does not go live, and leaves nothing', async () => {
+  test('a load that counted as dead does not become live, and leaves nothing', async () => {
     const scope = randomScope();
     await put(store, scope, fullRecord('old'));
     const before = await countIn('spaces');

@@ -76,7 +76,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     }
   });
 
-  test('a record in whose change a rival is when it is written is judged as the rival leaves it', async () => {
+  test('a record that a rival is changing at the time of the write is compared as the rival leaves it', async () => {
     for (const outcome of ['ROLLBACK', 'COMMIT']) {
       for (const alone of [true, false]) {
         const scope = await usedScope(store);
@@ -98,7 +98,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     }
   });
 
-  test('a swap between a read and its write: the write begins again in what the swap has made', async () => {
+  test('a swap between a read and its write: the write starts again in the new space', async () => {
     const scope = await usedScope(store);
     await put(store, scope, { key: keyOf('a'), head: { count: 1 } });
     const seen: number[] = [];
@@ -132,7 +132,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect(await call).toBe('done');
   });
 
-  test('a record that is unguarded is neither locked nor waited for', async () => {
+  test('an unguarded record is neither locked nor waited for', async () => {
     const scope = await usedScope(store);
     const pointer = { key: keyOf('pointer'), unguarded: true } as const;
     await put(store, scope, { key: pointer.key, head: { count: 1 } });
@@ -157,7 +157,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect((await read(store, scope, pointer.key))?.head).toEqual({ count: 3 });
   });
 
-  test('an unguarded key that is absent is left to its creator', async () => {
+  test('an absent unguarded key does not block its creator', async () => {
     const scope = await usedScope(store);
     const { reached, release } = holdCommit(proxy);
     const keys = [{ key: keyOf('pointer'), unguarded: true as const }, { key: keyOf('a') }];
@@ -171,7 +171,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect(await call).toBeUndefined();
   });
 
-  test('a record that came while the call waited for another is locked before it is relied upon', async () => {
+  test('a record that was created during a wait for another is locked before the decision uses it', async () => {
     const scope = await usedScope(store);
     const [here, there] = [keyOf('here'), keyOf('there')];
     await contend(scope, 'here');
@@ -238,7 +238,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect(decisions).toBeLessThanOrEqual(16 + 2);
   });
 
-  test('a swap waits for the transactions that are under way, and replaces what they wrote', async () => {
+  test('a swap waits for the transactions under way, and replaces their writes', async () => {
     const scope = await usedScope(store);
     await contend(scope, 'a');
     const { reached, release } = holdCommit(proxy);
@@ -263,7 +263,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
   const due = (name: string, at: number): RecordData => ({ key: keyOf(name, events), head: {}, due: at });
   const take = (record: RecordData) => ({ put: { ...record, due: null }, result: record.key.id });
 
-  test('a claim passes over what a rival holds, without waiting', async () => {
+  test('a claim skips records that a rival holds, without waiting', async () => {
     const scope = await usedScope(store);
     await put(store, scope, due('a', now - 2), due('b', now - 1));
     await rival.query('BEGIN');
@@ -272,7 +272,7 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect(won).toEqual([keyOf('b', events).id]);
   });
 
-  test('a record whose write leaves it due is offered once in a call', async () => {
+  test('a record that stays due after its write is offered once in a call', async () => {
     const scope = await usedScope(store);
     const names = Array.from({ length: 30 }, (_, index) => `${index + 10}`);
     await put(store, scope, ...names.map((name, index) => due(name, now - 100 + index)));

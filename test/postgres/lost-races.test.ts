@@ -97,7 +97,7 @@ describe.skipIf(postgresMissing !== undefined)(`lost races in PostgreSQL ${postg
     },
   );
 
-  test('a change of what was not seen, or of another record, does not spoil the decision', async () => {
+  test('a change of unread values, or of another record, does not spoil the decision', async () => {
     const scope = await filledScope();
     const rivalled = () =>
       write(other, scope, [{ put: { ...stored, body: '{"n":2}' } }, { put: { key: keyOf('z'), head: {} } }]);

@@ -256,7 +256,7 @@ describe.skipIf(postgresMissing !== undefined)(`searches in PostgreSQL ${postgre
     expect(rows).toEqual(slots.map((slot) => ({ slot, version: 60, live: 60, versions: 60 })));
   });
 
-  test('a vector that stays as it was has no new version', async () => {
+  test('an unchanged vector gets no new version', async () => {
     const scope = spaceScope();
     const group = randomBytes(16).toString('hex');
     const record = (terms: string[], ...values: number[]) =>
@@ -363,7 +363,7 @@ describe.skipIf(postgresMissing !== undefined)(`searches in PostgreSQL ${postgre
     await guest.close();
   });
 
-  test('tables of searches of a newer release are left alone', async () => {
+  test('tables of searches of a newer release are not changed', async () => {
     const own = postgresSchema();
     const scope = spaceScope();
     const newer = openStore(own, { collections: declared });

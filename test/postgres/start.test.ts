@@ -57,7 +57,7 @@ describe.skipIf(postgresMissing !== undefined)(`opening PostgreSQL ${postgresMis
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  test('calls that come at once on a new instance prepare it once', async () => {
+  test('concurrent first calls on a new instance prepare it once', async () => {
     const schema = postgresSchema();
     const store = openThrough(proxy, schema, { poolSize: 4 });
     let asked = 0;

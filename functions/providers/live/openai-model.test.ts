@@ -151,7 +151,7 @@ describe('an answer of another shape is refused', () => {
   });
 });
 
-test('a text that ends at the limit of the model says so', async () => {
+test('a text that ends at the limit of the model is marked', async () => {
   const model = await modelAt(json(completion('Hi', {}, 'length')));
   expect((await model.complete(prompt, bounds)).value.isWhole).toBe(false);
 });
@@ -179,7 +179,7 @@ test('an endless answer ends at its bound, and a redirect is not followed', asyn
   expect(server.received).toHaveLength(1);
 });
 
-test('an answer that does not come ends with its time', async () => {
+test('an answer that does not arrive fails at its time limit', async () => {
   server = await startModelServer(() => undefined);
   const world = new ModelWorld();
   const baseAddress = `http://127.0.0.1:${server.port}/v1`;
@@ -290,7 +290,7 @@ describe('the official client', () => {
     ['a chat without instructions', { ...prompt, system: null }],
     ['an answer in JSON', { ...prompt, wantsJson: true }],
     ['a long text', { ...prompt, messages: [{ role: 'user', content: 'x'.repeat(60_000) }] }],
-  ])('sends what we send for %s, and reads the same text', async (_, asked) => {
+  ])('sends the same request as ours for %s, and reads the same text', async (_, asked) => {
     const [theirs, ours] = await bothFor(asked);
     expect(ours).toEqual(theirs);
   });

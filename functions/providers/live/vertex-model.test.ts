@@ -42,7 +42,7 @@ const candidate = (parts: unknown, finishReason = 'STOP') => ({
   usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 5 },
 });
 
-test('a text is asked for as the reference of the operation says', async () => {
+test('requests a text as the reference of the operation describes', async () => {
   const parts = [{ text: 'plan', thought: true }, { text: '{"a"' }, { text: ':1}' }];
   expect(await ask(candidate(parts))).toEqual({
     value: { text: '{"a":1}', isWhole: true },
@@ -104,7 +104,7 @@ describe('an answer', () => {
     expect(usages).toEqual([{ inputTokens: 9, outputTokens: 7, isReported: true }]);
   });
 
-  test('that ended at the limit of the model says so', async () => {
+  test('that ended at the limit of the model is marked', async () => {
     const { value } = await ask(candidate([{ text: 'x' }], 'MAX_TOKENS'));
     expect(value.isWhole).toBe(false);
   });

@@ -218,7 +218,7 @@ describe('a space', () => {
     expect(admitted(state, { ...later, now: NOW + DAY, tokens: 50 })).toMatchObject({ tokens: 50 });
   });
 
-  test('is no matter for a call of the service itself', () => {
+  test('does not affect a call of the service itself', () => {
     const state = admitted(NO_CALLS, { limits, space: null, tokens: 100 });
     expect(state.spaces).toEqual([]);
   });
@@ -245,7 +245,7 @@ describe('a provider that fails', () => {
   const resting = failing(FAILURES_EACH, ['a', 'b']);
   const later = NOW + REST_MS;
 
-  test('for several spaces, several times each, is left alone by all', () => {
+  test('for several spaces, several times each, stops the calls of all', () => {
     admitted(failing(FAILURES_EACH - 1, ['a', 'b']), { space: 'c' });
     for (const space of ['a', 'c', null]) expect(ask(resting, { space }).refusal).toEqual(open);
   });
@@ -259,7 +259,7 @@ describe('a provider that fails', () => {
       expect(admitted(works, { now: later, space })).toBe(works);
   });
 
-  test('in a trial is left alone by the space of this trial, and another tries at once', () => {
+  test('in a trial stops the calls of the space of this trial, and another space tries at once', () => {
     const failed = tried(resting, 'timeout', { now: later, space: 'c' });
     expect(ask(failed, { now: later, space: 'c' }).refusal).toEqual(open);
     const works = tried(failed, null, { now: later, space: 'd' });
@@ -336,7 +336,7 @@ describe('a provider that fails', () => {
     expect(ask(ahead)).toMatchObject({ refusal: null, isTrial: false });
   });
 
-  test('is left alone no longer than a rest by an instance whose clock is behind', () => {
+  test('stops the calls no longer than a rest for an instance whose clock is behind', () => {
     admitted(resting, { now: NOW - 1 });
   });
 

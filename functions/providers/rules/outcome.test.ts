@@ -98,15 +98,15 @@ describe('the outcome of a call that failed', () => {
     expect(rejectionOf(outcome)).toMatchObject({ category: word, ...rejection });
   });
 
-  test('that came too late names the time of the run', () => {
+  test('after the time limit names the time of the run', () => {
     expect(outcomeOf('timeout', 'client_timeout', again).providerStatus).toBe('server_timeout');
   });
 
-  test('is none of a success', () => {
+  test('is absent for a success', () => {
     expect(rejectionOf(succeeded({ a: 1 }))).toBeNull();
   });
 
-  test('of the service itself says so', () => {
+  test('of the service itself is marked as such', () => {
     expect(rejectionOf(UNHANDLED)).toMatchObject({ source: 'unknown', retryRecommendation: 'do_not_retry' });
     expect(rejectionOf(PROVIDER_GONE)).toMatchObject({ source: 'configuration' });
     expect(rejectionOf(CANCELLED_OUTCOME)).toMatchObject({ retryRecommendation: 'do_not_retry' });

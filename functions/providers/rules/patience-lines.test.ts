@@ -27,7 +27,7 @@ test.each(['connection_failed', 'circuit_open', 'http_50', 'http_5030'])('%s nam
   expect(line).not.toHaveProperty('status');
 });
 
-test('the end says how long the provider failed and how often', () => {
+test('the last line names the time and the number of the failures', () => {
   expect(answeredLine(job, { since, failures: 3 }, since + 22_000)).toEqual({
     severity: 'INFO',
     message: 'The provider that a job waited for has answered',

@@ -6,7 +6,7 @@ import { failureWaitedFor, nextTry } from './patience.ts';
 const asked = { now: 1_000_000, patienceMs: 900_000, chance: 1, retryAfterMs: null };
 
 describe('the next try', () => {
-  test('comes later after each failure, up to a minute', () => {
+  test('is later after each failure, up to a minute', () => {
     const waits = [0, 1, 2, 4, 5, 9].map((failures) => {
       const row = { since: asked.now, failures };
       return (nextTry(row, asked)?.at ?? 0) - asked.now;
@@ -14,7 +14,7 @@ describe('the next try', () => {
     expect(waits).toEqual([2_000, 4_000, 8_000, 32_000, 60_000, 60_000]);
   });
 
-  test('comes after half of the wait at least', () => {
+  test('is after half of the wait at least', () => {
     expect(nextTry(null, { ...asked, chance: 0 })?.at).toBe(asked.now + 1_000);
   });
 

@@ -18,13 +18,13 @@ function begun(moments: readonly number[], length = DAY): number {
 }
 
 describe('the period of several clocks', () => {
-  test('begins again once a day for clocks that agree, also after days without a call', () => {
+  test('restarts once a day for clocks that agree, also after days without a call', () => {
     expect(begun([0, 0, 1, 1, 1, 2, 7, 7].map((days) => NOON + days * DAY))).toBe(3);
     const { known } = periodOf([], 20_000 * DAY, DAY);
     expect(periodOf(known, 20_000 * DAY + 1, DAY)).toEqual({ known, isNew: false, endsAfterMs: DAY - 1 });
   });
 
-  test('begins again once where one clock is a little ahead', () => {
+  test('restarts once when one clock is a little ahead', () => {
     const midnight = NOON + DAY / 2;
     const turns = Array.from({ length: 20 }, (_, at) => midnight + (at % 2 === 0 ? 5 : -5) * 1_000);
     expect(begun([NOON, ...turns, midnight + 60_000])).toBe(1);
@@ -35,7 +35,7 @@ describe('the period of several clocks', () => {
     expect(begun([NOON, ...turns])).toBe(1);
   });
 
-  test('ends for every clock soon, after another was ahead and has gone', () => {
+  test('ends for every clock soon after another one was ahead and stopped', () => {
     fc.assert(
       fc.property(fc.integer({ min: -400 * DAY, max: 400 * DAY }), (ahead) => {
         let { known } = periodOf([], NOON, DAY);
@@ -54,7 +54,7 @@ describe('the period of several clocks', () => {
     );
   });
 
-  test('begins again at most once for each clock and its period, with up to four clocks', () => {
+  test('restarts at most once for each clock and its period, with up to four clocks', () => {
     const clocks = fc.array(fc.integer({ min: -100, max: 100 }), { minLength: 1, maxLength: 4 });
     const calls = fc.array(fc.record({ hours: fc.nat(72), clock: fc.nat(3) }), { maxLength: 100 });
     fc.assert(
@@ -78,7 +78,7 @@ describe('the period of several clocks', () => {
     { aheads: [0, 1.3, 2.6, 3.9] },
     { aheads: [0, 5_000] },
     { aheads: [0, 1, 2, 3, 4, 5, 6, 7] },
-  ])('begins again once a period on the average for clocks that are $aheads periods ahead', ({ aheads }) => {
+  ])('restarts once a period on the average for clocks that are $aheads periods ahead', ({ aheads }) => {
     for (const pause of [0.01, 0.3, 0.9, 1.7]) {
       const moments = Array.from({ length: Math.floor(100 / pause) }, (_, at) => NOON + at * pause * DAY);
       const count = begun(

@@ -30,7 +30,7 @@ test('providers are counted with their capabilities; those that may not be calle
   });
 });
 
-test('the check of limits says how many providers that may be called have none', () => {
+test('the check of limits names the number of enabled providers without a limit', () => {
   const countOf = (...providers: CountedProvider[]) => limitsCheckOf(providers).details;
   expect(countOf(local, live)).toEqual({ unlimitedProviderCount: 1 });
   expect(countOf(local, { ...live, isLimited: true })).toEqual({ unlimitedProviderCount: 0 });

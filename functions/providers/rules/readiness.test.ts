@@ -144,7 +144,7 @@ describe('a capability', () => {
   });
 });
 
-test('readiness lists providers and capabilities in their order, and disabled ones apart', () => {
+test('readiness lists providers and capabilities in their order, and disabled ones separately', () => {
   const all = [reranker, remote, ai].map((target) => ({ target, facts: factsWith([]) }));
   const { items, disabledProviders } = readinessOf(all, NOW);
   expect(items.map(({ provider, capability }) => [provider, capability])).toEqual([
@@ -155,7 +155,7 @@ test('readiness lists providers and capabilities in their order, and disabled on
   expect(disabledProviders).toHaveLength(1);
 });
 
-describe('what is stored of qualifications', () => {
+describe('the stored qualification', () => {
   const failed: StoredQualification = { ...validated, status: 'failed', at: NOW };
 
   test('is the result of the last trial', () => {
@@ -176,7 +176,7 @@ describe('what is stored of qualifications', () => {
     expect(currentQualification(ai, 'ai.review', [old])).toBeNull();
   });
 
-  test('keeps of its evidence what is the same for all spaces', () => {
+  test('keeps the evidence that is the same for all spaces', () => {
     const made = { ...validated, evidenceRefs: ['trace:t', 'input:sha256:a', 'output:sha256:b'] };
     expect(withQualification([], made, 'qualification')).toEqual([
       { ...made, evidenceRefs: ['input:sha256:a'] },
@@ -203,7 +203,7 @@ describe('the doctor', () => {
     examineTarget(target, [], { qualifications, authRequired: false, limits }, NOW).status;
   const works = { ...validated, capability: 'ai.rerank', configHash: reranker.configHash } as const;
 
-  test('says the worst that it finds', () => {
+  test('reports the worst of its findings', () => {
     expect(statusOf([works])).toBe('ok');
     expect(statusOf([])).toBe('warning');
     expect(statusOf([], remote)).toBe('failed');

@@ -47,7 +47,7 @@ describe('runs', () => {
     });
   });
 
-  test('that another worker has taken over keep their place when the first one leaves', () => {
+  test('that another worker has resumed keep their place when the first worker leaves', () => {
     const { counts } = enter(NO_RUNS, 'one');
     const asking = { id: 'one', holder: 'second', now: NOW + 1, leaseMs: 10_000 };
     const taken = admitRun(counts, limits, asking).counts;

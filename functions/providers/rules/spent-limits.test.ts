@@ -25,7 +25,7 @@ test('a space sees its own part of the limits, and nothing of the others', () =>
   expect(seen('c')).toMatchObject({ callsOfMinute: { used: 0 }, tokensOfDay: { used: 0 } });
 });
 
-test('a new minute has no calls, and the day goes on', () => {
+test('a new minute has no calls, and the day continues', () => {
   const seen = spentOf(after(limits), limits, { space: 'a', now: NOON + MINUTE });
   expect(seen).toMatchObject({ callsOfMinute: { used: 0 }, tokensOfDay: { used: 200 } });
 });

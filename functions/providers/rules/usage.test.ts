@@ -5,7 +5,7 @@ const bytes = { input: 301, output: 30 };
 const most = { input: inputTokensMax(301, 1), output: outputTokensBound(64) };
 
 describe('the usage of a call', () => {
-  test('is what the provider reports', () => {
+  test('is the one that the provider reports', () => {
     expect(usageOf({ input: 7, output: 0 }, bytes, most)).toEqual({
       inputTokens: 7,
       outputTokens: 0,

@@ -31,7 +31,7 @@ async function countOf({ adminUrl }: TasksEmulator): Promise<number> {
   return state.queues.flatMap(({ tasks }) => tasks).length;
 }
 
-test('a message that is said twice is one task', async () => {
+test('a repeated message is one task', async () => {
   const emulator = await emulated();
   const service = await serviceOf(emulator);
   const task = taskOf(message(), route, Date.now());
@@ -53,7 +53,7 @@ test.each([true, false])(
   },
 );
 
-test('a queue that is not there is a failure at once', async () => {
+test('a missing queue is a failure at once', async () => {
   const service = await serviceOf(await emulated());
   const other = 'projects/demo-svc/locations/local/queues/none';
   const task = taskOf(message(), { ...route, queue: other }, Date.now());

@@ -18,7 +18,7 @@ const message: RunMessage = {
 };
 
 describe('a task', () => {
-  test('carries the id of the run and why, and a token for the address that it goes to', () => {
+  test('carries the id of the run and the reason, and a token for its address', () => {
     const { httpRequest, scheduleTime, dispatchDeadline } = taskOf(message, route, now);
     expect(JSON.parse(httpRequest.body.toString())).toEqual({
       runId: message.runId,
@@ -36,7 +36,7 @@ describe('a task', () => {
     expect(dispatchDeadline).toEqual({ seconds: 1_800 });
   });
 
-  test('has the audience that the route names, and no token where there is no account', () => {
+  test('has the audience of the route, and no token without an account', () => {
     const aimed = taskOf(message, { ...route, audience: 'svc' }, now);
     expect(aimed.httpRequest.oidcToken?.audience).toBe('svc');
     const bare = taskOf(message, { ...route, serviceAccountEmail: null }, now);
@@ -63,7 +63,7 @@ describe('the name of a task', () => {
   const nameOf = (changes: Partial<RunMessage> = {}, at = now) =>
     taskOf({ ...message, ...changes }, route, at).name;
 
-  test('is a hash, as the service wants it', () => {
+  test('is a hash, as Cloud Tasks recommends', () => {
     expect(nameOf()).toMatch(/^projects\/p\/locations\/l\/queues\/q\/tasks\/[0-9a-f]{64}$/);
   });
 
@@ -89,7 +89,7 @@ describe('the name of a task', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('differs for each hop to a moment that is far away', () => {
+  test('differs for each hop to a time that is far away', () => {
     const year = { reason: 'timer_due' as const, notBefore: now + 370 * 86_400_000 };
     const hops = new Set<string>();
     let at = now;

@@ -38,7 +38,7 @@ const step = oneof(
   { weight: 1, arbitrary: record({ does: constant('next' as const) }) },
 );
 
-test('tells the earliest moment that is expected, as a sorted list does', () => {
+test('returns the earliest expected time, as a sorted list does', () => {
   assert(
     property(array(step, { maxLength: 120 }), (steps) => {
       const dues = new DueTimes();

@@ -33,7 +33,7 @@ async function startedQueue(settle: () => Promise<void> = () => Promise.resolve(
   return { world, queue, settled, message };
 }
 
-test('a repeated message leaves the end of the lease that a worker took meanwhile', async () => {
+test('a repeated message keeps the end of a lease that a worker took since', async () => {
   const { world, queue, settled, message } = await startedQueue();
   const expiresAt = world.now + 5_000;
   message('a', 'lease_expired', expiresAt);
@@ -65,7 +65,7 @@ test('a late message about a lease that is over does not hide the run, which is 
   await queue.stop();
 });
 
-test('after a settling that failed, every searcher looks at the store: its messages may be lost', async () => {
+test('after a failed settling, every searcher searches the store: its messages may be lost', async () => {
   let fails = false;
   const { world, queue, message } = await startedQueue(() =>
     fails ? Promise.reject(new Error('away')) : Promise.resolve(),

@@ -155,7 +155,7 @@ describe('moments', () => {
     await queue.stop();
   });
 
-  test('a look that says there is more is followed by another, and one that failed by a later one', async () => {
+  test('a search that reports more is followed by another, and a failed one by a later one', async () => {
     const answers = [true, true, false, 'fails', 'fails', false];
     const look = () => {
       const answer = answers.shift() ?? false;
@@ -180,7 +180,7 @@ describe('moments', () => {
     await queue.stop();
   });
 
-  test('a moment further away than a timer may be set is still kept', async () => {
+  test('a time beyond the limit of a timer is kept', async () => {
     const { world, looks, start, message, queue } = queueOf();
     await start();
     const begin = world.now;
@@ -233,7 +233,7 @@ describe('calls that wait', () => {
     expect(other).toMatchObject({ woken: 0, taken: [] });
   });
 
-  test('a wake-up is never lost, however messages, looks, aborts and ends fall', async () => {
+  test('a wake-up is never lost, in any order of messages, searches, aborts and ends', async () => {
     // Every order of: two messages, the abort of the longest waiting call, and turns of the loop between them.
     const acts = ['message', 'message', 'abort', 'turn', 'turn'];
     for (const order of permutations(acts)) {
@@ -255,7 +255,7 @@ describe('calls that wait', () => {
     }
   });
 
-  test('a message that comes before the first look, or while a call looks, is not missed', async () => {
+  test('a message before or during the first search of a call is not missed', async () => {
     const { queue, message, world } = queueOf();
     const call = queue.enter(wanted, { waitMs: 20_000, place: { leave: () => undefined } }, still);
     expect(queue.take(wanted)).toBeNull();

@@ -22,7 +22,7 @@ async function moments(seconds: number, counts: readonly number[]): Promise<read
   return worked;
 }
 
-test('upkeep works once a minute, and goes on a second after it did something', async () => {
+test('upkeep works once a minute, and continues a second after it made changes', async () => {
   expect(await moments(130, [])).toEqual([60, 120]);
   expect(await moments(130, [5, 5, 0])).toEqual([60, 61, 62, 122]);
 });

@@ -5,7 +5,7 @@ import { REDRIVE_MS, redriveKey } from './reconcile.ts';
 const keyAfter = (ms: number) => redriveKey(queuedRun(), NOW + ms);
 
 describe('the word of a message that is sent again', () => {
-  it('is there after a whole period', () => {
+  it('exists after a whole period', () => {
     expect(keyAfter(REDRIVE_MS - 1)).toBeNull();
     expect(keyAfter(REDRIVE_MS)).toBe(`redrive ${NOW} 0`);
     expect(keyAfter(-1)).toBeNull();

@@ -42,14 +42,14 @@ test.each([
   ['timed_out', 'run.completed'],
   ['cancelled', 'run.completed'],
   ['rejected', 'run.rejected'],
-] as const)('the trace of a run that ends %s tells %s', (status, type) => {
+] as const)('the trace of a run that ends %s has the event %s', (status, type) => {
   const change = completeRun(runningRun(), proof, { ...failed, status }, NOW);
   expect(change?.events).toEqual([
     { type, severity: 'warning', message: 'broken', details: { failureClass: 'transient' } },
   ]);
 });
 
-test('a run that ends before its own clock says so ends when it was last changed', () => {
+test('a run that would end before its last change ends at the time of that change', () => {
   expect(completeRun(runningRun({ updatedAt: NOW + 9 }), proof, done, NOW)?.run.completedAt).toBe(NOW + 9);
 });
 
@@ -132,11 +132,11 @@ describe('the same completion again', () => {
   });
 });
 
-test('a run that ends tells so once', () => {
+test('a run that ends has one event for it', () => {
   expect(typesOf(completeRun(runningRun(), proof, done, NOW))).toEqual(['run.completed']);
 });
 
-test('a decided run ends as its holder says, also where a server of release 0.5.0 has asked for its end', () => {
+test('a decided run ends with the status of its holder, also when a server of release 0.5.0 has requested its end', () => {
   const run = runningRun({ decided: true, cancellationRequested: true });
   const change = completeRun(run, proof, { status: 'succeeded', failureClass: null, error: null }, NOW);
   expect(change?.run.status).toBe('succeeded');

@@ -113,7 +113,7 @@ describe('leases that run out', () => {
     expect(settleRun(before, NOW + TTL_MS, OPTIONS)?.run.status).toBe('queued');
   });
 
-  test('leave what was reported, but for the step', () => {
+  test('keep the reported values, except for the step', () => {
     const run = runningRun({ currentStep: 's', progress: 0.4, result: { json: 1 } });
     expect(settleRun(run, NOW + TTL_MS, OPTIONS)?.run).toMatchObject({
       currentStep: null,

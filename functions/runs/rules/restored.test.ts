@@ -20,7 +20,7 @@ function codeOf(run: Run): string {
 }
 
 describe('a restored run', () => {
-  test('that had ended is as it was', () => {
+  test('that had ended is unchanged', () => {
     const { run } = ended(runningRun(), failure, NOW);
     expect(restoredRun(run, LATER)).toEqual({ run, events: [] });
   });
@@ -48,7 +48,7 @@ describe('a restored run', () => {
     expect(run).toMatchObject({ status: 'cancelled', lease: null, counted: false });
   });
 
-  test('that was queued begins its time in the queue again, and one that waits goes on waiting', () => {
+  test('that was queued restarts its time in the queue, and a waiting one keeps waiting', () => {
     expect(restoredRun(queuedRun({ queuedAt: NOW }), LATER).run).toMatchObject({ queuedAt: LATER });
     const parked = parkedRun();
     expect(restoredRun(parked, LATER)).toEqual({ run: { ...parked, counted: false }, events: [] });

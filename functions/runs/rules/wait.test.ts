@@ -57,7 +57,7 @@ describe('a wait', () => {
     expect(typesOf(met)).toEqual(['wait.resumed']);
   });
 
-  test('for a timer leaves events alone', () => {
+  test('for a timer does not take events', () => {
     const run = runningRun({ inbox: [eventOf('1')] });
     expect(waitInRun(run, proof, forTimer, NOW).run).toMatchObject({ status: 'waiting', inbox: run.inbox });
   });
@@ -75,7 +75,7 @@ describe('a wait', () => {
     expect(met.outcome?.timer).toEqual(kind === 'timer' ? timer : null);
   });
 
-  test('gives its outcome again where the lease is lost, or the attempt fails, before the holder has gone on', () => {
+  test('returns its outcome again when the lease is lost, or the attempt fails, before the next write of the holder', () => {
     const run = runningRun({ outcomes: [kept('timer')], inbox: [eventOf('1')] });
     const taken = waitInRun(run, proof, forEvent, NOW);
     expect(taken.run.outcomes).toEqual(run.outcomes);
@@ -95,7 +95,7 @@ describe('a wait', () => {
     });
   });
 
-  test('is over for good once the holder waits for something else', () => {
+  test('is over finally when the holder waits for something else', () => {
     const taken = waitInRun(runningRun({ inbox: [eventOf('1')] }), proof, forEvent, NOW);
     const next = waitInRun(taken.run, proof, { ...forEvent, name: 'other' }, NOW);
     expect(next.run).toMatchObject({ status: 'waiting', taken: null, outcomes: [] });
@@ -125,7 +125,7 @@ describe('a wait', () => {
     ]);
   });
 
-  test('of the longest name still tells its step within the limit', () => {
+  test('of the longest name still has its step within the limit', () => {
     const { run } = waitInRun(runningRun(), proof, { ...forEvent, name: 'n'.repeat(200) }, NOW);
     expect(run.currentStep).toHaveLength(200);
   });

@@ -63,7 +63,7 @@ test('a record’s path takes no words of a caller', () => {
   expect(() => recordPath(scope, '0', { collection: 'documents', id: 'a~1' })).toThrow(TypeError);
 });
 
-test('names of map members come back, reserved ones too', () => {
+test('names of map members survive, reserved ones too', () => {
   const member = fc.oneof(fc.constantFrom('', '__x__', '~', '~~', '__', 'a.b', '`'), fc.string());
   fc.assert(
     fc.property(fc.dictionary(member, fc.string(), { noNullPrototype: true }), (map) => {
@@ -74,7 +74,7 @@ test('names of map members come back, reserved ones too', () => {
   );
 });
 
-test('short bodies are readable, long ones compressed, and all come back', () => {
+test('short bodies are readable, long ones compressed, and all are read back', () => {
   expect(encodeText('{"a":1}')).toBe('{"a":1}');
   const long = JSON.stringify('grüße 😀 '.repeat(10_000));
   const encoded = encodeText(long);

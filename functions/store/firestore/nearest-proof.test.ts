@@ -68,7 +68,7 @@ function longestOf(rows: readonly Float32Array[]): number {
   return Math.max(...rows.map((row) => Math.hypot(...row)));
 }
 
-test('what it proves holds, also where the service adds in float32', () => {
+test('its proof is right, also when the service adds in float32', () => {
   fc.assert(
     fc.property(cases, (each) => {
       expect(isFooled(each, longestOf(each.rows))).toBe(false);

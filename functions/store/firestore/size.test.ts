@@ -26,7 +26,7 @@ const fields: fc.Arbitrary<StoredFields> = fc.dictionary(
   { noNullPrototype: true },
 );
 
-test('the weight of a message is never below what is sent, and not far above it', async () => {
+test('the calculated size of a message is never below the real one, and not far above it', async () => {
   const client = createClient({ projectId: 'a-project', emulatorHost: '127.0.0.1:1' });
   let sent = 0;
   Object.assign(client, {
@@ -76,7 +76,7 @@ test('each bound is kept on its own', () => {
   expect(() => assertFits([{ message: 0, index: 0, document: 1024 * 1024 + 1 }], limits)).toThrow(tooLarge);
 });
 
-test('lists of texts and vectors weigh what Firestore stores', () => {
+test('lists of texts and vectors have the size that Firestore stores', () => {
   const empty = documentBytes('c/a', {});
   // The name of the field, and each text with one byte more.
   expect(documentBytes('c/a', { terms: ['ab', 'é'] }) - empty).toBe(6 + 3 + 3);

@@ -84,7 +84,7 @@ test('or for one that waits by then', async () => {
   expect(parts.opening).toHaveLength(0);
 });
 
-test('a replacement that cannot be opened fails those who wait, and leaves its place', async () => {
+test('a replacement that cannot be opened fails the waiting calls, and frees its place', async () => {
   const parts = poolOf(1);
   const { connection, waiter } = await broken(parts);
   parts.pool.release(connection);

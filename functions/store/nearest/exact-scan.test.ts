@@ -48,7 +48,7 @@ describe('an exact scan', () => {
     expect(found.matches.map(({ id }) => id)).toEqual(expected);
   });
 
-  test('says that its answer is not complete beyond the reads that it may make', async () => {
+  test('marks its answer as incomplete beyond the allowed reads', async () => {
     const model = new SlotModel();
     for (let n = 0; n < 5; n += 1) model.write(recordId(`${n}`), Float32Array.of(1));
     model.write(recordId('0'), null);
@@ -64,7 +64,7 @@ describe('an exact scan', () => {
     });
   });
 
-  test('reads pages and lets others work between them', async () => {
+  test('reads pages and yields to others between them', async () => {
     const model = new SlotModel();
     const dimensions = 20_000;
     const count = rowsPerPage(dimensions) * 2 + 1;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bytesOf, floatsOf } from './float-bytes.ts';
 
-test('vectors come back from bytes, wherever in a buffer they lie', () => {
+test('vectors are read back from bytes at any place of a buffer', () => {
   const values = Float32Array.of(1, -2.5, 3e-7);
   const bytes = bytesOf(values);
   for (const offset of [0, 1, 4, 7]) {

@@ -285,7 +285,7 @@ describe('memory', () => {
     expect([await loads(quiet), await loads(other)]).toEqual([false, false]);
   });
 
-  test('is taken from others after a minute; until then it costs no load in vain', async () => {
+  test('is evicted for others after a minute; until then no load is tried in vain', async () => {
     let now = 0;
     const options = { bytesMax: 1_000_000, clock: { now: () => now }, turn, rowsUnloaded: 0 };
     const search = new NearestSearch(options);
@@ -341,7 +341,7 @@ describe('loading', () => {
     expect(both.map((rows) => rows.rowsRead.changes)).toEqual([500, 0]);
   });
 
-  test('goes on where a moment passed', async () => {
+  test('continues at a moment after the log was exceeded', async () => {
     const search = new NearestSearch(options);
     const passing = model.moment();
     let pages = 0;
@@ -356,7 +356,7 @@ describe('loading', () => {
     expect(next.rowsRead.changes).toBe(200);
   });
 
-  test('reads what changed, and all again where deleted tombstones may be missing', async () => {
+  test('reads the changes, and everything again when deleted tombstones may be missing', async () => {
     const own = new SlotModel();
     for (let n = 0; n < 500; n += 1) own.write(recordId(`${n}`), vector());
     const search = new NearestSearch(options);
@@ -392,7 +392,7 @@ describe('loading', () => {
       return own;
     };
 
-    test('is not continued at an earlier one, which would miss what changed between them', async () => {
+    test('is not continued at an earlier moment, which would miss changes in between', async () => {
       const own = filled();
       const search = new NearestSearch(options);
       const earlier = own.moment();
@@ -402,7 +402,7 @@ describe('loading', () => {
       expect((await search.find(earlier, asked)).matches).toEqual(bruteForce(earlier, asked));
     });
 
-    test('leaves a loaded matrix unused at a moment between, of which it lacks changes', async () => {
+    test('does not use a loaded matrix at a moment in between, whose changes it lacks', async () => {
       const own = filled();
       const search = new NearestSearch(options);
       const asked = request(vector());

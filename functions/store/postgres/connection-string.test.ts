@@ -43,7 +43,7 @@ describe('the connection string', () => {
     }
   });
 
-  test('and for none where it says so, on a socket and on this machine', () => {
+  test('and for none when the string disables it, on a socket and on this machine', () => {
     for (const mode of ['disable', 'no-verify']) {
       expect(modeOf(`host=db.example sslmode=${mode}`)).toBe(mode);
     }
@@ -58,7 +58,7 @@ describe('the connection string', () => {
     }
   });
 
-  test('is never spoken to in the clear elsewhere for what the string leaves out', () => {
+  test('never connects to another machine in the clear because of an omitted part', () => {
     expect(modeOf('postgres://db.example/x?uselibpqcompat=true')).toBe('verify-full');
     expect(modeOf('postgres://db.example/x?uselibpqcompat=true&sslmode=require')).toBe('require');
     expect(() => driverUrl('postgres://db.example/x?uselibpqcompat=true&sslmode=')).toThrow('sslmode');
@@ -80,7 +80,7 @@ describe('the connection string', () => {
     }
   });
 
-  describe('is all that says where the database is', () => {
+  describe('alone decides the address of the database', () => {
     afterEach(() => {
       vi.unstubAllEnvs();
     });

@@ -29,7 +29,7 @@ test('a name is locked as long as a process holds it, and its file is removed af
   expect(readdirSync(place)).toEqual([]);
 });
 
-test('a process that was killed is gone, and one that lives is not', async () => {
+test('a killed process counts as gone, and a live one does not', async () => {
   const place = folder();
   const path = join(place, 'svc.sqlite');
   const locks = new ProcessLocks(path);

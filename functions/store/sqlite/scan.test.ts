@@ -32,7 +32,7 @@ async function withRecords(
   }
 }
 
-test('a scan lets others in between two pages', () =>
+test('a scan yields to others between two pages', () =>
   withRecords(5, undefined, async (store) => {
     let others = 0;
     let waiting: NodeJS.Immediate;

@@ -121,7 +121,7 @@ describe('opening', () => {
 });
 
 describe('closing', () => {
-  test('answers what waits, then refuses every verb', async () => {
+  test('answers the waiting calls, then refuses every verb', async () => {
     const store = await open();
     const waiting = Array.from({ length: 20 }, () => increment(store));
     await store.close();
@@ -245,7 +245,7 @@ describe('paging', () => {
     await store.close();
   });
 
-  test('a list that walks in vain ends its page, and goes on where it stopped', async () => {
+  test('a list with few matches ends its page early, and continues where it stopped', async () => {
     const store = await open();
     const hidden = { group: 'all', hidden: true, indexes: {} };
     const records = Array.from({ length: 7000 }, (_, index) => {

@@ -116,7 +116,7 @@ describe('grouping', () => {
     expect(connection.commits).toBe(3);
   });
 
-  test('a call that throws hurts no other, not even by what it had written', async () => {
+  test('a call that throws affects no other, and its own writes are undone', async () => {
     const queue = queueOf(true);
     const half = queue.run((writer): string => {
       writer.run(`INSERT INTO scopes (kind, name, space) VALUES ('system', 'half', 7)`);
@@ -129,7 +129,7 @@ describe('grouping', () => {
     expect(connection.get(`SELECT * FROM scopes WHERE name = 'half'`)).toBeUndefined();
   });
 
-  test('a later call sees what an earlier one of its group wrote', async () => {
+  test('a later call sees the writes of an earlier one of its group', async () => {
     const queue = queueOf(true);
     const counts = await Promise.all(
       Array.from({ length: 5 }, () =>
@@ -160,7 +160,7 @@ describe('failures', () => {
     expect(await put(queue, 'c')).toBe('c');
   });
 
-  test('a full disk fails the call that met it, and what fits is still written', async () => {
+  test('a full disk fails one call, and smaller writes still succeed', async () => {
     for (const grouping of [true, false]) {
       const queue = queueOf(grouping);
       const pages = connection.get<{ page_count: number }>('PRAGMA page_count')?.page_count ?? 0;
