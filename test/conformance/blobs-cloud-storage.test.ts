@@ -55,7 +55,7 @@ interface Stage extends AsyncDisposable {
   readonly pauses: number[];
 }
 
-/** The pauses are written down and not waited for; the patience with the first answer ends when `late` says so. */
+/** The stage records pauses instead of waiting; `late` ends the wait for the first answer. */
 async function stage(patience?: Promise<void>, more: Partial<World> = {}): Promise<Stage> {
   const server = await CloudStorageServer.start(bucket);
   const pauses: number[] = [];

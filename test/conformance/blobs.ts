@@ -13,7 +13,7 @@ export interface OpenedBlobs {
   readonly store: BlobStore;
   /** Another instance over the same objects. */
   readonly again: () => Promise<BlobStore>;
-  /** Changes one byte in the middle of what is stored under the key. */
+  /** Changes one byte in the middle of the object stored under the key. */
   readonly damage: (key: string) => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -122,7 +122,7 @@ function describeExport({ store }: Conformance): void {
 }
 
 function describeRefusals({ store }: Conformance): void {
-  /** Refused, and nothing has changed, not even who holds an event. */
+  /** Refused without any change, also of the holder of an event. */
   async function expectRefusal(
     code: string,
     change: (snapshot: CanonicalTenantSnapshot) => CanonicalTenantSnapshot,

@@ -137,8 +137,8 @@ export function describeFences({ store, rivals }: Conformance): void {
     it('that is claimed again is still its owner’s when the commit lands', async () => {
       const tenant = new TenantClient(store());
       await tenant.commit({ fences: [fence('claim', 'a')] });
-      // Either the repeated claim comes first, or the release does and it takes a free fence: never a commit that relies on
-      // a fence which another document holds by then.
+      // Either the repeated claim comes first, or the release does and the claim takes a free fence: no commit relies
+      // on a fence that another document holds by then.
       const [again, , taken] = await Promise.allSettled([
         tenant.commit({ mutations: [tenant.upsert('relies-on-fence')], fences: [fence('claim', 'a')] }),
         tenant.commit({ fences: [fence('release', 'a')] }),

@@ -12,7 +12,7 @@ import type { Conformance } from './canonical-suite.ts';
 
 type Batch = readonly CanonicalMigrationInput[];
 
-/** The ledger of the deployment, spoken to as a handler would be. It is shared, so each test has namespaces of its own. */
+/** The ledger of the deployment, called as a handler calls it. It is shared, so each test has namespaces of its own. */
 class Ledger {
   readonly namespace = `ns-${randomUUID()}`;
   readonly clock = { now: START };
@@ -59,7 +59,7 @@ class Ledger {
 
 const pageTokens = new PageTokens(() => Promise.resolve(Buffer.alloc(32)));
 
-/** One page of a list that holds at most so many migrations. */
+/** One page of a list, with at most this many migrations. */
 async function pageOf(store: RecordStore, listedMax: number, continuationToken?: string) {
   const dependencies = { store: async () => store, pageTokens } as unknown as CanonicalDependencies;
   const query = continuationToken === undefined ? {} : { continuationToken };

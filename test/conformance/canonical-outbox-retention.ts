@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const event = (id: string, more: object = {}) => ({ id, topic: 't', key: 'k', ...more });
 
 export function describeOutboxRetention({ store }: Conformance): void {
-  /** The same tenant through an instance whose setting is another one. */
+  /** The same tenant through an instance with another setting. */
   const configured = (tenant: OutboxTenant, keptDays: number | null): OutboxTenant => {
     const { tenantId, world } = tenant;
     return new OutboxTenant(store(), { tenantId, world, keptDays });

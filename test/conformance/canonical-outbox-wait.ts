@@ -6,7 +6,7 @@ import type { Conformance } from './canonical-suite.ts';
 
 const event = (id: string, more: object = {}) => ({ id, topic: 't', key: 'k', ...more });
 
-/** A store that reports each query for due events, when it has ended and before its caller knows. */
+/** A store that reports each query for due events, after its end and before its caller gets the result. */
 function watched(store: RecordStore) {
   const watch = { looks: 0, afterLook: null as (() => Promise<void>) | null };
   const claim: RecordStore['claim'] = async (...call) => {

@@ -119,7 +119,7 @@ test('a process that stops during a call requeues the job, and another one resum
   const { id } = await first.start({ texts: long });
   while (model.calls.length < 2) await stage.quiet();
   const stopped = first.engine.stop();
-  // The handler has its time to end, and then to come back.
+  // The handler has time to end, and then to return.
   for (let second = 0; second < 10; second += 1) await stage.pass(1_000);
   await stopped;
   expect(await first.get(id)).toMatchObject({ status: 'queued', error: null });

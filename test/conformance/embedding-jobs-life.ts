@@ -200,7 +200,7 @@ function describeEnds({ store, local }: JobsConformance): void {
       expect(ended).toMatchObject({ status: 'cancelled', currentIndex: null, result: null });
       expect(model.calls).toHaveLength(2);
       expect(await service.stagedBytes()).toBe(0);
-      // A finished job stays as it is.
+      // A finished job does not change.
       expect(await service.cancel(id)).toMatchObject({ status: 'cancelled' });
     },
   );

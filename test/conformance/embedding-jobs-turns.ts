@@ -31,7 +31,7 @@ export function describeEmbeddingTurns({ store, local }: JobsConformance): void 
     };
     return { stage, model, service, fail };
   }
-  /** The provider is left alone by the space after these calls, of which two may be made in a minute. */
+  /** The space pauses the provider after these calls, of which two may be made in a minute. */
   async function failAgain(stage: EmbeddingsStage, fail: (space: string) => Promise<void>, space: string) {
     for (let count = 1; count <= FAILURES_MAX; count += 1) {
       await fail(space);

@@ -12,13 +12,13 @@ import { contentOf, rich, roomForBytes } from './execution-maintenance-fixtures.
 import type { ExecutionConformance } from './execution-suite.ts';
 import { mortal } from './execution-tenant-deletion.ts';
 
-/** A process that dies after so many transactions. */
+/** A process that dies after the given number of transactions. */
 function dyingAfter(steps: number, runtime: Deployment['instance']['runtime']) {
   let writes = 0;
   return { ...runtime, store: async () => mortal(await runtime.store(), () => ++writes > steps) };
 }
 
-/** Archives of runs: export, restore and removal. A deployment of another scope stands for another database. */
+/** Archives of runs: export, restore and removal. A deployment of another scope represents another database. */
 export function describeRunCopies({ store }: ExecutionConformance): void {
   const deployment = async () => ownRuns(store(), { ...SMALL_INLINE, blobs: await roomForBytes() });
 

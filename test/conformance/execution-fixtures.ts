@@ -95,7 +95,7 @@ export function textOfBytes(bytes: number): string {
   return 'x'.repeat(bytes - 2);
 }
 
-/** A product policy that restricts nothing; it lacks only whose it is. */
+/** A product policy without restrictions; only its product is missing. */
 export const openProduct: Omit<ProductPolicy, 'productId'> = {
   allowedHandlerIds: [],
   allowedTenantIds: [],

@@ -144,7 +144,7 @@ function describeCalls({ store }: ExecutionConformance): void {
     const raised = async (id = '') =>
       (await typesOf(client, id)).filter((type) => type === 'external_event.raised').length;
     expect(await Promise.all(ids.map(raised))).toEqual([2, 1, 0, 0, 0]);
-    // Its process did not get to say anything in time.
+    // Its process could not send anything in time.
     stage.time.now += 8_000;
     for (const id of [ids[0], ids[1]]) expect(await refusedWith(raiseEvent('e', 1, id))).toMatch(/^lease_/);
     expect(await Promise.all(ids.map(raised))).toEqual([2, 1, 0, 0, 0]);
@@ -228,7 +228,7 @@ function describeRoom({ store, alone }: ExecutionConformance): void {
 }
 
 function describeLateAskers({ store, alone }: ExecutionConformance): void {
-  /** An instance that is about to lease a run, and gets its answer when the test says so. */
+  /** An instance that is about to lease a run; the test releases the answer. */
   async function asking() {
     const stage = new Stage(store());
     const { executions, run } = held();

@@ -115,7 +115,7 @@ function describeShared({ store, alone }: ExecutionConformance): void {
       const client = stage.client({ plugins, concurrencyMax: 3 });
       const other = stage.client({ plugins, concurrencyMax: 0 });
       const runs = await Promise.all(Array.from({ length: 9 }, () => other.start({ handlerId: 'p.held' })));
-      // Several look for runs at once, and each may find more than one.
+      // Several searches run at once, and each may find more than one run.
       for (let wakes = 0; wakes < 5; wakes += 1) client.instance.engine.wake();
       await stage.quiet();
       expect(executions).toHaveLength(3);
@@ -160,7 +160,7 @@ function describeStops({ store, alone }: ExecutionConformance): void {
     const dying = stage.client({ plugins, leaseMs: 8_000 });
     const { id } = await executed(stage, dying, 'p.held');
     expect(executions).toHaveLength(1);
-    // It says nothing more: its world has no time any more.
+    // It sends nothing more: its clock has stopped.
     const later = new Stage(store());
     later.time.now = stage.time.now;
     const heir = later.client({ plugins, scope: stage.scope, leaseMs: 8_000, recheckMs: 500, node: 9 });

@@ -290,7 +290,7 @@ function describeContext({ store }: ExecutionConformance): void {
     const say = async (index: number, what: string) => {
       const waiting = steps.splice(0);
       expect(waiting).toHaveLength(2);
-      // The other one goes on waiting for its next word.
+      // The other handler keeps waiting for its next command.
       steps.push(...waiting.filter((_, other) => other !== index));
       waiting[index]?.(what);
       await stage.quiet();

@@ -51,7 +51,7 @@ function expectedOf(kept: readonly Kept[], query: Query): string[] {
 
 const idsOf = (runs: readonly ExecutionRun[]) => runs.map(({ id }) => id);
 
-/** Runs that differ in all that lists look at, some of them ended in every way. */
+/** Runs that differ in all members that lists use, with every kind of end. */
 async function manyRuns({ client, clock, pass }: ReturnType<typeof ownRuns>): Promise<Kept[]> {
   const keys: (string | null)[] = [];
   const ids: string[] = [];

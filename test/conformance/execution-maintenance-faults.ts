@@ -89,7 +89,7 @@ export function describePruneFaults({ store }: ExecutionConformance): void {
         await prune(runtime, all, own.clock.now).catch((error: unknown) => {
           if (!(error instanceof StoreError)) throw error;
         });
-        // Each run is whole or gone.
+        // Each run is complete or removed.
         for (const { id } of await own.client.list()) expect(await own.client.get(id)).toBeDefined();
         own.clock.now += 60_000;
         await own.client.prune(all);

@@ -135,7 +135,7 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
       const done = await client.prune(all);
       expect(done).toEqual({ ...shown, dryRun: false });
       expect(done.runIds).toContain(id);
-      // Bytes of a late writer may still come for an hour: that is all that is remembered.
+      // A late writer may still store bytes for an hour: only this record remains.
       expect(await kindsOf(own.scope)).toEqual(['counters', 'remains']);
       expect((await blobs.list('artifacts/', { limit: 10 })).keys).toEqual([]);
       own.clock.now += HOUR;

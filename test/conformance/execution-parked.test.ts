@@ -8,7 +8,7 @@ import { HANDLER } from './execution-stage.ts';
 import { stores } from './stores/lane.ts';
 import { openStore, type StoreName, type TestedStore } from './stores/tested-store.ts';
 
-/** Runs of one tenant that wait: how many there are is no matter of what the others cost. */
+/** Waiting runs of one tenant: their number does not affect the cost of calls for other tenants. */
 
 /** A database that is called over the network takes them in a bounded count. */
 const SIZES: Readonly<Record<StoreName, readonly [few: number, many: number]>> = {
@@ -19,7 +19,7 @@ const SIZES: Readonly<Record<StoreName, readonly [few: number, many: number]>> =
   firestore: [200, 1_000],
 };
 const GROWTH_MAX = 1.2;
-/** Queued runs that a call of a worker looks at: the oldest, and a part of the others. */
+/** The queued runs that a call of a worker reads: the oldest, and a part of the others. */
 const PART_MIN = 768;
 const CALL_RECORDS_MAX = 2_500;
 const MINUTE_MS = 60_000;

@@ -116,7 +116,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
   });
 
   describe('identity policies', () => {
-    /** The same runs as they look to each of those who call. */
+    /** The same runs, as each caller sees them. */
     const everybody = () => {
       const { instance } = ownRuns(store(), { policies, access });
       return (name: string) => new ExecutionClient(instance, { kind: 'workload', principal: `${name}@x` });

@@ -3,11 +3,11 @@ import { pluginOf } from './execution-plugins.ts';
 import { begun, event, HANDLER, leased, proofOf, refusedWith, Stage, typesOf } from './execution-stage.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 
-/** Runs that their workers give back, and runs that get further between two lost leases. */
+/** Runs that their workers release, and runs that make progress between two lost leases. */
 export function describeRelease(conformance: ExecutionConformance): void {
   describe('a lease that is given back', () => {
     describeOperation(conformance);
-    // A queue that delivers has no such process: a suite must not be left without tests.
+    // A queue with deliveries has no such process: a suite must not be empty.
     describeStop(conformance);
   });
   describe('leases that expire', () => {
@@ -75,7 +75,7 @@ function describeOperation({ store }: ExecutionConformance): void {
 function describeCount({ store }: ExecutionConformance): void {
   const MAX = 5;
 
-  /** Leases the run and lets the lease expire, so often; `work` is done under each lease. */
+  /** Leases the run and lets the lease expire, the given number of times; `work` runs under each lease. */
   async function expired(times: number, work: (stage: Held) => Promise<unknown>) {
     const stage = new Stage(store());
     const client = stage.client({ options: { leaseExpirationsMax: MAX } });
@@ -104,7 +104,7 @@ function describeCount({ store }: ExecutionConformance): void {
   test('fail a run that writes the same checkpoint under each', async () => {
     const write = ({ client, proof }: Held) =>
       client.putCheckpoint({ ...proof, checkpoint: { key: 'c', content: 'begun' } });
-    // The first write is progress: it comes before the first expiry.
+    // The first write is progress: it happens before the first expiry.
     expect(await expired(2 * MAX, write)).toMatchObject({ status: 'failed', attempt: MAX });
   });
 

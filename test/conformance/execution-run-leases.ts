@@ -8,7 +8,7 @@ import type { ExecutionConformance } from './execution-suite.ts';
 
 const HELD = 'p.held';
 
-/** Run-owned leases: what a name excludes, and for how long. */
+/** Run-owned leases: the runs that a name excludes, and the time of the exclusion. */
 export function describeRunLeases({ store }: ExecutionConformance): void {
   describe('a name of a run-owned lease', () => {
     const world = () => {

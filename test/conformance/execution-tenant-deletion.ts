@@ -14,7 +14,7 @@ import { ownRuns } from './execution-fixtures.ts';
 import { contentOf, roomForBytes } from './execution-maintenance-fixtures.ts';
 import type { ExecutionConformance } from './execution-suite.ts';
 
-/** The deletion of a tenant: canonical data, and runs with all that belongs to them. */
+/** The deletion of a tenant: canonical data, and runs with all their records. */
 export function describeTenantDeletion({ store }: ExecutionConformance): void {
   const deployment = async () => ownRuns(store(), { ...SMALL_INLINE, blobs: await roomForBytes() });
 

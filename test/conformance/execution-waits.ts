@@ -77,7 +77,7 @@ function describeEvents({ store }: ExecutionConformance): void {
       payloads.push((await event(client, proof, name)).outcome?.event?.payload);
     }
     expect(payloads).toEqual(['first', 'second', 'other']);
-    // One that resumes the run and one that comes after it: two waits again.
+    // One event resumes the run and one comes after it: two waits again.
     expect(await event(client, proof)).toMatchObject({ suspended: true });
     await client.raise(id, { name: 'e', payload: 'third' });
     await client.raise(id, { name: 'e', payload: 'fourth' });

@@ -219,7 +219,7 @@ export function describePolls({ store, alone }: ExecutionConformance): void {
     };
     const client = stage.client({ policies: [policy] });
     const scope = { productId: 'p', tenantId: 't' };
-    // Both wait already; the one who waits longest may not have it.
+    // Both calls wait already; the policy denies the run to the one that has waited longest.
     const both = await waiting(stage, client, 2);
     const { id } = await client.start({ handlerId: HANDLER, scope });
     expect((await both[1]?.done)?.run.id).toBe(id);

@@ -1,5 +1,5 @@
 import { describeExtremes } from './extremes.ts';
 import { stores } from './stores/lane.ts';
 
-// SQLite is what the others are compared with.
+// The other databases are compared with SQLite.
 for (const tested of stores.filter(({ name }) => name !== 'sqlite')) describeExtremes(tested);

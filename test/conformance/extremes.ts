@@ -10,7 +10,7 @@ import type { TestedStore } from './stores/tested-store.ts';
 
 vi.setConfig({ testTimeout: patienceMs, hookTimeout: patienceMs });
 
-/** So many extremes of each operation with every change; a nightly run tries all, 17,000 in all. */
+/** The number of extreme values per operation in a run for a change; a nightly run tries all, 17,000 in all. */
 const TRIED = share(6, Infinity);
 
 interface Attempted {
@@ -60,7 +60,7 @@ export function describeExtremes(tested: TestedStore): void {
   });
 }
 
-/** One of each stretch of the list, by a seed of its own. */
+/** One value of each section of the list, by a seed of its own. */
 function some<T>(all: readonly T[], name: string): readonly T[] {
   const count = Math.min(TRIED, all.length);
   const length = all.length / count;

@@ -2,7 +2,7 @@ import { IMPORT_PROGRESS } from '../../functions/collections/store-collections.t
 import type { RecordStore, Write } from '../../functions/store/port.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 
-/** A planted bug: the process writes records, and nothing of how far it has come. */
+/** A planted bug: the process writes records, but not its progress. */
 export function withoutLedger(store: RecordStore): RecordStore {
   const isLedger = (write: Write) => 'put' in write && write.put.key.collection === IMPORT_PROGRESS.name;
   return patched(store, {

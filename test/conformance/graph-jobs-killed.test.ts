@@ -71,7 +71,7 @@ async function killedAt(
   return { commits: dying.calls, end: canonicalJson({ job, envelope, recordCount }) };
 }
 
-/** Nothing that lives is under way any more; the dead process goes on with nothing. */
+/** No live work is under way; the dead process does not continue. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

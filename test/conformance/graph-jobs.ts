@@ -10,7 +10,7 @@ import { openStore, type TestedStore } from './stores/tested-store.ts';
 const node = (id: string, more: object = {}) => ({ id, type: 'x', ...more });
 const edge = (id: string, sourceId: string, targetId: string) => ({ id, sourceId, targetId, predicate: 'p' });
 
-/** A ring of nodes; each knows of which graph it is. */
+/** A ring of nodes, each with the id of its graph. */
 export function ringOf(label: string, count: number) {
   const ids = Array.from({ length: count }, (_, at) => `n${String(at).padStart(3, '0')}`);
   return {
@@ -97,7 +97,7 @@ export function describeGraphJobs(tested: TestedStore): void {
       for (const path of ['inspect/jobs', 'doctor/jobs'])
         expect((await post('reader', path, {})).status).toBe(403);
       expect((await post('writer', 'import', { ...body, replaceExisting: true })).status).toBe(403);
-      // A refusal of the right comes before one of the request.
+      // The check of the right precedes that of the request.
       expect((await post('reader', 'import', { envelope: { nodes: [node(' ')] } })).status).toBe(403);
       expect(await api.answer('GET', '/graph/jobs')).toEqual([]);
       const { id } = await start(api, body);

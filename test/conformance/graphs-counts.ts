@@ -9,7 +9,7 @@ import { patched } from './canonical-outbox-tenant.ts';
 import { edge, node, put, walk } from './graphs-fixtures.ts';
 import { RecordsStage } from './records-stage.ts';
 
-/** Adds up what the reads of moments take. */
+/** Adds up the cost of a moment's reads. */
 function countedReads(
   store: RecordStore,
   reads: { counts?: number; ofCounts: number; records: number },
@@ -37,7 +37,7 @@ function countedReads(
 }
 
 const kinds = ['graph.envelope', 'graph.node', 'graph.edge', 'graph.assertion', 'note'];
-/** Names of partitions that begin with one another. */
+/** Names of partitions of which one is the prefix of another. */
 const partitions = ['p', 'pp', 'p/q', 'p\u0001', '\u{10FFFF}'];
 
 /** Records by hand, of graphs that share partitions, and some that name a partition in which they do not lie. */

@@ -10,7 +10,10 @@ import { changedMoments, type MomentSelection } from '../support/changed-moments
 import { agreesOn } from './graphs.ts';
 import { RecordsStage } from './records-stage.ts';
 
-/** The property that both walks agree finds bugs of the walk by indexes: each of these is planted into what its reads answer. */
+/**
+ * The property that both walks agree detects bugs of the walk by indexes: each of these is planted into the answers of
+ * its reads.
+ */
 
 type Flaw = (query: MomentSelection, found: RecordPage) => RecordPage;
 

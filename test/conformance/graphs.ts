@@ -72,7 +72,7 @@ const strays = [
 interface Ground {
   /** The request names the partition. */
   readonly named: boolean;
-  /** How many strays lie in the collection. */
+  /** The number of strays in the collection. */
   readonly strayed: number;
 }
 

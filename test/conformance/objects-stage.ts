@@ -92,7 +92,7 @@ export class ObjectsStage {
     return sweepObjects(this.parts, { isOver, isRunActive });
   }
 
-  /** Sweeps until everything that is due by then is gone. */
+  /** Sweeps until all due objects are removed. */
   async sweepLater(ms = 2 * HOUR_MS): Promise<void> {
     this.world.advance(ms);
     await this.sweep();

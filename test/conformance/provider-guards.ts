@@ -17,7 +17,7 @@ interface Instance {
   now: number;
 }
 
-/** Instances of the service, each with its own store over one database, that know one provider. */
+/** Instances of the service, each with its own store over one database, that share one provider. */
 function instances(stores: readonly RecordStore[], own: Partial<GuardLimits> = {}): readonly Instance[] {
   const provider = `provider-${randomUUID()}`;
   const limits = { ...unlimited, ...own };

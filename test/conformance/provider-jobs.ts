@@ -164,7 +164,7 @@ function faulty({ target, live }: RegisteredProvider): RegisteredProvider {
   return { target, live: live && { ...live, model: { complete } } };
 }
 
-/** With a queue in memory: a queue that delivers knows one address. */
+/** With a queue in memory: a queue with deliveries knows one address. */
 function describeInstances(store: () => RecordStore): void {
   test('a revoked right applies to jobs that wait', async () => {
     const stage = new ProvidersStage(store());

@@ -33,7 +33,7 @@ interface Instance extends RunGuardParts {
   now: number;
 }
 
-/** Instances of the service, each with its own store over one database, that know one provider. */
+/** Instances of the service, each with its own store over one database, that share one provider. */
 function instances(stores: readonly RecordStore[], { ofSpace, ofAll }: Guards): readonly Instance[] {
   const provider = `provider-${randomUUID()}`;
   const timers = {
@@ -78,7 +78,7 @@ async function begin(parts: Instance | undefined, space: string, id: string, now
   }
 }
 
-/** The places of runs, and what is kept of qualifications, against any store. Two instances share a database. */
+/** The places of runs and the stored qualifications, on any store. Two instances share a database. */
 export function describeProviderRuns(tested: TestedStore, { rivals }: { readonly rivals: number }): void {
   describe(`provider runs on ${tested.title}`, () => {
     let stores: readonly RecordStore[] = [];

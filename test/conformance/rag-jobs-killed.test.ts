@@ -15,7 +15,10 @@ import { patched } from './canonical-outbox-tenant.ts';
 import { withoutLedger } from './forgetful-store.ts';
 import { withRival, writesNote } from './rag-jobs-rivals.ts';
 
-/** A worker that dies at any of its calls: another one goes on, and both end as one that lives. */
+/**
+ * A worker that dies at any of its calls: another worker resumes the job, and the end is that of a worker without a
+ * death.
+ */
 
 const LEASE_MS = 8_000;
 const OPTIONS = { ...SHAPE, replaceDocumentChunks: true, persistManifest: true, includeTrace: true };
@@ -108,7 +111,7 @@ interface Search {
   readonly step?: number;
 }
 
-/** The first death whose end differs from that of a worker that lives. */
+/** The first death with another end than that of a worker without one. */
 async function otherEnd(
   open: () => Promise<RecordStore>,
   each: Case,

@@ -78,7 +78,7 @@ interface Meeting {
   readonly rival: (stage: RagStage, id: string) => Promise<unknown>;
 }
 
-/** Ingests a document anew while another caller changes one of its records behind the first transaction. */
+/** Ingests a document again while another caller changes one of its records after the first transaction. */
 async function meet(store: RecordStore, { before, after, of, rival }: Meeting) {
   const stage = await new RagStage(store).begin();
   const service = stage.rag();

@@ -163,7 +163,7 @@ export function describeRag(tested: TestedStore): void {
       expect(left.map((each) => each['documentId'])).toEqual(['e', 'e', 'e']);
       const again = await given('d', 'secret');
       expect(again.plan.counts).toMatchObject({ deduplicatedCount: 3, deletedStaleCount: 0 });
-      // Nothing stands for the other document any more: it keeps its records.
+      // No chunk replaces one of the other document any more: it keeps its records.
       const other = await stage.ingest({ text: words(0, 3), documentId: 'e' }, options);
       expect(other.plan.counts).toMatchObject({ updatedCount: 3, deletedStaleCount: 0 });
     });

@@ -89,7 +89,7 @@ describe.each(cases)('an import $name', (each) => {
   });
 });
 
-/** A worker deletes a collection and dies; where the collection is gone, another is made before the next worker. */
+/** A worker deletes a collection and dies; if the collection is removed, another is created before the next worker. */
 async function deletedAt(dies: Death): Promise<{ readonly calls: number; readonly isRemade: boolean }> {
   const stage = new RecordsStage(new MemoryStore(new MemoryDatabase()));
   const api = stage.records({ concurrencyMax: 0 });

@@ -42,7 +42,7 @@ test('a collection of 100,000 records is gone at once, and is swept in pages', a
   const calls = stage.storeCalls;
   await service.answer('DELETE', '/collections/c', {}, 202);
   await stage.quiet();
-  // The delete costs what it costs for an empty collection.
+  // The delete costs the same as for an empty collection.
   expect(stage.storeCalls - calls).toBeLessThan(30);
   expect((await service.call('GET', first)).status).toBe(404);
   stage.time.advance(600_000);

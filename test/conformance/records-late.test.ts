@@ -9,7 +9,7 @@ import { RecordsStage, recordsOf } from '../support/records-stage.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The store, after whose `at`-th transaction in a system scope `then` is called. */
+/** A store that calls `then` after its `at`-th transaction in a system scope. */
 function interrupted(inner: RecordStore, at: number, then: () => void): RecordStore {
   let count = 0;
   return new Proxy(inner, {

@@ -68,7 +68,7 @@ export function describeRecordLife({ store, rivals }: RecordsConformance): void 
       await write();
       await expect(remove('"rev:1"')).rejects.toMatchObject(failed);
       expect(await getRecord(stage.parts, stage.space, 'notes', key)).toMatchObject({ etag: 'rev:2' });
-      // Of a deletion and writes at once, either the deletion came first, or it has removed nothing.
+      // With a deletion and writes at once, either the deletion came first, or it has removed nothing.
       const [deleted] = await Promise.allSettled([
         remove('"rev:2"'),
         ...Array.from({ length: rivals }, write),

@@ -19,7 +19,7 @@ import { type RecordsConformance, RecordsStage } from './records-stage.ts';
 const INDEXED = 'indexed';
 const PLAIN = 'plain';
 
-/** Few values, so that several records have one: what indexes find has an order. */
+/** Few values, so that several records share one and the order within an index matters. */
 const fewValues = fc.constantFrom(
   'a',
   'ab',
@@ -70,7 +70,7 @@ const requests: fc.Arbitrary<QueryRequest> = fc.record(
   { requiredKeys: [] },
 );
 
-/** More than any test stores. A store whose pages do not move on gives the same records for ever. */
+/** More than any test stores. A store whose pages do not advance would repeat the same records without an end. */
 const FOUND_MAX = 1_000;
 
 /** All pages of a query, one after the other. */
@@ -108,7 +108,7 @@ function expected(all: Iterable<RecordValue>, request: QueryRequest): string[] {
     .map(placeOf);
 }
 
-/** Whether queries answer what a list of all records would, with indexes and without, page by page. */
+/** Whether queries answer the same as a list of all records, with indexes and without, page by page. */
 export function agreement(store: () => RecordStore) {
   const scenario = fc.tuple(
     fc.array(stored, { minLength: 1, maxLength: 14 }),
@@ -231,7 +231,7 @@ export function describeRecordQueries({ store, runs }: RecordsConformance): void
         expect(new Set(numbers).size).toBe(1);
         expect(numbers).toHaveLength(3);
         reads += 1;
-        // A writer needs turns of the event loop, which reads of one process may not leave it.
+        // A writer needs turns of the event loop, which the reads of one process may not give it.
         await nextTurn();
       }
       await writer;

@@ -15,7 +15,7 @@ async function filled(plant: Plant): Promise<ReindexStage> {
   return stage;
 }
 
-/** Whether a sweep that dies at some commit leaves searches that are wrong. */
+/** Whether a sweep that dies at some commit causes wrong searches. */
 async function isWrong(plant: Plant): Promise<boolean> {
   for (let commit = 1; commit <= 12; commit += 1) {
     const stage = await filled(plant);
@@ -27,7 +27,7 @@ async function isWrong(plant: Plant): Promise<boolean> {
 
 const isEntry = (write: Write) => 'put' in write && write.put.key.collection === RECORDS.name;
 
-/** Pages are written after the intent says that they are. */
+/** The intent claims that pages are written before they are. */
 function earlyCheckpoint(store: RecordStore): RecordStore {
   let late: (() => Promise<unknown>) | null = null;
   return patched(store, {
@@ -68,7 +68,7 @@ function earlyHead(store: RecordStore): RecordStore {
   });
 }
 
-/** Calls `then` between the read of a page and its write; `stale`: the write does not look at the records again. */
+/** Calls `then` between the read of a page and its write; `stale`: the write does not read the records again. */
 function betweenReadAndWrite(then: () => Promise<unknown>, stale: boolean): Plant {
   return (store) => {
     const read = new Map<string, RecordData>();

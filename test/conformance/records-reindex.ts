@@ -122,7 +122,7 @@ export class ReindexStage {
     return records;
   }
 
-  /** A sweep whose time is over after some looks; answers how many records it prepared. */
+  /** A sweep whose time ends after some checks; answers the number of prepared records. */
   shortSweep(looks: number): Promise<number> {
     return this.sweep(this.#store, looks);
   }
@@ -136,7 +136,7 @@ export class ReindexStage {
       if (!(error instanceof Death)) throw error;
       return true;
     } finally {
-      // Another process may take what the dead one has claimed.
+      // Another process may take the claims of the dead one.
       this.stage.world.now += CLAIM_MS;
     }
   }
@@ -183,7 +183,7 @@ function codeOf(error: unknown): unknown {
   throw error;
 }
 
-/** Kills sweeps as `lives` say, one after the other, until one ends alive. Answers the first wrong verdict. */
+/** Kills sweeps by `lives`, one after the other, until one survives. Answers the first wrong verdict. */
 export async function sweepInLives(
   stage: ReindexStage,
   lives: (life: number) => readonly [commits: number, when: 'before' | 'behind'],

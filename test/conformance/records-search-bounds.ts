@@ -8,7 +8,7 @@ import { type RecordsConformance, RecordsStage } from './records-stage.ts';
 
 const RECORDS = 6;
 
-/** Searches of which no candidate matches: the words stand in another field, or the score is too low. */
+/** Searches without a matching candidate: the words are in another field, or the score is too low. */
 const unmatched: readonly (readonly [string, LexicalRequest])[] = [
   ['a word in another field', { query: 'common', fields: ['/metadata'] }],
   ['a least score', { query: 'common', scoring: 'coverage', minScore: 2 }],

@@ -26,7 +26,7 @@ const isInside = (keys: readonly string[] | null, partitionKey: unknown) =>
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 const limits = fc.integer({ min: 1, max: 4 });
 
-/** A filter, and what it means. */
+/** A filter, and the same condition as a function. */
 interface Condition<Item> {
   readonly filter: FilterNode | null;
   readonly holds: (item: Item) => boolean;
@@ -62,7 +62,9 @@ const wordConditions: readonly Condition<JsonObject>[] = [
   },
 ];
 
-/** Whether searches for words answer what the second implementation does. `searches` are made in each collection. */
+/**
+ * Whether searches for words answer the same as the second implementation, with `searches` searches in each collection.
+ */
 export function lexicalAgreement(store: () => RecordStore, searches: number) {
   const search = fc.tuple(requests, partitions, fc.nat(wordConditions.length * 2), limits);
   const scenario = fc.tuple(collections, fc.array(search, { minLength: searches, maxLength: searches }));

@@ -219,7 +219,7 @@ test('long searches of a space wait for each other in the lanes of long reads', 
   const { promise: isHeld, resolve: held } = Promise.withResolvers<void>();
   const { promise: mayGo, resolve: go } = Promise.withResolvers<void>();
   const database = new MemoryDatabase();
-  /** Holds the first search where it reads the texts of its answer. */
+  /** Stops the first search where it reads the texts of its answer. */
   class Holding extends MemoryStore {
     isFirst = false;
     override snapshot: MemoryStore['snapshot'] = (scope, read) =>
@@ -253,7 +253,7 @@ test('long searches of a space wait for each other in the lanes of long reads', 
   const first = search('first');
   await isHeld;
   const second = search('second');
-  // The second one has given up its moment, and waits.
+  // The second search has released its moment, and waits.
   await stage.world.timerSet();
   expect(order).toEqual([]);
   go();

@@ -36,7 +36,7 @@ function sequence(seed: number): (below: number) => number {
   };
 }
 
-/** `turn` tells the versions of a record apart. */
+/** `turn` distinguishes the versions of a record. */
 function recordText(n: number, turn: number): string {
   const draw = sequence(1 + n * 31 + turn * 7);
   const text = (count: number) =>

@@ -13,7 +13,10 @@ import { type Death, DyingStore, LIVE } from '../support/dying-store.ts';
 import { RetrievalJobsStage } from '../support/retrieval-jobs-stage.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 
-/** A worker that dies at any of its calls: another one goes on, and the job ends with the report of one that lives. */
+/**
+ * A worker that dies at any of its calls: another worker resumes the job, and the report is that of a worker without a
+ * death.
+ */
 
 const LEASE_MS = 8_000;
 const CASES = 3;

@@ -8,7 +8,7 @@ import { RetrievalJobsStage } from '../support/retrieval-jobs-stage.ts';
 import { DIMENSIONS, RetrievalStage } from './retrieval-stage.ts';
 
 const TURN_MS = 60_000;
-/** A case may take more turns of the event loop than a pass of the stage waits for: no lease ends meanwhile. */
+/** A case may take more turns of the event loop than a pass of the stage awaits: no lease ends in between. */
 const LEASE_MS = 100 * TURN_MS;
 const TURNS_MAX = 100;
 /** Every further execution starts with a turn of its own, so it finishes two cases. */

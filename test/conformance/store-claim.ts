@@ -152,7 +152,7 @@ function describeMany(suite: StoreSuite): void {
         won.push(...claimed);
       }
     });
-    // A claimer that lost every offer may leave with nothing while others go on; the rest is still there.
+    // A claimer that lost every offer may return nothing while others continue; the remaining records are still due.
     won.push(...(await store.claim(scope, events, { now, limit: count }, lease)));
     expect(won.toSorted()).toEqual(Array.from({ length: count }, (_, index) => `${index}`).toSorted());
     const records = await listAll(store, scope, { collection: events, group: 'ready', limit: 100 });

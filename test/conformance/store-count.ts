@@ -177,7 +177,7 @@ export const countChecks: Readonly<Record<string, (store: RecordStore, size: Cou
 export function describeCount(suite: StoreSuite): void {
   describe('count', () => {
     const { listCases: cases, longListRecords } = suite.scale;
-    // More than one page of any provider looks at.
+    // More records than one page of any provider reads.
     const size = { cases, manyRecords: longListRecords === 0 ? 700 : 2 * longListRecords };
     test.each(Object.entries(countChecks))('%s', (_, check) => check(suite.store(), size));
   });

@@ -44,7 +44,7 @@ class LosesItsPlace extends MemoryStore {
   }
 }
 
-/** Takes what it shows, as a claim does. */
+/** Claims the records that it shows. */
 class Takes extends MemoryStore {
   protected override readDue(scope: Scope, collection: Collection, request: DueRequest): RecordPage {
     const page = super.readDue(scope, collection, request);

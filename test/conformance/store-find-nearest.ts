@@ -269,7 +269,7 @@ export const nearestChecks: Readonly<Record<string, FindCheck>> = {
         const before = await moment.query({ by: 'keys', keys: [{ key: searched('x').key }] });
         if (!isRevised) {
           await revise(writer, 2);
-          // Moves what the process holds in memory past the moment.
+          // Moves the matrix in memory past the moment.
           await nearestTo(reader, scope, asked);
         }
         isRevised = true;

@@ -43,7 +43,7 @@ const lookalikes = [
 
 const nothing = (): void => undefined;
 
-/** How finds by term follow what is written. */
+/** Finds by term follow all writes. */
 export const termLifeChecks: Readonly<Record<string, FindCheck>> = {
   'finds a record by each of its terms, from its creation to its removal': async (store) => {
     const scope = spaceScope();
@@ -139,7 +139,7 @@ export const termLifeChecks: Readonly<Record<string, FindCheck>> = {
   },
 };
 
-/** Where finds by term begin and end. */
+/** The first and the last record of finds by term. */
 export const termPlaceChecks: Readonly<Record<string, FindCheck>> = {
   'keeps groups, collections and scopes apart': async (store) => {
     const [scope, neighbour] = [spaceScope(), spaceScope()];

@@ -239,7 +239,7 @@ function describeAgainstBruteForce(suite: StoreSuite, title: string, size: Size)
   });
 }
 
-/** Writes records, then changes a part of them in every way, so that entries left behind would show. */
+/** Writes records, then changes a part of them in every way, so that stale entries would show. */
 async function fill(suite: StoreSuite, scope: Scope, { collection, count }: Size): Promise<RecordData[]> {
   const store = suite.store();
   const sample = fc.sample(listingArbitrary, { numRuns: count * 2 });

@@ -341,7 +341,7 @@ function describeRivals(suite: StoreSuite): void {
   );
 }
 
-/** Looks at two records again and again while another caller writes both at once. */
+/** Reads two records repeatedly while another caller writes both at once. */
 async function besideWriter(
   suite: StoreSuite,
   look: (store: RecordStore, scope: Scope, pair: readonly RecordKey[]) => Promise<void>,

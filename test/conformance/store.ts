@@ -20,7 +20,10 @@ import type { TestedStore } from './stores/tested-store.ts';
 export interface StoreSuiteOptions {
   /** `small` for providers whose calls take milliseconds rather than microseconds. */
   readonly scale?: 'full' | 'small';
-  /** Why reads of several keys may be of two moments where no commit proves them. Leaves the test of that out, and is in its title. */
+  /**
+   * The reason why reads of several keys may show two moments when no commit proves them. It skips that test, whose
+   * title names the reason.
+   */
   readonly tornReads?: string;
 }
 

@@ -19,7 +19,7 @@ function faultOf(plants: Plants): Promise<Fault> {
   return upgradeAndBack(new TwoReleases(store, EFFORT.records, plants), EFFORT);
 }
 
-/** Every write of a policy record goes through `change`; `null` leaves it out. */
+/** Every write of a policy record goes through `change`; `null` omits it. */
 function changingPolicies(
   store: RecordStore,
   change: (put: RecordData, stored: RecordData) => RecordData | null,

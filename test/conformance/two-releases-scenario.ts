@@ -9,9 +9,9 @@ const STOPS_MAX = 1_000;
 
 export interface ReleasesEffort {
   readonly records: number;
-  /** Pages of a sweep between two looks at the searches. */
+  /** Pages of a sweep between two checks of the searches. */
   readonly pages: number;
-  /** Each look asks one of so many searches, the next look others; without it all. */
+  /** Each check makes one search in this many, the next check makes others; without it all. */
   readonly every?: number;
 }
 
@@ -41,7 +41,7 @@ export async function upgradeAndBack(releases: TwoReleases, effort: ReleasesEffo
   }
 }
 
-/** The older release is rolled back to without a word to the newer one. */
+/** A rollback to the older release, without notice to the newer one. */
 export async function olderAloneAgain(releases: TwoReleases, effort: ReleasesEffort): Promise<Fault> {
   const life = new Life(releases, effort);
   const { newer, older, world } = releases;
@@ -121,7 +121,7 @@ class Life {
     demand(verdict === 'equal', `${when}: ${verdict}`);
   }
 
-  /** Writes some records anew and removes one. */
+  /** Writes some records again and removes one. */
   async change(parts: RecordParts): Promise<void> {
     const releases = this.#releases;
     this.#turn += 1;

@@ -60,7 +60,10 @@ function letters(index: number): string {
     : letters(Math.floor(index / 26) - 1) + letters(index % 26);
 }
 
-/** A server of this release and one of a next release over one store, and what every search of both must answer. */
+/**
+ * A server of this release and one of a next release over one store, and the answers that every search of both must
+ * give.
+ */
 export class TwoReleases {
   readonly stage: RetrievalStage;
   readonly older: RecordParts;
@@ -266,7 +269,7 @@ export class TwoReleases {
       .slice(0, top);
   }
 
-  /** Upkeep that does so many pages; answers how many records it prepared. */
+  /** Upkeep of the given number of pages; answers the number of prepared records. */
   async upkeep(parts: RecordParts, pages = Number.POSITIVE_INFINITY): Promise<number> {
     let left = pages + Math.ceil(pages / 5);
     const isOver = () => {

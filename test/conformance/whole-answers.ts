@@ -14,7 +14,7 @@ export const hashOf = (taken: readonly StepAnswers[]): string =>
     numbered(taken.flatMap(({ step, answers }) => answers.map((answer) => textOf(step, answer))).join('\n')),
   );
 
-/** Without the admissions of jobs, which say whether the admitting process executes them at once. */
+/** Without the admissions of jobs, which show whether the admitting process executes them at once. */
 export const lastOf = (taken: readonly StepAnswers[]): readonly StepAnswers[] =>
   taken.map(({ step, answers }) => ({ step, answers: answers.slice(-1) }));
 

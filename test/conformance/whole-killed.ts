@@ -7,7 +7,7 @@ import { outcomeOf, type StepOutcome } from './whole-outcomes.ts';
 import { allCollections, keyOf, ScenarioProcess } from './whole-stage.ts';
 import { type Answers, type ScenarioStep, STEPS } from './whole-steps.ts';
 
-/** The data of a service before a step, and what the step does to them. */
+/** The data of a service before a step, and the changes of the step. */
 export interface StepCase {
   readonly step: ScenarioStep;
   readonly index: number;
@@ -57,7 +57,9 @@ export async function prepareCases(root: string): Promise<readonly StepCase[]> {
   return cases;
 }
 
-/** Takes the step with a process that dies right after so many commits, then again with one that lives. */
+/**
+ * Runs the step with a process that dies right after the given number of commits, then again with one that survives.
+ */
 export async function killedAfter(
   commits: number,
   { step, index, folder: before, answers }: StepCase,

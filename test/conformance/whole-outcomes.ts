@@ -9,7 +9,7 @@ export interface StepOutcome {
   readonly left: readonly string[];
 }
 
-/** A step after which data differ, also where it is sent twice with one idempotency key. */
+/** A step that changes data, also when it is sent twice with one idempotency key. */
 export const isWriting = ({ path, job }: ScenarioStep): boolean =>
   job !== undefined || path.endsWith('/transactions');
 
@@ -32,7 +32,7 @@ async function probes(process: ScenarioProcess): Promise<string[]> {
   return left;
 }
 
-/** Without moments, ids of runs, traces and uploads, hashes over moments, and how often a process had to begin. */
+/** Without times, ids of runs, traces and uploads, hashes over times, and the number of starts of a process. */
 function masked({ name }: ScenarioStep, answer: Answer | undefined): string {
   const { status, body } = answer ?? { status: 0, body: '' };
   const text = body

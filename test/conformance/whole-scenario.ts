@@ -28,7 +28,10 @@ export function describeWholeScenario(tested: TestedStore): void {
   });
 }
 
-/** The same steps by two instances of the service over one database, in turn: it is the database that knows, not a process. */
+/**
+ * The same steps by two instances of the service over one database, in turn: the database holds the state, not a
+ * process.
+ */
 export function describeTwoInstances(tested: TestedStore): void {
   describe(`two instances that take the steps in turn: ${tested.title}`, () => {
     const take = async (executors: Executors) => {

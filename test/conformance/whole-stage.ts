@@ -15,7 +15,7 @@ import type { Answers, ScenarioStep } from './whole-steps.ts';
 
 const SETTINGS = {
   'ExecutionRuntime:LeaseSeconds': '5',
-  // A test kills a run once for each of its commits, so often no worker would be killed by its own run.
+  // A test kills a run once for each of its commits, more often than a run could kill its workers.
   'ExecutionRuntime:MaxLeaseExpirations': '1000',
   'Embeddings:Provider': 'local-token-hash',
   'Embeddings:Dimensions': '32',
@@ -97,7 +97,7 @@ export interface ProcessOptions {
   readonly isExecuting?: boolean;
 }
 
-/** Tells of the commits of all processes that share it. */
+/** Reports the commits of all processes that share it. */
 export class Commits {
   #next = Promise.withResolvers<void>();
 
@@ -112,7 +112,7 @@ export class Commits {
   }
 }
 
-/** A store that knows how many of its calls are under way. */
+/** A store that counts its calls under way. */
 class WatchedStore {
   readonly store: RecordStore;
   #underWay = 0;
@@ -226,7 +226,7 @@ export class ScenarioProcess {
     return answers;
   }
 
-  /** Settles when nothing goes on beside the answers. */
+  /** Settles when no work is under way beside the answers. */
   quiet(): Promise<void> {
     return this.#watched.quiet();
   }

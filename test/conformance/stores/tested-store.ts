@@ -21,7 +21,7 @@ export interface TestedStore {
   readonly variants?: readonly TestedStore[];
   /** Whether the queue of the deployment delivers runs, rather than the process that admits them. */
   readonly delivers?: boolean;
-  /** Makes a database of its own; each call of the answer opens one more store over it. */
+  /** Creates a database of its own; each call of the answer opens one more store over it. */
   create(collections: readonly Collection[]): Promise<() => Promise<RecordStore>>;
 }
 
@@ -30,7 +30,7 @@ export async function openStore(tested: TestedStore, collections: readonly Colle
   return (await tested.create(collections))();
 }
 
-/** The stores that this run has. Each other one leaves a skipped test with the reason in its place. */
+/** The stores of this run. For each other store a skipped test shows the reason. */
 export function present(stores: readonly TestedStore[]): readonly TestedStore[] {
   for (const { title, missing } of stores)
     if (missing !== undefined) test.skip(`on ${title}: left out, ${missing}`, () => undefined);
