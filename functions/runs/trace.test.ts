@@ -8,7 +8,7 @@ const LIMITS: RunTraceLimits = { eventsPerRunMax: 5, messageLengthMax: 40, redac
 const log: RunTraceDraft = { type: 'log' };
 const times = (count: number, draft = log) => Array.from({ length: count }, () => draft);
 
-function told(run: Run, events: readonly RunTraceDraft[], baseId = ID, limits = LIMITS, now = NOW): Run {
+function recorded(run: Run, events: readonly RunTraceDraft[], baseId = ID, limits = LIMITS, now = NOW): Run {
   return withTrace({ run, events }, baseId, now, limits);
 }
 
@@ -136,7 +136,7 @@ describe('messages', () => {
 describe('redaction', () => {
   const redacted = new Set(['secret', '__proto__']);
   const detailsOf = (details: RunTraceDraft['details']) =>
-    told(queuedRun(), [{ type: 'log', message: 'secret', details: details ?? null }], ID, {
+    recorded(queuedRun(), [{ type: 'log', message: 'secret', details: details ?? null }], ID, {
       ...LIMITS,
       redacted,
     });
@@ -157,7 +157,7 @@ describe('redaction', () => {
 
 describe('a trace that has grown too long for its run', () => {
   const run = (events: number, draft: RunTraceDraft = log) =>
-    told(queuedRun(), times(events, draft), ID, {
+    recorded(queuedRun(), times(events, draft), ID, {
       ...LIMITS,
       eventsPerRunMax: 100,
       messageLengthMax: 10_000,
