@@ -1,0 +1,43 @@
+import type { Json } from './schema.ts';
+
+/** Members whose text only people read. The `title` of a problem is part of an answer, and not among them. */
+const TEXTS = new Set(['description', 'summary', 'whoActs']);
+
+/** Members that hold data in place of schemas: a `description` inside them is no text of the contract. */
+const DATA = new Set(['examples', 'example', 'default', 'const', 'enum']);
+
+/** A contract file without its texts. Two files that give the same value differ in texts alone. */
+export function withoutTexts(value: Json): Json {
+  return stripped(value, false);
+}
+
+/** `namesMembers`: the keys of `value` are names of members of a model, which may be `default` or `description`. */
+function stripped(value: Json, namesMembers: boolean): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => stripped(item, false));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name, member]) => !(typeof member === 'string' && isText(name, value)))
+      .map(([name, member]) => [
+        name,
+        !namesMembers && DATA.has(name) ? member : stripped(member, !namesMembers && name === 'properties'),
+      ]),
+  );
+}
+
+function isText(name: string, holder: object): boolean {
+  return TEXTS.has(name) || (name === 'title' && '$defs' in holder);
+}
+
+/** The files that differ in more than texts, of two versions of a contract by path. The order of members counts. */
+export function changedBeyondTexts(
+  before: ReadonlyMap<string, Json>,
+  after: ReadonlyMap<string, Json>,
+): readonly string[] {
+  const paths = new Set([...before.keys(), ...after.keys()]);
+  return [...paths].filter((path) => bare(before.get(path)) !== bare(after.get(path))).sort();
+}
+
+function bare(file: Json | undefined): string | undefined {
+  return file === undefined ? undefined : JSON.stringify(withoutTexts(file));
+}
