@@ -13,28 +13,28 @@ export type JsonInput = null | boolean | number | string | object;
 
 /** The parts of a form that ingests an artifact with its record. */
 export type ArtifactRecordIngestForm = {
-  /** Where the artifact and its record go. */
+  /** Target of the artifact, and its record. */
   readonly manifest: ArtifactRecordIngestManifest;
-  /** The bytes: 1 to 16,777,216. The last part of the form. */
+  /** Bytes of the artifact: 1 to 16,777,216. The last part of the form. */
   readonly artifact: FilePart;
 };
 
 /**
- * Where an artifact and its record go. The service keeps further members of the record, and the order and the
- * spelling of all.
+ * Target of an artifact, and its record. The service keeps unknown members of the record, and the order and
+ * spelling of all members.
  */
 export type ArtifactRecordIngestManifest = {
   /** The collection of the record. It must exist. (1 to 255 characters) */
   readonly collection: string;
-  /** The record. It replaces one with the same partition and id. */
+  /** The record. It replaces an existing record with the same partition and id. */
   readonly record: SvcRecordInput;
-  /** The object. */
+  /** The object to write. */
   readonly artifact: ArtifactRecordDescriptor;
-  /** A proof of the context that the artifact comes from, where the service checks such proofs. */
+  /** Proof of the context that the artifact comes from. Needed if the service checks such proofs. */
   readonly externalContext?: ExternalContextProof | null;
 };
 
-/** The object of an artifact. */
+/** The object that holds an artifact. */
 export type ArtifactRecordDescriptor = {
   /** The container: 3 to 63 lower-case letters, digits and single hyphens. (3 to 63 characters) */
   readonly container: string;
@@ -42,11 +42,11 @@ export type ArtifactRecordDescriptor = {
   readonly key: string;
   /** The media type of the bytes; that of the part `artifact` if absent. (at most 255 characters) */
   readonly contentType?: string | null;
-  /** Metadata of the object by name: as `X-Svc-Meta-<name>` of `putObject`. (at most 32 entries) */
+  /** Metadata of the object by name, the same as `X-Svc-Meta-<name>` of `putObject`. (at most 32 entries) */
   readonly metadata?: { readonly [name: string]: string } | null;
 };
 
-/** A proof that another system has issued. */
+/** A proof that another system issued. */
 export type ExternalContextProof = {
   /** A JSON Web Token in compact form, signed with ES256. (1 to 8192 characters) */
   readonly token: string;
@@ -1204,15 +1204,15 @@ export type ProblemDetails = {
   readonly traceId?: string;
   /** The refused places of the request. (at most 20 items) */
   readonly errors?: readonly ProblemFault[];
-  /** How long to wait before trying again, in seconds; the same as the header `Retry-After`. (at least 0) */
+  /** Time to wait before the next try, in seconds; the same as the header `Retry-After`. (at least 0) */
   readonly retryAfterSeconds?: number;
   /** The receipt of a rejected start; absent if the request itself was invalid. */
   readonly admission?: AdmissionReceipt;
 };
 
 /**
- * The answer to the start of durable work: accepted, or rejected and why. The id stays the same over every
- * read, replay and restart.
+ * The answer to the start of durable work: accepted, or rejected with the reason. The id stays the same over
+ * every read, replay and restart.
  */
 export type AdmissionReceipt = {
   /** Version of the receipt. */
@@ -1226,9 +1226,9 @@ export type AdmissionReceipt = {
   readonly operationId: string;
   /** Whether the server accepted the work. */
   readonly status: 'accepted' | 'rejected';
-  /** The run; present also for a run that was rejected before it was stored. (1 to 160 characters) */
+  /** Id of the run; present also if the run was rejected before it was stored. (1 to 160 characters) */
   readonly resourceId: string;
-  /** SHA-256 of the payload as canonical JSON; that of the run. (at most 71 characters) */
+  /** SHA-256 of the payload as canonical JSON; the same as that of the run. (at most 71 characters) */
   readonly requestHash: string;
   /**
    * SHA-256 of the idempotency key, in bare hexadecimal digits; null without a key. (at most 64 characters)
@@ -1241,11 +1241,13 @@ export type AdmissionReceipt = {
   /** When the run was created. */
   readonly admittedAtUtc: Timestamp;
   /**
-   * Address of the run: a relative reference, the same as the header `Location`. A start that `queue_full`
-   * refused is not stored: nothing is at the address of its receipt. (1 to 2048 characters)
+   * Address of the run: a relative reference, the same as the header `Location`. A start refused with
+   * `queue_full` is not stored: a read of this address finds no run. (1 to 2048 characters)
    */
   readonly statusUri: string;
-  /** Address of its result, if it differs from the address of the run. (at most 2048 characters) */
+  /**
+   * Address of the result of the run, if it differs from the address of the run. (at most 2048 characters)
+   */
   readonly resultUri: string | null;
   /** Kind of the rejection; null for accepted work. (at most 160 characters) */
   readonly failureClass: string | null;
@@ -3571,23 +3573,21 @@ export type GraphJobList = readonly GraphJob[];
 
 /** An object without its bytes. */
 export type ObjectInfo = {
-  /** Its container. (at most 63 characters) */
+  /** Container of the object. (at most 63 characters) */
   readonly container: string;
-  /** Its key. (at most 700 characters) */
+  /** Key of the object. (at most 700 characters) */
   readonly key: string;
-  /**
-   * The media type with which it was written; null for one that was written without. (at most 255 characters)
-   */
+  /** Media type of the object; null if it was written without one. (at most 255 characters) */
   readonly contentType: string | null;
-  /** The number of its bytes. (at least 0) */
+  /** Size of the object, in bytes. (at least 0) */
   readonly contentLength: number;
-  /** Its content hash: objects with the same bytes have the same etag. (at most 71 characters) */
+  /** Hash of the content: objects with the same bytes have the same etag. (at most 71 characters) */
   readonly etag: string;
-  /** `sha256:` and the SHA-256 of its bytes in hexadecimal digits. (at most 71 characters) */
+  /** `sha256:` and the SHA-256 of the bytes in hexadecimal digits. (at most 71 characters) */
   readonly contentHash: string;
-  /** Its metadata by name. (at most 32 entries) */
+  /** Metadata of the object by name. (at most 32 entries) */
   readonly metadata: { readonly [name: string]: string };
-  /** When it was written. (at most 40 characters, RFC 3339) */
+  /** When the object was written. (at most 40 characters, RFC 3339) */
   readonly updatedAt: string;
 };
 
@@ -3595,7 +3595,7 @@ export type ObjectInfo = {
 export type ObjectListResult = {
   /** The objects in the order of the bytes of their keys. (at most 5000 items) */
   readonly items: readonly ObjectInfo[];
-  /** Gives the next page; null on the last. (at most 4096 characters) */
+  /** Token for the next page; null on the last. (at most 4096 characters) */
   readonly continuationToken: string | null;
 };
 
@@ -6537,7 +6537,7 @@ export type ServerStorageStatus = {
 export type ServerEmbeddingStatus = {
   /** Name of the embedding provider. (at most 160 characters) */
   readonly provider: string;
-  /** The model, as its provider names it. (at most 160 characters) */
+  /** Id of the model at its provider. (at most 160 characters) */
   readonly modelId: string;
   /** Length of a vector. (at least 1) */
   readonly dimensions: number;
@@ -6578,7 +6578,7 @@ export type ServerReadinessReport = {
   readonly warnings: readonly string[];
   /** The report of the embedding provider, or null while none is configured. */
   readonly embedding: JsonObject | null;
-  /** The providers in numbers. */
+  /** Counts of the providers and their capabilities. */
   readonly providers: ServerProviderReadinessSummary;
   /** Configured limits by name. */
   readonly operationalLimits: JsonObject;
@@ -6588,29 +6588,29 @@ export type ServerReadinessReport = {
 export type ServerReadinessCheck = {
   /** Stable name of the check, for example `storage.canonical`. (at most 160 characters) */
   readonly id: string;
-  /** Its outcome. */
+  /** Outcome of the check. */
   readonly status: ServerCheckStatus;
-  /** Its outcome in one sentence. (at most 1024 characters) */
+  /** Outcome of the check in one sentence. (at most 1024 characters) */
   readonly message: string;
-  /** Figures of the check. Reasons of a failure appear in Development only. */
+  /** Figures of the check. Only in Development they hold the reasons of a failure. */
   readonly details: JsonObject;
 };
 
-/** The configured providers in numbers. */
+/** Counts of the configured providers and their capabilities. */
 export type ServerProviderReadinessSummary = {
-  /** Providers known. (at least 0) */
+  /** Number of known providers. (at least 0) */
   readonly providerCount: number;
-  /** Capabilities of all providers. (at least 0) */
+  /** Number of capabilities of all providers. (at least 0) */
   readonly capabilityCount: number;
-  /** Capabilities that may be called. (at least 0) */
+  /** Number of capabilities that may be called. (at least 0) */
   readonly callableCapabilityCount: number;
-  /** Capabilities that were checked and are ready. (at least 0) */
+  /** Number of capabilities that were checked and are ready. (at least 0) */
   readonly readyCapabilityCount: number;
-  /** Capabilities not yet checked. (at least 0) */
+  /** Number of capabilities not yet checked. (at least 0) */
   readonly unvalidatedCapabilityCount: number;
-  /** Providers that need the network. (at least 0) */
+  /** Number of providers that need the network. (at least 0) */
   readonly networkProviderCount: number;
-  /** Providers that need a credential. (at least 0) */
+  /** Number of providers that need a credential. (at least 0) */
   readonly authProviderCount: number;
 };
 
@@ -6641,80 +6641,80 @@ export type PublicSchemaBundle = {
 // ---- traces
 
 /**
- * What one execution of an operation left behind. Texts, arrays and objects that were too large are cut and
- * say how much is missing.
+ * Record of one execution of an operation. Texts, arrays and objects that were too large are cut and state
+ * the size of the removed part.
  */
 export type TraceRecord = {
-  /** Its id. (at most 160 characters) */
+  /** Id of the trace. (at most 160 characters) */
   readonly id: string;
-  /** The operation, such as `provider.run`. (at most 128 characters) */
+  /** The executed operation, such as `provider.run`. (at most 128 characters) */
   readonly operation: string;
   /** The adapter that did the work, such as the id of a provider. (at most 160 characters) */
   readonly adapter: string | null;
-  /** What was asked. */
+  /** Request of the operation. */
   readonly request: JsonObject;
-  /** What came of it. With `request` at most 65,536 bytes of canonical JSON. */
+  /** Outcome of the operation. With `request` at most 65,536 bytes of canonical JSON. */
   readonly resultSummary: JsonObject;
-  /** When it began. (at most 40 characters, RFC 3339) */
+  /** When the operation began. (at most 40 characters, RFC 3339) */
   readonly startedAt: string;
-  /** How long it took, in milliseconds. (at least 0) */
+  /** Duration of the operation, in milliseconds. (at least 0) */
   readonly durationMs: number;
   /** When the trace was written. (at most 40 characters, RFC 3339) */
   readonly createdAt: string;
 };
 
-/** Traces, the newest first. (at most 5000 items) */
+/** Traces, newest first. (at most 5000 items) */
 export type TraceRecordList = readonly TraceRecord[];
 
-/** Which traces to remove. At least one of `operation`, `olderThan` and `keepLatest` is needed. */
+/** Selects the traces to remove. At least one of `operation`, `olderThan` and `keepLatest` is needed. */
 export type TracePruneRequest = {
-  /** Only traces of this operation. (1 to 128 characters) */
+  /** Selects only traces of this operation. (1 to 128 characters) */
   readonly operation?: string | null;
-  /** Only traces that were written before this moment. (at most 40 characters, RFC 3339) */
+  /** Selects only traces that were written before this moment. (at most 40 characters, RFC 3339) */
   readonly olderThan?: string | null;
-  /** So many of the newest traces of the selection stay. (0 to 2147483647) */
+  /** Number of newest selected traces to keep. (0 to 2147483647) */
   readonly keepLatest?: number | null;
-  /** At most so many traces are removed. (1 to 5000, 100 when absent) */
+  /** Maximum number of traces to remove. (1 to 5000, 100 when absent) */
   readonly limit?: number | null;
-  /** Whether to tell which traces would be removed, and to remove none. (false when absent) */
+  /** Whether to list the traces that would be removed, and to remove none. (false when absent) */
   readonly dryRun?: boolean | null;
 };
 
 /** The removed traces. The first members repeat the request. */
 export type TracePruneResult = {
-  /** The operation of the request. (at most 128 characters) */
+  /** `operation` of the request. (at most 128 characters) */
   readonly operation: string | null;
-  /** The moment of the request. (at most 40 characters, RFC 3339) */
+  /** `olderThan` of the request. (at most 40 characters, RFC 3339) */
   readonly olderThan: string | null;
   /** `keepLatest` of the request. (at least 0) */
   readonly keepLatest: number | null;
-  /** The limit of the request. (at least 1) */
+  /** `limit` of the request. (at least 1) */
   readonly limit: number | null;
-  /** Whether nothing was removed because the request asked so. */
+  /** Whether the request was a dry run: no trace was removed. */
   readonly dryRun: boolean;
-  /** Traces that the request selects. (at least 0) */
+  /** Number of traces that the request selects. (at least 0) */
   readonly matchedCount: number;
-  /** Traces that this call removed. (at least 0) */
+  /** Number of traces that this call removed. (at least 0) */
   readonly deletedCount: number;
-  /** Their ids, the newest first. (at most 5000 items) */
+  /** Ids of the selected traces, newest first. (at most 5000 items) */
   readonly matchedIds: readonly string[];
   /**
-   * The ids of those that this call removed. Another call may have removed the others. (at most 5000 items)
+   * Ids of the traces that this call removed. Another call may have removed the others. (at most 5000 items)
    */
   readonly deletedIds: readonly string[];
 };
 
-/** The traces of one operation. */
+/** Counts of the traces of one operation. */
 export type TraceOperationSummary = {
   /** The operation. (at most 128 characters) */
   readonly operation: string;
-  /** Its traces. (at least 1) */
+  /** Number of traces of the operation. (at least 1) */
   readonly count: number;
-  /** When its first trace was written. (at most 40 characters, RFC 3339) */
+  /** When the first trace of the operation was written. (at most 40 characters, RFC 3339) */
   readonly firstCreatedAt: string;
-  /** When its last trace was written. (at most 40 characters, RFC 3339) */
+  /** When the latest trace of the operation was written. (at most 40 characters, RFC 3339) */
   readonly latestCreatedAt: string;
-  /** Its adapters, sorted. (at most 65 items) */
+  /** Adapters of the operation, sorted. (at most 65 items) */
   readonly adapters: readonly string[];
   /** Traces by `status`. (at most 65 entries) */
   readonly statusCounts: { readonly [name: string]: number };
@@ -6729,13 +6729,13 @@ export type TraceOperationSummary = {
 };
 
 /**
- * How many traces there are, by their values. Each map names at most 64 values; all others count as `_other`.
- * Values are cut after 128 characters.
+ * Counts of traces by their values. Each map names at most 64 values; all others count as `_other`. Values
+ * are cut after 128 characters.
  */
 export type TraceSummary = {
-  /** The operation of the request. (at most 128 characters) */
+  /** `operation` of the request. (at most 128 characters) */
   readonly operation: string | null;
-  /** All traces. (at least 0) */
+  /** Number of all traces. (at least 0) */
   readonly totalCount: number;
   /** Traces by `status`. (at most 65 entries) */
   readonly statusCounts: { readonly [name: string]: number };
@@ -6747,15 +6747,15 @@ export type TraceSummary = {
   readonly providerCounts: { readonly [name: string]: number };
   /** Traces by `capability`. (at most 65 entries) */
   readonly capabilityCounts: { readonly [name: string]: number };
-  /** The same for each operation, in the order of their names. (at most 1000 items) */
+  /** The same counts for each operation, in the order of the operation names. (at most 1000 items) */
   readonly operations: readonly TraceOperationSummary[];
 };
 
-/** Which traces an export holds. */
+/** Selects the traces of an export. */
 export type TraceExportRequest = {
-  /** Only traces of this operation. (1 to 128 characters) */
+  /** Selects only traces of this operation. (1 to 128 characters) */
   readonly operation?: string | null;
-  /** At most so many traces. (1 to 5000, 100 when absent) */
+  /** Maximum number of traces. (1 to 5000, 100 when absent) */
   readonly limit?: number | null;
   /** Whether to refuse the export if a trace may hold a secret. (false when absent) */
   readonly failOnUnsafeContent?: boolean | null;
@@ -6763,11 +6763,11 @@ export type TraceExportRequest = {
 
 /** A place of a trace that may hold a secret. */
 export type TraceExportWarning = {
-  /** The id of the trace. (at most 160 characters) */
+  /** Id of the trace. (at most 160 characters) */
   readonly traceId: string;
-  /** A JSON Pointer into the trace. (at most 131072 characters) */
+  /** JSON Pointer of the place in the trace. (at most 131072 characters) */
   readonly location: string;
-  /** What is found there: a member with the name of a secret, or a text with a bearer token. */
+  /** Reason: a member with the name of a secret, or a text with a bearer token. */
   readonly reason: 'sensitive_field_name' | 'bearer_token_value';
 };
 
@@ -6775,23 +6775,23 @@ export type TraceExportWarning = {
 export type TraceExportBundle = {
   /** Version of the format: `svc.trace-export.v1`. (at most 64 characters) */
   readonly formatVersion: string;
-  /** When it was made. (at most 40 characters, RFC 3339) */
+  /** When the export was made. (at most 40 characters, RFC 3339) */
   readonly exportedAt: string;
-  /** The operation of the request. (at most 128 characters) */
+  /** `operation` of the request. (at most 128 characters) */
   readonly operation: string | null;
-  /** The limit of the request. (1 to 5000) */
+  /** `limit` of the request. (1 to 5000) */
   readonly limit: number;
-  /** How many traces it holds. (at least 0) */
+  /** Number of traces in the export. (at least 0) */
   readonly traceCount: number;
-  /** How many warnings it holds. (at least 0) */
+  /** Number of warnings in the export. (at least 0) */
   readonly warningCount: number;
   /**
-   * SHA-256 of the canonical JSON of all other members but `exportedAt`, as `sha256:` and 64 hexadecimal
+   * SHA-256 of the canonical JSON of all other members except `exportedAt`, as `sha256:` and 64 hexadecimal
    * digits. (at most 71 characters)
    */
   readonly contentHash: string;
-  /** The places that may hold secrets. (at most 10000 items) */
+  /** Places in the traces that may hold a secret. (at most 10000 items) */
   readonly warnings: readonly TraceExportWarning[];
-  /** The traces, the newest first. (at most 5000 items) */
+  /** The exported traces, newest first. (at most 5000 items) */
   readonly traces: readonly TraceRecord[];
 };

@@ -50,15 +50,15 @@ export type ProblemDetails = {
   readonly traceId?: string;
   /** The refused places of the request. (at most 20 items) */
   readonly errors?: readonly ProblemFault[];
-  /** How long to wait before trying again, in seconds; the same as the header `Retry-After`. (at least 0) */
+  /** Time to wait before the next try, in seconds; the same as the header `Retry-After`. (at least 0) */
   readonly retryAfterSeconds?: number;
   /** The receipt of a rejected start; absent if the request itself was invalid. */
   readonly admission?: AdmissionReceipt;
 };
 
 /**
- * The answer to the start of durable work: accepted, or rejected and why. The id stays the same over every
- * read, replay and restart.
+ * The answer to the start of durable work: accepted, or rejected with the reason. The id stays the same over
+ * every read, replay and restart.
  */
 export type AdmissionReceipt = {
   /** Version of the receipt. */
@@ -72,9 +72,9 @@ export type AdmissionReceipt = {
   readonly operationId: string;
   /** Whether the server accepted the work. */
   readonly status: 'accepted' | 'rejected';
-  /** The run; present also for a run that was rejected before it was stored. (1 to 160 characters) */
+  /** Id of the run; present also if the run was rejected before it was stored. (1 to 160 characters) */
   readonly resourceId: string;
-  /** SHA-256 of the payload as canonical JSON; that of the run. (at most 71 characters) */
+  /** SHA-256 of the payload as canonical JSON; the same as that of the run. (at most 71 characters) */
   readonly requestHash: string;
   /**
    * SHA-256 of the idempotency key, in bare hexadecimal digits; null without a key. (at most 64 characters)
@@ -87,11 +87,13 @@ export type AdmissionReceipt = {
   /** When the run was created. */
   readonly admittedAtUtc: Timestamp;
   /**
-   * Address of the run: a relative reference, the same as the header `Location`. A start that `queue_full`
-   * refused is not stored: nothing is at the address of its receipt. (1 to 2048 characters)
+   * Address of the run: a relative reference, the same as the header `Location`. A start refused with
+   * `queue_full` is not stored: a read of this address finds no run. (1 to 2048 characters)
    */
   readonly statusUri: string;
-  /** Address of its result, if it differs from the address of the run. (at most 2048 characters) */
+  /**
+   * Address of the result of the run, if it differs from the address of the run. (at most 2048 characters)
+   */
   readonly resultUri: string | null;
   /** Kind of the rejection; null for accepted work. (at most 160 characters) */
   readonly failureClass: string | null;

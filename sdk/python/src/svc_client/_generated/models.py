@@ -335,28 +335,28 @@ class ArtifactRecordIngestForm(TypedDict):
     """The parts of a form that ingests an artifact with its record."""
 
     manifest: ArtifactRecordIngestManifest
-    """Where the artifact and its record go."""
+    """Target of the artifact, and its record."""
     artifact: FilePart
-    """The bytes: 1 to 16,777,216. The last part of the form."""
+    """Bytes of the artifact: 1 to 16,777,216. The last part of the form."""
 
 
 class ArtifactRecordIngestManifest(TypedDict):
-    """Where an artifact and its record go. The service keeps further members of the record, and the order and
-    the spelling of all.
+    """Target of an artifact, and its record. The service keeps unknown members of the record, and the order
+    and spelling of all members.
     """
 
     collection: str
     """The collection of the record. It must exist. (1 to 255 characters)"""
     record: SvcRecordInput
-    """The record. It replaces one with the same partition and id."""
+    """The record. It replaces an existing record with the same partition and id."""
     artifact: ArtifactRecordDescriptor
-    """The object."""
+    """The object to write."""
     externalContext: NotRequired[ExternalContextProof | None]
-    """A proof of the context that the artifact comes from, where the service checks such proofs."""
+    """Proof of the context that the artifact comes from. Needed if the service checks such proofs."""
 
 
 class ArtifactRecordDescriptor(TypedDict):
-    """The object of an artifact."""
+    """The object that holds an artifact."""
 
     container: str
     """The container: 3 to 63 lower-case letters, digits and single hyphens. (3 to 63 characters)"""
@@ -365,11 +365,11 @@ class ArtifactRecordDescriptor(TypedDict):
     contentType: NotRequired[str | None]
     """The media type of the bytes; that of the part `artifact` if absent. (at most 255 characters)"""
     metadata: NotRequired[Mapping[str, str] | None]
-    """Metadata of the object by name: as `X-Svc-Meta-<name>` of `putObject`. (at most 32 entries)"""
+    """Metadata of the object by name, the same as `X-Svc-Meta-<name>` of `putObject`. (at most 32 entries)"""
 
 
 class ExternalContextProof(TypedDict):
-    """A proof that another system has issued."""
+    """A proof that another system issued."""
 
     token: str
     """A JSON Web Token in compact form, signed with ES256. (1 to 8192 characters)"""
@@ -1472,14 +1472,14 @@ class ProblemDetails(TypedDict):
     errors: NotRequired[list[ProblemFault]]
     """The refused places of the request. (at most 20 items)"""
     retryAfterSeconds: NotRequired[float]
-    """How long to wait before trying again, in seconds; the same as the header `Retry-After`. (at least 0)"""
+    """Time to wait before the next try, in seconds; the same as the header `Retry-After`. (at least 0)"""
     admission: NotRequired[AdmissionReceipt]
     """The receipt of a rejected start; absent if the request itself was invalid."""
 
 
 class AdmissionReceipt(TypedDict):
-    """The answer to the start of durable work: accepted, or rejected and why. The id stays the same over
-    every read, replay and restart.
+    """The answer to the start of durable work: accepted, or rejected with the reason. The id stays the same
+    over every read, replay and restart.
     """
 
     version: Literal["svc.admission.v1"]
@@ -1493,9 +1493,9 @@ class AdmissionReceipt(TypedDict):
     status: Literal["accepted", "rejected"]
     """Whether the server accepted the work."""
     resourceId: str
-    """The run; present also for a run that was rejected before it was stored. (1 to 160 characters)"""
+    """Id of the run; present also if the run was rejected before it was stored. (1 to 160 characters)"""
     requestHash: str
-    """SHA-256 of the payload as canonical JSON; that of the run. (at most 71 characters)"""
+    """SHA-256 of the payload as canonical JSON; the same as that of the run. (at most 71 characters)"""
     idempotencyKeyHash: str | None
     """SHA-256 of the idempotency key, in bare hexadecimal digits; null without a key. (at most 64 characters)
     """
@@ -1505,11 +1505,12 @@ class AdmissionReceipt(TypedDict):
     admittedAtUtc: Timestamp
     """When the run was created."""
     statusUri: str
-    """Address of the run: a relative reference, the same as the header `Location`. A start that `queue_full`
-    refused is not stored: nothing is at the address of its receipt. (1 to 2048 characters)
+    """Address of the run: a relative reference, the same as the header `Location`. A start refused with
+    `queue_full` is not stored: a read of this address finds no run. (1 to 2048 characters)
     """
     resultUri: str | None
-    """Address of its result, if it differs from the address of the run. (at most 2048 characters)"""
+    """Address of the result of the run, if it differs from the address of the run. (at most 2048 characters)
+    """
     failureClass: str | None
     """Kind of the rejection; null for accepted work. (at most 160 characters)"""
     error: str | None
@@ -3780,23 +3781,21 @@ class ObjectInfo(TypedDict):
     """An object without its bytes."""
 
     container: str
-    """Its container. (at most 63 characters)"""
+    """Container of the object. (at most 63 characters)"""
     key: str
-    """Its key. (at most 700 characters)"""
+    """Key of the object. (at most 700 characters)"""
     contentType: str | None
-    """The media type with which it was written; null for one that was written without. (at most 255
-    characters)
-    """
+    """Media type of the object; null if it was written without one. (at most 255 characters)"""
     contentLength: int
-    """The number of its bytes. (at least 0)"""
+    """Size of the object, in bytes. (at least 0)"""
     etag: str
-    """Its content hash: objects with the same bytes have the same etag. (at most 71 characters)"""
+    """Hash of the content: objects with the same bytes have the same etag. (at most 71 characters)"""
     contentHash: str
-    """`sha256:` and the SHA-256 of its bytes in hexadecimal digits. (at most 71 characters)"""
+    """`sha256:` and the SHA-256 of the bytes in hexadecimal digits. (at most 71 characters)"""
     metadata: dict[str, str]
-    """Its metadata by name. (at most 32 entries)"""
+    """Metadata of the object by name. (at most 32 entries)"""
     updatedAt: str
-    """When it was written. (at most 40 characters, RFC 3339)"""
+    """When the object was written. (at most 40 characters, RFC 3339)"""
 
 
 class ObjectListResult(TypedDict):
@@ -3805,7 +3804,7 @@ class ObjectListResult(TypedDict):
     items: list[ObjectInfo]
     """The objects in the order of the bytes of their keys. (at most 5000 items)"""
     continuationToken: str | None
-    """Gives the next page; null on the last. (at most 4096 characters)"""
+    """Token for the next page; null on the last. (at most 4096 characters)"""
 
 
 # ---- providers
@@ -6755,7 +6754,7 @@ class ServerEmbeddingStatus(TypedDict):
     provider: str
     """Name of the embedding provider. (at most 160 characters)"""
     modelId: str
-    """The model, as its provider names it. (at most 160 characters)"""
+    """Id of the model at its provider. (at most 160 characters)"""
     dimensions: int
     """Length of a vector. (at least 1)"""
     runtime: JsonObject | None
@@ -6795,7 +6794,7 @@ class ServerReadinessReport(TypedDict):
     embedding: JsonObject | None
     """The report of the embedding provider, or null while none is configured."""
     providers: ServerProviderReadinessSummary
-    """The providers in numbers."""
+    """Counts of the providers and their capabilities."""
     operationalLimits: JsonObject
     """Configured limits by name."""
 
@@ -6806,30 +6805,30 @@ class ServerReadinessCheck(TypedDict):
     id: str
     """Stable name of the check, for example `storage.canonical`. (at most 160 characters)"""
     status: ServerCheckStatus
-    """Its outcome."""
+    """Outcome of the check."""
     message: str
-    """Its outcome in one sentence. (at most 1024 characters)"""
+    """Outcome of the check in one sentence. (at most 1024 characters)"""
     details: JsonObject
-    """Figures of the check. Reasons of a failure appear in Development only."""
+    """Figures of the check. Only in Development they hold the reasons of a failure."""
 
 
 class ServerProviderReadinessSummary(TypedDict):
-    """The configured providers in numbers."""
+    """Counts of the configured providers and their capabilities."""
 
     providerCount: int
-    """Providers known. (at least 0)"""
+    """Number of known providers. (at least 0)"""
     capabilityCount: int
-    """Capabilities of all providers. (at least 0)"""
+    """Number of capabilities of all providers. (at least 0)"""
     callableCapabilityCount: int
-    """Capabilities that may be called. (at least 0)"""
+    """Number of capabilities that may be called. (at least 0)"""
     readyCapabilityCount: int
-    """Capabilities that were checked and are ready. (at least 0)"""
+    """Number of capabilities that were checked and are ready. (at least 0)"""
     unvalidatedCapabilityCount: int
-    """Capabilities not yet checked. (at least 0)"""
+    """Number of capabilities not yet checked. (at least 0)"""
     networkProviderCount: int
-    """Providers that need the network. (at least 0)"""
+    """Number of providers that need the network. (at least 0)"""
     authProviderCount: int
-    """Providers that need a credential. (at least 0)"""
+    """Number of providers that need a credential. (at least 0)"""
 
 
 class OpenApiDocument(TypedDict):
@@ -6866,80 +6865,81 @@ PublicSchemaBundle = TypedDict(
 
 
 class TraceRecord(TypedDict):
-    """What one execution of an operation left behind. Texts, arrays and objects that were too large are cut
-    and say how much is missing.
+    """Record of one execution of an operation. Texts, arrays and objects that were too large are cut and
+    state the size of the removed part.
     """
 
     id: str
-    """Its id. (at most 160 characters)"""
+    """Id of the trace. (at most 160 characters)"""
     operation: str
-    """The operation, such as `provider.run`. (at most 128 characters)"""
+    """The executed operation, such as `provider.run`. (at most 128 characters)"""
     adapter: str | None
     """The adapter that did the work, such as the id of a provider. (at most 160 characters)"""
     request: JsonObject
-    """What was asked."""
+    """Request of the operation."""
     resultSummary: JsonObject
-    """What came of it. With `request` at most 65,536 bytes of canonical JSON."""
+    """Outcome of the operation. With `request` at most 65,536 bytes of canonical JSON."""
     startedAt: str
-    """When it began. (at most 40 characters, RFC 3339)"""
+    """When the operation began. (at most 40 characters, RFC 3339)"""
     durationMs: float
-    """How long it took, in milliseconds. (at least 0)"""
+    """Duration of the operation, in milliseconds. (at least 0)"""
     createdAt: str
     """When the trace was written. (at most 40 characters, RFC 3339)"""
 
 
 class TracePruneRequest(TypedDict):
-    """Which traces to remove. At least one of `operation`, `olderThan` and `keepLatest` is needed."""
+    """Selects the traces to remove. At least one of `operation`, `olderThan` and `keepLatest` is needed."""
 
     operation: NotRequired[str | None]
-    """Only traces of this operation. (1 to 128 characters)"""
+    """Selects only traces of this operation. (1 to 128 characters)"""
     olderThan: NotRequired[str | None]
-    """Only traces that were written before this moment. (at most 40 characters, RFC 3339)"""
+    """Selects only traces that were written before this moment. (at most 40 characters, RFC 3339)"""
     keepLatest: NotRequired[int | None]
-    """So many of the newest traces of the selection stay. (0 to 2147483647)"""
+    """Number of newest selected traces to keep. (0 to 2147483647)"""
     limit: NotRequired[int | None]
-    """At most so many traces are removed. (1 to 5000, 100 when absent)"""
+    """Maximum number of traces to remove. (1 to 5000, 100 when absent)"""
     dryRun: NotRequired[bool | None]
-    """Whether to tell which traces would be removed, and to remove none. (false when absent)"""
+    """Whether to list the traces that would be removed, and to remove none. (false when absent)"""
 
 
 class TracePruneResult(TypedDict):
     """The removed traces. The first members repeat the request."""
 
     operation: str | None
-    """The operation of the request. (at most 128 characters)"""
+    """`operation` of the request. (at most 128 characters)"""
     olderThan: str | None
-    """The moment of the request. (at most 40 characters, RFC 3339)"""
+    """`olderThan` of the request. (at most 40 characters, RFC 3339)"""
     keepLatest: int | None
     """`keepLatest` of the request. (at least 0)"""
     limit: int | None
-    """The limit of the request. (at least 1)"""
+    """`limit` of the request. (at least 1)"""
     dryRun: bool
-    """Whether nothing was removed because the request asked so."""
+    """Whether the request was a dry run: no trace was removed."""
     matchedCount: int
-    """Traces that the request selects. (at least 0)"""
+    """Number of traces that the request selects. (at least 0)"""
     deletedCount: int
-    """Traces that this call removed. (at least 0)"""
+    """Number of traces that this call removed. (at least 0)"""
     matchedIds: list[str]
-    """Their ids, the newest first. (at most 5000 items)"""
+    """Ids of the selected traces, newest first. (at most 5000 items)"""
     deletedIds: list[str]
-    """The ids of those that this call removed. Another call may have removed the others. (at most 5000 items)
+    """Ids of the traces that this call removed. Another call may have removed the others. (at most 5000
+    items)
     """
 
 
 class TraceOperationSummary(TypedDict):
-    """The traces of one operation."""
+    """Counts of the traces of one operation."""
 
     operation: str
     """The operation. (at most 128 characters)"""
     count: int
-    """Its traces. (at least 1)"""
+    """Number of traces of the operation. (at least 1)"""
     firstCreatedAt: str
-    """When its first trace was written. (at most 40 characters, RFC 3339)"""
+    """When the first trace of the operation was written. (at most 40 characters, RFC 3339)"""
     latestCreatedAt: str
-    """When its last trace was written. (at most 40 characters, RFC 3339)"""
+    """When the latest trace of the operation was written. (at most 40 characters, RFC 3339)"""
     adapters: list[str]
-    """Its adapters, sorted. (at most 65 items)"""
+    """Adapters of the operation, sorted. (at most 65 items)"""
     statusCounts: dict[str, int]
     """Traces by `status`. (at most 65 entries)"""
     failureClassCounts: dict[str, int]
@@ -6953,14 +6953,14 @@ class TraceOperationSummary(TypedDict):
 
 
 class TraceSummary(TypedDict):
-    """How many traces there are, by their values. Each map names at most 64 values; all others count as
-    `_other`. Values are cut after 128 characters.
+    """Counts of traces by their values. Each map names at most 64 values; all others count as `_other`.
+    Values are cut after 128 characters.
     """
 
     operation: str | None
-    """The operation of the request. (at most 128 characters)"""
+    """`operation` of the request. (at most 128 characters)"""
     totalCount: int
-    """All traces. (at least 0)"""
+    """Number of all traces. (at least 0)"""
     statusCounts: dict[str, int]
     """Traces by `status`. (at most 65 entries)"""
     failureClassCounts: dict[str, int]
@@ -6972,16 +6972,16 @@ class TraceSummary(TypedDict):
     capabilityCounts: dict[str, int]
     """Traces by `capability`. (at most 65 entries)"""
     operations: list[TraceOperationSummary]
-    """The same for each operation, in the order of their names. (at most 1000 items)"""
+    """The same counts for each operation, in the order of the operation names. (at most 1000 items)"""
 
 
 class TraceExportRequest(TypedDict):
-    """Which traces an export holds."""
+    """Selects the traces of an export."""
 
     operation: NotRequired[str | None]
-    """Only traces of this operation. (1 to 128 characters)"""
+    """Selects only traces of this operation. (1 to 128 characters)"""
     limit: NotRequired[int | None]
-    """At most so many traces. (1 to 5000, 100 when absent)"""
+    """Maximum number of traces. (1 to 5000, 100 when absent)"""
     failOnUnsafeContent: NotRequired[bool | None]
     """Whether to refuse the export if a trace may hold a secret. (false when absent)"""
 
@@ -6990,11 +6990,11 @@ class TraceExportWarning(TypedDict):
     """A place of a trace that may hold a secret."""
 
     traceId: str
-    """The id of the trace. (at most 160 characters)"""
+    """Id of the trace. (at most 160 characters)"""
     location: str
-    """A JSON Pointer into the trace. (at most 131072 characters)"""
+    """JSON Pointer of the place in the trace. (at most 131072 characters)"""
     reason: Literal["sensitive_field_name", "bearer_token_value"]
-    """What is found there: a member with the name of a secret, or a text with a bearer token."""
+    """Reason: a member with the name of a secret, or a text with a bearer token."""
 
 
 class TraceExportBundle(TypedDict):
@@ -7003,23 +7003,23 @@ class TraceExportBundle(TypedDict):
     formatVersion: str
     """Version of the format: `svc.trace-export.v1`. (at most 64 characters)"""
     exportedAt: str
-    """When it was made. (at most 40 characters, RFC 3339)"""
+    """When the export was made. (at most 40 characters, RFC 3339)"""
     operation: str | None
-    """The operation of the request. (at most 128 characters)"""
+    """`operation` of the request. (at most 128 characters)"""
     limit: int
-    """The limit of the request. (1 to 5000)"""
+    """`limit` of the request. (1 to 5000)"""
     traceCount: int
-    """How many traces it holds. (at least 0)"""
+    """Number of traces in the export. (at least 0)"""
     warningCount: int
-    """How many warnings it holds. (at least 0)"""
+    """Number of warnings in the export. (at least 0)"""
     contentHash: str
-    """SHA-256 of the canonical JSON of all other members but `exportedAt`, as `sha256:` and 64 hexadecimal
+    """SHA-256 of the canonical JSON of all other members except `exportedAt`, as `sha256:` and 64 hexadecimal
     digits. (at most 71 characters)
     """
     warnings: list[TraceExportWarning]
-    """The places that may hold secrets. (at most 10000 items)"""
+    """Places in the traces that may hold a secret. (at most 10000 items)"""
     traces: list[TraceRecord]
-    """The traces, the newest first. (at most 5000 items)"""
+    """The exported traces, newest first. (at most 5000 items)"""
 
 
 # ---- other names of types
@@ -7137,4 +7137,4 @@ ServerCheckStatus: TypeAlias = Literal["ok", "warning", "failed", "unknown"]
 """Outcome of a readiness check, best first."""
 
 TraceRecordList: TypeAlias = list[TraceRecord]
-"""Traces, the newest first. (at most 5000 items)"""
+"""Traces, newest first. (at most 5000 items)"""
