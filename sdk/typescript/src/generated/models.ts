@@ -100,7 +100,7 @@ export type CanonicalDocument = {
   readonly data: JsonObject | null;
   /** Keys for queries and sorting; empty for a tombstone. (at most 16 entries) */
   readonly indexes: { readonly [name: string]: string };
-  /** Number of this write, from 1; never restarts, also not after a delete. (at least 0) */
+  /** Number of this write, from 1; the count never restarts, even after a delete. (at least 0) */
   readonly revision: number;
   /** `rev:` followed by the revision. (at most 32 characters) */
   readonly etag: string;
@@ -137,15 +137,9 @@ export type CanonicalMutation = {
   readonly operation?: CanonicalMutationOperation | null;
   /** The document to write; absent for a delete. */
   readonly document?: CanonicalDocumentInput | null;
-  /**
-   * Type of the document to delete. 1 to 160 UTF-16 units after surrounding white space is removed. (at most
-   * 400 characters)
-   */
+  /** Type of the document to delete. 1 to 160 UTF-16 units after trimming. (at most 400 characters) */
   readonly documentType?: string | null;
-  /**
-   * Id of the document to delete. 1 to 160 UTF-16 units after surrounding white space is removed. (at most
-   * 400 characters)
-   */
+  /** Id of the document to delete. 1 to 160 UTF-16 units after trimming. (at most 400 characters) */
   readonly id?: string | null;
   /** Conditions on the document before the write. */
   readonly precondition?: CanonicalWritePrecondition | null;
@@ -162,9 +156,9 @@ export type CanonicalFenceMutation = {
   readonly name: IdentifierInput;
   /** The value that only one document may hold. */
   readonly value: IdentifierInput;
-  /** Type of the document that holds it. */
+  /** Type of the document that holds the fence. */
   readonly ownerDocumentType: IdentifierInput;
-  /** Id of the document that holds it. */
+  /** Id of the document that holds the fence. */
   readonly ownerDocumentId: IdentifierInput;
 };
 
@@ -172,7 +166,7 @@ export type CanonicalFenceMutation = {
 export type CanonicalOutboxWrite = {
   /**
    * The caller's own event id, a single path segment; generated when absent. The prefix `ctx_` is reserved
-   * for the service. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
+   * for the service. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly id?: string | null;
   /** The topic that dispatchers route by. */
@@ -194,11 +188,11 @@ export type CanonicalOutboxWrite = {
  * else ready.
  */
 export type CanonicalOutboxEvent = {
-  /** Identity within the tenant. */
+  /** Id of the event within the tenant. */
   readonly id: Identifier;
   /** The tenant. */
   readonly tenantId: Identifier;
-  /** The transaction that wrote it. (at most 160 characters) */
+  /** The transaction that wrote the event. (at most 160 characters) */
   readonly transactionId: string;
   /** The topic that dispatchers route by. */
   readonly topic: Identifier;
@@ -210,11 +204,11 @@ export type CanonicalOutboxEvent = {
   readonly headers: { readonly [name: string]: string };
   /** The server does not deliver the event before this time. (at most 40 characters, RFC 3339) */
   readonly notBeforeUtc: string | null;
-  /** Number of leases so far. (at least 0) */
+  /** Number of leases of the event so far. (at least 0) */
   readonly deliveryCount: number;
-  /** When a consumer acknowledged it. (at most 40 characters, RFC 3339) */
+  /** When a consumer acknowledged the event; null before. (at most 40 characters, RFC 3339) */
   readonly deliveredAtUtc: string | null;
-  /** The consumer that holds the lease. (at most 160 characters) */
+  /** Id of the consumer that holds the lease. (at most 160 characters) */
   readonly leaseOwner: string | null;
   /** When the lease expires. (at most 40 characters, RFC 3339) */
   readonly leaseExpiresAtUtc: string | null;
@@ -229,20 +223,20 @@ export type CanonicalOutboxEvent = {
 /** Documents, fences and outbox events that change together or not at all. Holds at least one of them. */
 export type CanonicalTransactionRequest = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
   /** The caller's name for this intent. The same key with the same request answers the first result. */
   readonly idempotencyKey: IdentifierInput;
   /**
-   * Kept in the result and the receipt. 1 to 160 UTF-16 units after surrounding white space is removed. (at
-   * most 400 characters)
+   * The caller's name for a chain of work; kept in the result and the receipt. 1 to 160 UTF-16 units after
+   * trimming. (at most 400 characters)
    */
   readonly correlationId?: string | null;
   /**
-   * Kept in the result and the receipt; a verified principal replaces it. 1 to 160 UTF-16 units after
-   * surrounding white space is removed. (at most 400 characters)
+   * Name of the acting user or service; kept in the result and the receipt; a verified principal replaces it.
+   * 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly actor?: string | null;
   /** Document changes, in order. (at most 100 items) */
@@ -255,19 +249,19 @@ export type CanonicalTransactionRequest = {
 
 /** The writes of a transaction. */
 export type CanonicalTransactionResult = {
-  /** Follows from tenant and idempotency key. (at most 160 characters) */
+  /** Id of the transaction, made of tenant and idempotency key. (at most 160 characters) */
   readonly transactionId: string;
   /** The tenant. */
   readonly tenantId: Identifier;
   /** The key of the request. */
   readonly idempotencyKey: Identifier;
-  /** As requested. (at most 160 characters) */
+  /** `correlationId` of the request. (at most 160 characters) */
   readonly correlationId: string | null;
-  /** The verified principal, else as requested. (at most 2048 characters) */
+  /** The verified principal, or else `actor` of the request. (at most 2048 characters) */
   readonly actor: string | null;
   /** True when the answer is that of an earlier identical request. */
   readonly replayed: boolean;
-  /** The time of the transaction. */
+  /** When the transaction was committed. */
   readonly committedAtUtc: Timestamp;
   /** The written documents in the order of the mutations, tombstones included. (at most 100 items) */
   readonly documents: readonly CanonicalDocument[];
@@ -278,23 +272,23 @@ export type CanonicalTransactionResult = {
 /** The document to read. */
 export type CanonicalDocumentReadRequest = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
   /** Type of the document. */
   readonly documentType: IdentifierInput;
   /** Id of the document. */
   readonly id: IdentifierInput;
-  /** Also answer a tombstone. (false when absent) */
+  /** Whether to answer a tombstone of a deleted document. (false when absent) */
   readonly includeDeleted?: boolean | null;
 };
 
 /** The document whose revisions to list. */
 export type CanonicalDocumentRevisionQuery = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
   /** Type of the document. */
@@ -304,7 +298,7 @@ export type CanonicalDocumentRevisionQuery = {
   /** Maximum number of revisions. (1 to 1000, 100 when absent) */
   readonly limit?: number | null;
   /**
-   * Only revisions before this one: the last one of the page before. From the newest if absent. (1 to
+   * Only revisions before this one: the last revision of the previous page. From the newest if absent. (1 to
    * 9007199254740991)
    */
   readonly beforeRevision?: number | null;
@@ -320,13 +314,13 @@ export type CanonicalDocumentRevision = {
   readonly id: Identifier;
   /** Number of the revision. (at least 1) */
   readonly revision: number;
-  /** The transaction that wrote it. (at most 160 characters) */
+  /** The transaction that wrote the revision. (at most 160 characters) */
   readonly transactionId: string;
   /** The kind of change. */
   readonly operation: CanonicalMutationOperation;
   /** The document at this revision. */
   readonly document: CanonicalDocument;
-  /** The time of the transaction. */
+  /** When the transaction was committed. */
   readonly recordedAtUtc: Timestamp;
 };
 
@@ -340,23 +334,20 @@ export type CanonicalDocumentRevisionList = readonly CanonicalDocumentRevision[]
 export type CanonicalDocumentIndexRange = {
   /** The index. At most 64 bytes. (1 to 64 characters) */
   readonly name: string;
-  /** The least value. (1 to 900 characters) */
+  /** Lowest value of the range. (1 to 900 characters) */
   readonly greaterThanOrEqual?: string | null;
-  /** The greatest value. (1 to 900 characters) */
+  /** Highest value of the range. (1 to 900 characters) */
   readonly lessThanOrEqual?: string | null;
 };
 
 /** A query: which documents to list, and in which order. */
 export type CanonicalDocumentQuery = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
-  /**
-   * Only documents of this type. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters)
-   */
+  /** Only documents of this type. 1 to 160 UTF-16 units after trimming. (at most 400 characters) */
   readonly documentType?: string | null;
   /** Only documents whose projected indexes have all of these values. (at most 16 entries) */
   readonly indexes?: { readonly [name: string]: string } | null;
@@ -386,22 +377,22 @@ export type CanonicalDocumentQuery = {
 export type CanonicalDocumentQueryResult = {
   /** The documents of the page. (at most 1000 items) */
   readonly items: readonly CanonicalDocument[];
-  /** Asks for the next page; null after the last. (at most 8192 characters) */
+  /** Token for the next page; null on the last. (at most 8192 characters) */
   readonly continuationToken: string | null;
 };
 
 /** A consumer's request for events to deliver. */
 export type CanonicalOutboxLeaseRequest = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
   /** Id of the consumer; operators see it in the outbox. */
   readonly consumerId: IdentifierInput;
   /** Maximum number of events. (1 to 100, 10 when absent) */
   readonly maxItems?: number | null;
-  /** How long the lease holds, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent) */
+  /** Duration of the lease, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent) */
   readonly leaseSeconds?: number | null;
   /**
    * How long the call may wait while no event is due, in seconds; fractions allowed. The server answers as
@@ -429,20 +420,19 @@ export type CanonicalOutboxLeaseList = readonly CanonicalOutboxLease[];
 /** A request to extend a lease. The new end counts from now and may be earlier than the old end. */
 export type CanonicalOutboxLeaseRenewalRequest = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
   /**
-   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly eventId?: string | null;
   /** The token of the lease. */
   readonly leaseToken: IdentifierInput;
   /**
-   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-   * absent)
+   * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly leaseSeconds?: number | null;
 };
@@ -453,16 +443,16 @@ export type CanonicalOutboxLeaseRenewal = {
   readonly expiresAtUtc: Timestamp;
 };
 
-/** Reports a delivered event. Safe to repeat with the same token. */
+/** Reports that an event was delivered. Safe to repeat with the same token. */
 export type CanonicalOutboxAcknowledgement = {
   /**
-   * The tenant; equal to that of the route where it is given. 1 to 160 UTF-16 units after surrounding white
-   * space is removed. (at most 400 characters)
+   * The tenant; if present, equal to that of the route. 1 to 160 UTF-16 units after trimming. (at most 400
+   * characters)
    */
   readonly tenantId?: string | null;
   /**
-   * The event; equal to that of the route where it is given. 1 to 160 UTF-16 units after surrounding white
-   * space is removed. (at most 400 characters)
+   * The event; if present, equal to that of the route. 1 to 160 UTF-16 units after trimming. (at most 400
+   * characters)
    */
   readonly eventId?: string | null;
   /** The token of the lease. */
@@ -475,13 +465,13 @@ export type CanonicalOutboxAcknowledgement = {
  */
 export type CanonicalOutboxNackRequest = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
   /**
-   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly eventId?: string | null;
   /** The token of the lease. */
@@ -497,8 +487,8 @@ export type CanonicalOutboxNackRequest = {
 /** A query: which events to list. */
 export type CanonicalOutboxQuery = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
   /** Only events in this state. `dead-lettered` means the same as `dead-letter`. */
@@ -509,10 +499,7 @@ export type CanonicalOutboxQuery = {
   | 'delivered'
   | 'dead-letter'
   | 'dead-lettered' | null;
-  /**
-   * Only events of this topic. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters)
-   */
+  /** Only events of this topic. 1 to 160 UTF-16 units after trimming. (at most 400 characters) */
   readonly topic?: string | null;
   /** Maximum number of events per page. (1 to 1000, 100 when absent) */
   readonly limit?: number | null;
@@ -524,20 +511,20 @@ export type CanonicalOutboxQuery = {
 export type CanonicalOutboxQueryResult = {
   /** The events of the page. (at most 1000 items) */
   readonly items: readonly CanonicalOutboxEvent[];
-  /** Asks for the next page; null after the last. (at most 4096 characters) */
+  /** Token for the next page; null on the last. (at most 4096 characters) */
   readonly continuationToken: string | null;
 };
 
 /** A request to deliver a dead-lettered event again. */
 export type CanonicalOutboxReplayRequest = {
   /**
-   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly tenantId?: string | null;
   /**
-   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly eventId?: string | null;
   /** Whether to count deliveries from zero again. (false when absent) */
@@ -545,19 +532,23 @@ export type CanonicalOutboxReplayRequest = {
 };
 
 /**
- * A migration that the consumer has made to its own data. The ledger records it; the server executes nothing.
+ * A migration that the consumer has made to its own data. The ledger records the migration; the server
+ * executes nothing.
  */
 export type CanonicalMigrationInput = {
-  /** The consumer: stable, the same for all its migrations. */
+  /** Name of the consumer: stable, the same for all its migrations. */
   readonly namespace: IdentifierInput;
-  /** The migration within its namespace. */
+  /** Id of the migration within its namespace. */
   readonly id: IdentifierInput;
   /**
    * Checksum of the migration, such as `sha256:` and hexadecimal digits. The server refuses the same
    * migration with another checksum.
    */
   readonly checksum: IdentifierInput;
-  /** Description for people. The first recorded description stays. (at most 4096 characters) */
+  /**
+   * Description of the migration for operators. The first recorded description stays. (at most 4096
+   * characters)
+   */
   readonly description?: string | null;
 };
 
@@ -569,15 +560,15 @@ export type CanonicalMigrationInputList = readonly CanonicalMigrationInput[];
 
 /** A migration that the ledger holds. */
 export type CanonicalMigrationReceipt = {
-  /** The consumer. */
+  /** Name of the consumer. */
   readonly namespace: Identifier;
-  /** The migration within its namespace. */
+  /** Id of the migration within its namespace. */
   readonly id: Identifier;
   /** Checksum of the migration. */
   readonly checksum: Identifier;
-  /** Description for people. (at most 4096 characters) */
+  /** Description of the migration for operators. (at most 4096 characters) */
   readonly description: string | null;
-  /** When it was first recorded. */
+  /** When the migration was first recorded. */
   readonly appliedAtUtc: Timestamp;
 };
 
@@ -596,17 +587,17 @@ export type CanonicalPreflightReport = {
   /** How canonical callers authenticate. (at most 160 characters) */
   readonly authenticationMode: string;
   /**
-   * Whether calls need an identity policy that grants them. Where it is false outside the environment
-   * Development, the answer is 503.
+   * Whether calls need an identity policy that grants them. If false outside the environment Development, the
+   * answer is 503.
    */
   readonly tenantPoliciesEnforced: boolean;
-  /** How many identity policies are configured. (at least 0) */
+  /** Number of configured identity policies. (at least 0) */
   readonly identityPolicyCount: number;
-  /** How many migrations the ledger holds. (at least 0) */
+  /** Number of migrations in the ledger. (at least 0) */
   readonly migrationReceiptCount: number;
-  /** Calls per window from one source address. (at least 1) */
+  /** Calls per rate limit window from one source address. (at least 1) */
   readonly rateLimitPermitLimit: number;
-  /** Length of that window. (at least 1) */
+  /** Length of the rate limit window, in seconds. (at least 1) */
   readonly rateLimitWindowSeconds: number;
   /** The access operations that identity policies grant. (at most 16 items) */
   readonly requiredOperations: readonly string[];
@@ -620,7 +611,7 @@ export type CanonicalDataPlanePreflightResult = {
   readonly profile: 'svc.canonical.data-plane-preflight.v1';
   /** Whether every check passed. */
   readonly ready: boolean;
-  /** `passed` where `ready`. */
+  /** `passed` if `ready` is true. */
   readonly status: 'passed' | 'failed';
   /** The two tenants of the probe. */
   readonly scope: 'isolated_ephemeral_tenants';
@@ -647,13 +638,13 @@ export type CanonicalDataPlanePreflightResult = {
 export type CanonicalDataPlanePreflightCheck = {
   /** Id of the check. (at most 64 characters) */
   readonly id: string;
-  /** Its outcome. */
+  /** Outcome of the check. */
   readonly status: 'passed' | 'failed';
-  /** A fixed text for each outcome. (at most 400 characters) */
+  /** The outcome in words: a fixed text for each outcome. (at most 400 characters) */
   readonly message: string;
 };
 
-/** A value that one document holds: no other document of the tenant can claim it. */
+/** A value that one document holds: no other document of the tenant can claim the value. */
 export type CanonicalFence = {
   /** The tenant. */
   readonly tenantId: Identifier;
@@ -661,9 +652,9 @@ export type CanonicalFence = {
   readonly name: Identifier;
   /** The claimed value. */
   readonly value: Identifier;
-  /** Type of the document that holds it. */
+  /** Type of the document that holds the fence. */
   readonly ownerDocumentType: Identifier;
-  /** Id of the document that holds it. */
+  /** Id of the document that holds the fence. */
   readonly ownerDocumentId: Identifier;
   /** Time of the first claim. */
   readonly createdAtUtc: Timestamp;
@@ -671,9 +662,9 @@ export type CanonicalFence = {
   readonly updatedAtUtc: Timestamp;
 };
 
-/** The stored result of a transaction: the same request with the same key answers it. */
+/** The stored result of a transaction. A repeat of the request with the same key gets this result. */
 export type CanonicalTransactionReceipt = {
-  /** Follows from tenant and idempotency key. (at most 160 characters) */
+  /** Id of the transaction, made of tenant and idempotency key. (at most 160 characters) */
   readonly transactionId: string;
   /** The tenant. */
   readonly tenantId: Identifier;
@@ -683,13 +674,13 @@ export type CanonicalTransactionReceipt = {
   readonly requestHash: string;
   /** The first answer, with every revision that the transaction wrote. */
   readonly result: CanonicalTransactionResult;
-  /** The time of the transaction. */
+  /** When the transaction was committed. */
   readonly committedAtUtc: Timestamp;
 };
 
 /**
- * A tenant as of one moment, with the hash that names its content. The hash covers the lists and not the
- * moment; on every store the same content has the same hash.
+ * Content of a tenant at one moment, with its hash. The hash covers the lists and not the moment; on every
+ * store the same content has the same hash.
  */
 export type CanonicalTenantSnapshot = {
   /** The tenant. */
@@ -704,7 +695,7 @@ export type CanonicalTenantSnapshot = {
   readonly outbox: readonly CanonicalOutboxEvent[];
   /** All receipts, by transaction id. (at most 1000000 items) */
   readonly transactions: readonly CanonicalTransactionReceipt[];
-  /** The moment of the export. */
+  /** When the tenant was exported. */
   readonly exportedAtUtc: Timestamp;
   /** SHA-256 of the content in its canonical form. (at most 71 characters) */
   readonly contentHash: string;
@@ -721,23 +712,23 @@ export type CanonicalRestoreRequest = {
 };
 
 /**
- * What one owner has stored and may store, in bytes.
+ * Stored bytes of one owner, and the limit.
  *
  * Preview: may change in any release.
  *
  * @beta
  */
 export type StoredBytes = {
-  /**
-   * The bytes that are counted: records with their texts, history, vectors, index values and artifacts. (at
-   * least 0)
-   */
+  /** Counted bytes: records with their texts, history, vectors, index values and artifacts. (at least 0) */
   readonly used: number;
-  /** Those of them that belong to runs and jobs. (at least 0) */
+  /** Part of `used` that belongs to runs and jobs. (at least 0) */
   readonly ofRuns: number;
-  /** Where `used` is as many, further data is refused with `quota_exceeded`. (at least 1) */
+  /**
+   * Limit of `used`, in bytes. At this limit the server refuses further data with `quota_exceeded`. (at least
+   * 1)
+   */
   readonly limit: number;
-  /** The key of the setting that says so. (at most 160 characters) */
+  /** Key of the setting that holds the limit. (at most 160 characters) */
   readonly setting: string;
 };
 
@@ -751,9 +742,9 @@ export type StoredBytes = {
 export type Usage = {
   /** The tenant. */
   readonly tenantId: Identifier;
-  /** Documents, receipts, fences, events and runs. */
+  /** Stored bytes of documents, receipts, fences, events and runs. */
   readonly tenant: StoredBytes;
-  /** Collections, records, objects, traces and jobs. */
+  /** Stored bytes of collections, records, objects, traces and jobs. */
   readonly space: StoredBytes;
 };
 

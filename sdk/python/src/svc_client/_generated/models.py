@@ -425,7 +425,7 @@ class CanonicalDocument(TypedDict):
     indexes: dict[str, str]
     """Keys for queries and sorting; empty for a tombstone. (at most 16 entries)"""
     revision: int
-    """Number of this write, from 1; never restarts, also not after a delete. (at least 0)"""
+    """Number of this write, from 1; the count never restarts, even after a delete. (at least 0)"""
     etag: str
     """`rev:` followed by the revision. (at most 32 characters)"""
     deleted: bool
@@ -459,13 +459,9 @@ class CanonicalMutation(TypedDict):
     document: NotRequired[CanonicalDocumentInput | None]
     """The document to write; absent for a delete."""
     documentType: NotRequired[str | None]
-    """Type of the document to delete. 1 to 160 UTF-16 units after surrounding white space is removed. (at
-    most 400 characters)
-    """
+    """Type of the document to delete. 1 to 160 UTF-16 units after trimming. (at most 400 characters)"""
     id: NotRequired[str | None]
-    """Id of the document to delete. 1 to 160 UTF-16 units after surrounding white space is removed. (at most
-    400 characters)
-    """
+    """Id of the document to delete. 1 to 160 UTF-16 units after trimming. (at most 400 characters)"""
     precondition: NotRequired[CanonicalWritePrecondition | None]
     """Conditions on the document before the write."""
 
@@ -482,9 +478,9 @@ class CanonicalFenceMutation(TypedDict):
     value: IdentifierInput
     """The value that only one document may hold."""
     ownerDocumentType: IdentifierInput
-    """Type of the document that holds it."""
+    """Type of the document that holds the fence."""
     ownerDocumentId: IdentifierInput
-    """Id of the document that holds it."""
+    """Id of the document that holds the fence."""
 
 
 class CanonicalOutboxWrite(TypedDict):
@@ -492,8 +488,7 @@ class CanonicalOutboxWrite(TypedDict):
 
     id: NotRequired[str | None]
     """The caller's own event id, a single path segment; generated when absent. The prefix `ctx_` is reserved
-    for the service. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-    characters)
+    for the service. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
     topic: IdentifierInput
     """The topic that dispatchers route by."""
@@ -515,11 +510,11 @@ class CanonicalOutboxEvent(TypedDict):
     """
 
     id: Identifier
-    """Identity within the tenant."""
+    """Id of the event within the tenant."""
     tenantId: Identifier
     """The tenant."""
     transactionId: str
-    """The transaction that wrote it. (at most 160 characters)"""
+    """The transaction that wrote the event. (at most 160 characters)"""
     topic: Identifier
     """The topic that dispatchers route by."""
     key: Identifier
@@ -531,11 +526,11 @@ class CanonicalOutboxEvent(TypedDict):
     notBeforeUtc: str | None
     """The server does not deliver the event before this time. (at most 40 characters, RFC 3339)"""
     deliveryCount: int
-    """Number of leases so far. (at least 0)"""
+    """Number of leases of the event so far. (at least 0)"""
     deliveredAtUtc: str | None
-    """When a consumer acknowledged it. (at most 40 characters, RFC 3339)"""
+    """When a consumer acknowledged the event; null before. (at most 40 characters, RFC 3339)"""
     leaseOwner: str | None
-    """The consumer that holds the lease. (at most 160 characters)"""
+    """Id of the consumer that holds the lease. (at most 160 characters)"""
     leaseExpiresAtUtc: str | None
     """When the lease expires. (at most 40 characters, RFC 3339)"""
     maxDeliveryAttempts: int | None
@@ -550,18 +545,18 @@ class CanonicalTransactionRequest(TypedDict):
     """Documents, fences and outbox events that change together or not at all. Holds at least one of them."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     idempotencyKey: IdentifierInput
     """The caller's name for this intent. The same key with the same request answers the first result."""
     correlationId: NotRequired[str | None]
-    """Kept in the result and the receipt. 1 to 160 UTF-16 units after surrounding white space is removed. (at
-    most 400 characters)
+    """The caller's name for a chain of work; kept in the result and the receipt. 1 to 160 UTF-16 units after
+    trimming. (at most 400 characters)
     """
     actor: NotRequired[str | None]
-    """Kept in the result and the receipt; a verified principal replaces it. 1 to 160 UTF-16 units after
-    surrounding white space is removed. (at most 400 characters)
+    """Name of the acting user or service; kept in the result and the receipt; a verified principal replaces
+    it. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
     mutations: NotRequired[Sequence[CanonicalMutation] | None]
     """Document changes, in order. (at most 100 items)"""
@@ -575,19 +570,19 @@ class CanonicalTransactionResult(TypedDict):
     """The writes of a transaction."""
 
     transactionId: str
-    """Follows from tenant and idempotency key. (at most 160 characters)"""
+    """Id of the transaction, made of tenant and idempotency key. (at most 160 characters)"""
     tenantId: Identifier
     """The tenant."""
     idempotencyKey: Identifier
     """The key of the request."""
     correlationId: str | None
-    """As requested. (at most 160 characters)"""
+    """`correlationId` of the request. (at most 160 characters)"""
     actor: str | None
-    """The verified principal, else as requested. (at most 2048 characters)"""
+    """The verified principal, or else `actor` of the request. (at most 2048 characters)"""
     replayed: bool
     """True when the answer is that of an earlier identical request."""
     committedAtUtc: Timestamp
-    """The time of the transaction."""
+    """When the transaction was committed."""
     documents: list[CanonicalDocument]
     """The written documents in the order of the mutations, tombstones included. (at most 100 items)"""
     outbox: list[CanonicalOutboxEvent]
@@ -598,23 +593,23 @@ class CanonicalDocumentReadRequest(TypedDict):
     """The document to read."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     documentType: IdentifierInput
     """Type of the document."""
     id: IdentifierInput
     """Id of the document."""
     includeDeleted: NotRequired[bool | None]
-    """Also answer a tombstone. (false when absent)"""
+    """Whether to answer a tombstone of a deleted document. (false when absent)"""
 
 
 class CanonicalDocumentRevisionQuery(TypedDict):
     """The document whose revisions to list."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     documentType: IdentifierInput
     """Type of the document."""
@@ -623,8 +618,8 @@ class CanonicalDocumentRevisionQuery(TypedDict):
     limit: NotRequired[int | None]
     """Maximum number of revisions. (1 to 1000, 100 when absent)"""
     beforeRevision: NotRequired[int | None]
-    """Only revisions before this one: the last one of the page before. From the newest if absent. (1 to
-    9007199254740991)
+    """Only revisions before this one: the last revision of the previous page. From the newest if absent. (1
+    to 9007199254740991)
     """
 
 
@@ -640,13 +635,13 @@ class CanonicalDocumentRevision(TypedDict):
     revision: int
     """Number of the revision. (at least 1)"""
     transactionId: str
-    """The transaction that wrote it. (at most 160 characters)"""
+    """The transaction that wrote the revision. (at most 160 characters)"""
     operation: CanonicalMutationOperation
     """The kind of change."""
     document: CanonicalDocument
     """The document at this revision."""
     recordedAtUtc: Timestamp
-    """The time of the transaction."""
+    """When the transaction was committed."""
 
 
 class CanonicalDocumentIndexRange(TypedDict):
@@ -656,22 +651,20 @@ class CanonicalDocumentIndexRange(TypedDict):
     name: str
     """The index. At most 64 bytes. (1 to 64 characters)"""
     greaterThanOrEqual: NotRequired[str | None]
-    """The least value. (1 to 900 characters)"""
+    """Lowest value of the range. (1 to 900 characters)"""
     lessThanOrEqual: NotRequired[str | None]
-    """The greatest value. (1 to 900 characters)"""
+    """Highest value of the range. (1 to 900 characters)"""
 
 
 class CanonicalDocumentQuery(TypedDict):
     """A query: which documents to list, and in which order."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     documentType: NotRequired[str | None]
-    """Only documents of this type. 1 to 160 UTF-16 units after surrounding white space is removed. (at most
-    400 characters)
-    """
+    """Only documents of this type. 1 to 160 UTF-16 units after trimming. (at most 400 characters)"""
     indexes: NotRequired[Mapping[str, str] | None]
     """Only documents whose projected indexes have all of these values. (at most 16 entries)"""
     indexRange: NotRequired[CanonicalDocumentIndexRange | None]
@@ -700,22 +693,22 @@ class CanonicalDocumentQueryResult(TypedDict):
     items: list[CanonicalDocument]
     """The documents of the page. (at most 1000 items)"""
     continuationToken: str | None
-    """Asks for the next page; null after the last. (at most 8192 characters)"""
+    """Token for the next page; null on the last. (at most 8192 characters)"""
 
 
 class CanonicalOutboxLeaseRequest(TypedDict):
     """A consumer's request for events to deliver."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     consumerId: IdentifierInput
     """Id of the consumer; operators see it in the outbox."""
     maxItems: NotRequired[int | None]
     """Maximum number of events. (1 to 100, 10 when absent)"""
     leaseSeconds: NotRequired[float | None]
-    """How long the lease holds, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)"""
+    """Duration of the lease, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)"""
     waitSeconds: NotRequired[float | None]
     """How long the call may wait while no event is due, in seconds; fractions allowed. The server answers as
     soon as it leases an event. It holds a bounded number of waiting calls and answers further ones at
@@ -739,18 +732,17 @@ class CanonicalOutboxLeaseRenewalRequest(TypedDict):
     """A request to extend a lease. The new end counts from now and may be earlier than the old end."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     eventId: NotRequired[str | None]
-    """The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     leaseToken: IdentifierInput
     """The token of the lease."""
     leaseSeconds: NotRequired[float | None]
-    """How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-    absent)
+    """Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
     """
 
 
@@ -762,15 +754,15 @@ class CanonicalOutboxLeaseRenewal(TypedDict):
 
 
 class CanonicalOutboxAcknowledgement(TypedDict):
-    """Reports a delivered event. Safe to repeat with the same token."""
+    """Reports that an event was delivered. Safe to repeat with the same token."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; equal to that of the route where it is given. 1 to 160 UTF-16 units after surrounding white
-    space is removed. (at most 400 characters)
+    """The tenant; if present, equal to that of the route. 1 to 160 UTF-16 units after trimming. (at most 400
+    characters)
     """
     eventId: NotRequired[str | None]
-    """The event; equal to that of the route where it is given. 1 to 160 UTF-16 units after surrounding white
-    space is removed. (at most 400 characters)
+    """The event; if present, equal to that of the route. 1 to 160 UTF-16 units after trimming. (at most 400
+    characters)
     """
     leaseToken: IdentifierInput
     """The token of the lease."""
@@ -782,12 +774,12 @@ class CanonicalOutboxNackRequest(TypedDict):
     """
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     eventId: NotRequired[str | None]
-    """The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     leaseToken: IdentifierInput
     """The token of the lease."""
@@ -803,8 +795,8 @@ class CanonicalOutboxQuery(TypedDict):
     """A query: which events to list."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     state: NotRequired[Literal[
         "ready",
@@ -816,9 +808,7 @@ class CanonicalOutboxQuery(TypedDict):
     ] | None]
     """Only events in this state. `dead-lettered` means the same as `dead-letter`."""
     topic: NotRequired[str | None]
-    """Only events of this topic. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-    characters)
-    """
+    """Only events of this topic. 1 to 160 UTF-16 units after trimming. (at most 400 characters)"""
     limit: NotRequired[int | None]
     """Maximum number of events per page. (1 to 1000, 100 when absent)"""
     continuationToken: NotRequired[str | None]
@@ -831,54 +821,56 @@ class CanonicalOutboxQueryResult(TypedDict):
     items: list[CanonicalOutboxEvent]
     """The events of the page. (at most 1000 items)"""
     continuationToken: str | None
-    """Asks for the next page; null after the last. (at most 4096 characters)"""
+    """Token for the next page; null on the last. (at most 4096 characters)"""
 
 
 class CanonicalOutboxReplayRequest(TypedDict):
     """A request to deliver a dead-lettered event again."""
 
     tenantId: NotRequired[str | None]
-    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     eventId: NotRequired[str | None]
-    """The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters)
+    """The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     resetDeliveryCount: NotRequired[bool | None]
     """Whether to count deliveries from zero again. (false when absent)"""
 
 
 class CanonicalMigrationInput(TypedDict):
-    """A migration that the consumer has made to its own data. The ledger records it; the server executes
-    nothing.
+    """A migration that the consumer has made to its own data. The ledger records the migration; the server
+    executes nothing.
     """
 
     namespace: IdentifierInput
-    """The consumer: stable, the same for all its migrations."""
+    """Name of the consumer: stable, the same for all its migrations."""
     id: IdentifierInput
-    """The migration within its namespace."""
+    """Id of the migration within its namespace."""
     checksum: IdentifierInput
     """Checksum of the migration, such as `sha256:` and hexadecimal digits. The server refuses the same
     migration with another checksum.
     """
     description: NotRequired[str | None]
-    """Description for people. The first recorded description stays. (at most 4096 characters)"""
+    """Description of the migration for operators. The first recorded description stays. (at most 4096
+    characters)
+    """
 
 
 class CanonicalMigrationReceipt(TypedDict):
     """A migration that the ledger holds."""
 
     namespace: Identifier
-    """The consumer."""
+    """Name of the consumer."""
     id: Identifier
-    """The migration within its namespace."""
+    """Id of the migration within its namespace."""
     checksum: Identifier
     """Checksum of the migration."""
     description: str | None
-    """Description for people. (at most 4096 characters)"""
+    """Description of the migration for operators. (at most 4096 characters)"""
     appliedAtUtc: Timestamp
-    """When it was first recorded."""
+    """When the migration was first recorded."""
 
 
 class CanonicalPreflightReport(TypedDict):
@@ -893,17 +885,17 @@ class CanonicalPreflightReport(TypedDict):
     authenticationMode: str
     """How canonical callers authenticate. (at most 160 characters)"""
     tenantPoliciesEnforced: bool
-    """Whether calls need an identity policy that grants them. Where it is false outside the environment
-    Development, the answer is 503.
+    """Whether calls need an identity policy that grants them. If false outside the environment Development,
+    the answer is 503.
     """
     identityPolicyCount: int
-    """How many identity policies are configured. (at least 0)"""
+    """Number of configured identity policies. (at least 0)"""
     migrationReceiptCount: int
-    """How many migrations the ledger holds. (at least 0)"""
+    """Number of migrations in the ledger. (at least 0)"""
     rateLimitPermitLimit: int
-    """Calls per window from one source address. (at least 1)"""
+    """Calls per rate limit window from one source address. (at least 1)"""
     rateLimitWindowSeconds: int
-    """Length of that window. (at least 1)"""
+    """Length of the rate limit window, in seconds. (at least 1)"""
     requiredOperations: list[str]
     """The access operations that identity policies grant. (at most 16 items)"""
     dataPlaneProbe: CanonicalDataPlanePreflightResult | None
@@ -918,7 +910,7 @@ class CanonicalDataPlanePreflightResult(TypedDict):
     ready: bool
     """Whether every check passed."""
     status: Literal["passed", "failed"]
-    """`passed` where `ready`."""
+    """`passed` if `ready` is true."""
     scope: Literal["isolated_ephemeral_tenants"]
     """The two tenants of the probe."""
     checkedAtUtc: Timestamp
@@ -945,13 +937,13 @@ class CanonicalDataPlanePreflightCheck(TypedDict):
     id: str
     """Id of the check. (at most 64 characters)"""
     status: Literal["passed", "failed"]
-    """Its outcome."""
+    """Outcome of the check."""
     message: str
-    """A fixed text for each outcome. (at most 400 characters)"""
+    """The outcome in words: a fixed text for each outcome. (at most 400 characters)"""
 
 
 class CanonicalFence(TypedDict):
-    """A value that one document holds: no other document of the tenant can claim it."""
+    """A value that one document holds: no other document of the tenant can claim the value."""
 
     tenantId: Identifier
     """The tenant."""
@@ -960,9 +952,9 @@ class CanonicalFence(TypedDict):
     value: Identifier
     """The claimed value."""
     ownerDocumentType: Identifier
-    """Type of the document that holds it."""
+    """Type of the document that holds the fence."""
     ownerDocumentId: Identifier
-    """Id of the document that holds it."""
+    """Id of the document that holds the fence."""
     createdAtUtc: Timestamp
     """Time of the first claim."""
     updatedAtUtc: Timestamp
@@ -970,10 +962,10 @@ class CanonicalFence(TypedDict):
 
 
 class CanonicalTransactionReceipt(TypedDict):
-    """The stored result of a transaction: the same request with the same key answers it."""
+    """The stored result of a transaction. A repeat of the request with the same key gets this result."""
 
     transactionId: str
-    """Follows from tenant and idempotency key. (at most 160 characters)"""
+    """Id of the transaction, made of tenant and idempotency key. (at most 160 characters)"""
     tenantId: Identifier
     """The tenant."""
     idempotencyKey: Identifier
@@ -983,12 +975,12 @@ class CanonicalTransactionReceipt(TypedDict):
     result: CanonicalTransactionResult
     """The first answer, with every revision that the transaction wrote."""
     committedAtUtc: Timestamp
-    """The time of the transaction."""
+    """When the transaction was committed."""
 
 
 class CanonicalTenantSnapshot(TypedDict):
-    """A tenant as of one moment, with the hash that names its content. The hash covers the lists and not the
-    moment; on every store the same content has the same hash.
+    """Content of a tenant at one moment, with its hash. The hash covers the lists and not the moment; on
+    every store the same content has the same hash.
     """
 
     tenantId: Identifier
@@ -1004,7 +996,7 @@ class CanonicalTenantSnapshot(TypedDict):
     transactions: list[CanonicalTransactionReceipt]
     """All receipts, by transaction id. (at most 1000000 items)"""
     exportedAtUtc: Timestamp
-    """The moment of the export."""
+    """When the tenant was exported."""
     contentHash: str
     """SHA-256 of the content in its canonical form. (at most 71 characters)"""
 
@@ -1020,21 +1012,21 @@ class CanonicalRestoreRequest(TypedDict):
 
 
 class StoredBytes(TypedDict):
-    """What one owner has stored and may store, in bytes.
+    """Stored bytes of one owner, and the limit.
 
     Preview: may change in any release, also in ways that break callers.
     """
 
     used: int
-    """The bytes that are counted: records with their texts, history, vectors, index values and artifacts. (at
-    least 0)
-    """
+    """Counted bytes: records with their texts, history, vectors, index values and artifacts. (at least 0)"""
     ofRuns: int
-    """Those of them that belong to runs and jobs. (at least 0)"""
+    """Part of `used` that belongs to runs and jobs. (at least 0)"""
     limit: int
-    """Where `used` is as many, further data is refused with `quota_exceeded`. (at least 1)"""
+    """Limit of `used`, in bytes. At this limit the server refuses further data with `quota_exceeded`. (at
+    least 1)
+    """
     setting: str
-    """The key of the setting that says so. (at most 160 characters)"""
+    """Key of the setting that holds the limit. (at most 160 characters)"""
 
 
 class Usage(TypedDict):
@@ -1046,9 +1038,9 @@ class Usage(TypedDict):
     tenantId: Identifier
     """The tenant."""
     tenant: StoredBytes
-    """Documents, receipts, fences, events and runs."""
+    """Stored bytes of documents, receipts, fences, events and runs."""
     space: StoredBytes
-    """Collections, records, objects, traces and jobs."""
+    """Stored bytes of collections, records, objects, traces and jobs."""
 
 
 # ---- collections
