@@ -736,44 +736,40 @@ export type Usage = {
 
 /** The rules of one vector of the records of a collection. */
 export type VectorFieldPolicyInput = {
-  /** Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters) */
+  /** Name of the vector in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters) */
   readonly name: string;
-  /** Where the numbers are: `/vectors/{name}/values`. (at most 160 characters) */
+  /** JSON Pointer of the numbers in a record: `/vectors/{name}/values`. (at most 160 characters) */
   readonly path: string;
-  /** How many numbers each vector has. (1 to 65536) */
+  /** Dimensions of each vector. (1 to 65536) */
   readonly dimensions: number;
-  /**
-   * Type of the numbers: `float32`; upper and lower case are the same. (at most 32 characters, "float32" when
-   * absent)
-   */
+  /** Type of the numbers: `float32`; case-insensitive. (at most 32 characters, "float32" when absent) */
   readonly datatype?: string | null;
   /**
-   * `cosine`, `dotProduct` or `euclidean`; upper and lower case are the same. (at most 32 characters,
-   * "cosine" when absent)
+   * `cosine`, `dotProduct` or `euclidean`; case-insensitive. (at most 32 characters, "cosine" when absent)
    */
   readonly distanceFunction?: string | null;
   /**
-   * `flat`, `quantizedFlat` or `diskANN`; upper and lower case are the same. The service compares vectors
-   * exactly with each of the three. (at most 32 characters, "flat" when absent)
+   * `flat`, `quantizedFlat` or `diskANN`; case-insensitive. The service compares vectors exactly with each of
+   * the three. (at most 32 characters, "flat" when absent)
    */
   readonly indexType?: string | null;
 };
 
 /** The rules of one vector of the records of a collection, as first stored. */
 export type VectorFieldPolicy = {
-  /** Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters) */
+  /** Name of the vector in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters) */
   readonly name: string;
-  /** Where the numbers are: `/vectors/{name}/values`. (at most 160 characters) */
+  /** JSON Pointer of the numbers in a record: `/vectors/{name}/values`. (at most 160 characters) */
   readonly path: string;
-  /** How many numbers each vector has. (1 to 65536) */
+  /** Dimensions of each vector. (1 to 65536) */
   readonly dimensions: number;
-  /** Type of the numbers: `float32`; upper and lower case are the same. (at most 32 characters) */
+  /** Type of the numbers: `float32`; case-insensitive. (at most 32 characters) */
   readonly datatype: string;
-  /** `cosine`, `dotProduct` or `euclidean`; upper and lower case are the same. (at most 32 characters) */
+  /** `cosine`, `dotProduct` or `euclidean`; case-insensitive. (at most 32 characters) */
   readonly distanceFunction: string;
   /**
-   * `flat`, `quantizedFlat` or `diskANN`; upper and lower case are the same. The service compares vectors
-   * exactly with each of the three. (at most 32 characters)
+   * `flat`, `quantizedFlat` or `diskANN`; case-insensitive. The service compares vectors exactly with each of
+   * the three. (at most 32 characters)
    */
   readonly indexType: string;
 };
@@ -789,14 +785,14 @@ export type RecordCollectionPolicyInput = {
    */
   readonly name: string;
   /**
-   * Where a record holds its partition key; always `/partitionKey`. (at most 64 characters, "/partitionKey"
-   * when absent)
+   * JSON Pointer of the partition key of a record; always `/partitionKey`. (at most 64 characters,
+   * "/partitionKey" when absent)
    */
   readonly partitionKeyPath?: string | null;
   /** The vectors that records may have; names are unique. (at most 64 items) */
   readonly vectorPolicies?: readonly VectorFieldPolicyInput[] | null;
   /**
-   * Paths that queries find records by without reading the others: unique JSON Pointers whose segments hold
+   * Indexed paths: a query by them reads only matching records. Unique JSON Pointers whose segments hold
    * letters, digits, `_` and `-`. The service projects the first 28. (at most 256 items)
    */
   readonly indexedMetadata?: readonly string[] | null;
@@ -804,60 +800,63 @@ export type RecordCollectionPolicyInput = {
 
 /** The policy of a collection, as first stored. */
 export type RecordCollectionPolicy = {
-  /** The collection. (at most 255 characters) */
+  /** Name of the collection. (at most 255 characters) */
   readonly name: string;
-  /** Where a record holds its partition key. (at most 64 characters) */
+  /** JSON Pointer of the partition key of a record. (at most 64 characters) */
   readonly partitionKeyPath: string;
   /** The vectors that records may have. (at most 64 items) */
   readonly vectorPolicies: readonly VectorFieldPolicy[];
-  /** Paths that queries find records by. (at most 256 items) */
+  /** Indexed paths: a query by them reads only matching records. (at most 256 items) */
   readonly indexedMetadata: readonly string[];
 };
 
 /** Names of collections, in the order of their UTF-8 bytes. (at most 10000 items) */
 export type CollectionNameList = readonly string[];
 
-/** Which records an export holds. */
+/** Selects the records of an export. */
 export type CollectionExportRequest = {
   /**
-   * Filter and order of the records; all in the order of partition key and id if absent. Its `limit` and
-   * `continuationToken` apply as in a query.
+   * Filter and order of the records; if absent, all records in the order of partition key and id. Its `limit`
+   * and `continuationToken` apply as in a query.
    */
   readonly query?: QueryEnvelope | null;
-  /** The largest number of records. (1 to 10000, 10000 when absent) */
+  /** Maximum number of records. (1 to 10000, 10000 when absent) */
   readonly maxRecords?: number | null;
   /**
-   * Whether more records than `maxRecords` are refused. If false, the export is truncated and has a
-   * continuation token. (true when absent)
+   * Whether to refuse the export if it has more records than `maxRecords`. If false, the export is truncated
+   * and has a continuation token. (true when absent)
    */
   readonly failOnLimitExceeded?: boolean | null;
 };
 
-/** A collection as of one moment: its policy and its records, with the hash of both. */
+/** Content of a collection at one moment: policy and records, with the hash of both. */
 export type CollectionExportEnvelope = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** Its policy. */
+  /** Policy of the collection. */
   readonly policy: RecordCollectionPolicy;
   /** The records. (at most 10000 items) */
   readonly records: readonly SvcRecord[];
   /** The query of the request, as given. */
   readonly query: JsonObject | null;
-  /** The limit of the export. (1 to 10000) */
+  /** `maxRecords` of the request. (1 to 10000) */
   readonly maxRecords: number | null;
-  /** How many records it holds. (at least 0) */
+  /** Number of records in the export. (at least 0) */
   readonly recordCount: number | null;
   /** Whether further records match. */
   readonly truncated: boolean;
-  /** Continues a truncated export in `query.continuationToken`; null otherwise. (at most 1024 characters) */
+  /**
+   * Token that continues a truncated export, as `query.continuationToken`; null for a complete export. (at
+   * most 1024 characters)
+   */
   readonly continuationToken: string | null;
-  /** When it was made. (at most 40 characters, RFC 3339) */
+  /** When the export was made. (at most 40 characters, RFC 3339) */
   readonly exportedAt: string | null;
   /** SHA-256 of collection, policy and records. (at most 71 characters) */
   readonly contentHash: string | null;
   /**
-   * SHA-256 of the RFC 8785 form of an object of the members collection, policy and records. Kept where a
-   * client parses the export and writes it again. (at most 71 characters)
+   * SHA-256 of the RFC 8785 form of an object of the members collection, policy and records. It stays the
+   * same if a client parses the export and writes it again. (at most 71 characters)
    */
   readonly valueHash: string | null;
 };
@@ -872,25 +871,25 @@ export type CollectionExportEnvelopeInput = {
   readonly records?: readonly SvcRecordInput[] | null;
   /** The query of the export; not read. */
   readonly query?: JsonObject | null;
-  /** The limit of the export; not read. (1 to 10000) */
+  /** `maxRecords` of the export; not read. (1 to 10000) */
   readonly maxRecords?: number | null;
-  /** How many records it holds; must be the length of `records`. (at least 0) */
+  /** Number of records; must be the length of `records`. (at least 0) */
   readonly recordCount?: number | null;
-  /** Whether further records matched; needs `allowPartialSnapshot`. (false when absent) */
+  /** Whether the collection had further records; true needs `allowPartialSnapshot`. (false when absent) */
   readonly truncated?: boolean | null;
   /** The token of the export; not read. (at most 1024 characters) */
   readonly continuationToken?: string | null;
-  /** When it was made; not read. (at most 40 characters, RFC 3339) */
+  /** When the export was made; not read. (at most 40 characters, RFC 3339) */
   readonly exportedAt?: string | null;
   /**
-   * SHA-256 of collection, policy and records: `sha256:` and 64 hexadecimal digits; upper and lower case are
-   * the same. Checked before the import is admitted and again before it writes. (at most 71 characters)
+   * SHA-256 of collection, policy and records: `sha256:` and 64 hexadecimal digits; case-insensitive. Checked
+   * before the import is admitted and again before it writes. (at most 71 characters)
    */
   readonly contentHash?: string | null;
   /**
-   * SHA-256 of the RFC 8785 form of the members collection, policy and records. Where `contentHash` fails and
-   * this holds, the import is accepted; not read with `expectedContentHash` or `expectedValueHash`. (at most
-   * 71 characters)
+   * SHA-256 of the RFC 8785 form of the members collection, policy and records. If `contentHash` fails and
+   * this matches, the import is accepted; not read with `expectedContentHash` or `expectedValueHash`. (at
+   * most 71 characters)
    */
   readonly valueHash?: string | null;
 };
@@ -905,19 +904,19 @@ export type CollectionImportRequest = {
    */
   readonly expectedContentHash?: string | null;
   /**
-   * The expected value hash, for an export that a client parsed and wrote again: the import is accepted where
-   * it or `expectedContentHash` holds. Where one of the two is given, the hashes in `snapshot` do not count.
-   * (at most 71 characters)
+   * The expected value hash, for an export that a client parsed and wrote again: the import is accepted if
+   * this or `expectedContentHash` matches. If one of the two is present, the hashes in `snapshot` do not
+   * count. (at most 71 characters)
    */
   readonly expectedValueHash?: string | null;
   /**
-   * Whether the import replaces an existing collection, all at once at its end. Otherwise it adds to a
+   * Whether the import replaces an existing collection, all at once at its end. If false, it adds to a
    * collection with an equivalent policy. (false when absent)
    */
   readonly replaceExisting?: boolean | null;
-  /** Whether the import goes on after a record that fails. (false when absent) */
+  /** Whether the import continues after a record that fails. (false when absent) */
   readonly continueOnError?: boolean | null;
-  /** Whether the export may be of a collection with another name. (false when absent) */
+  /** Whether the exported collection may have another name. (false when absent) */
   readonly allowCollectionRename?: boolean | null;
   /** Whether the export may be truncated. (false when absent) */
   readonly allowPartialSnapshot?: boolean | null;
@@ -925,80 +924,80 @@ export type CollectionImportRequest = {
 
 /** The expected and the actual hash of an import. */
 export type CollectionSnapshotHashComparison = {
-  /** What is compared: `collectionSnapshot`. (at most 64 characters) */
+  /** Compared content: `collectionSnapshot`. (at most 64 characters) */
   readonly kind: string;
   /** The expected hash. (at most 71 characters) */
   readonly expectedHash: string | null;
-  /** The hash of the content. (at most 71 characters) */
+  /** The hash computed from the content. (at most 71 characters) */
   readonly actualHash: string | null;
-  /** Whether there were two hashes. */
+  /** Whether both hashes exist. */
   readonly compared: boolean;
-  /** Whether they are equal, or the value hash holds. */
+  /** Whether both hashes are equal, or the value hash matches. */
   readonly matches: boolean;
-  /** The outcome. `matched_by_value`: the content hash fails, and the value hash holds. */
+  /** Outcome of the comparison. `matched_by_value`: the content hash fails, and the value hash matches. */
   readonly status: 'not_provided' | 'actual_missing' | 'matched' | 'matched_by_value' | 'drifted';
 };
 
-/** What an import wrote. */
+/** Result of an import. */
 export type CollectionImportResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
   /** The exported collection. (at most 255 characters) */
   readonly sourceCollection: string;
-  /** What happened to the policy. */
+  /** Outcome for the policy of the collection. */
   readonly policyStatus: 'created' | 'existing_equivalent' | 'replaced';
-  /** Records of the export. (at least 0) */
+  /** Number of records in the export. (at least 0) */
   readonly recordCount: number;
   /** Hash of the content. (at most 71 characters) */
   readonly contentHash: string;
   /** The expected and the actual hash. */
   readonly contentHashComparison: CollectionSnapshotHashComparison;
-  /** What happened to the records. */
+  /** Outcome for the records. */
   readonly records: RecordBatchUpsertResult;
 };
 
 /**
- * A batch or an import as a job. A job whose records partly failed still ends as succeeded; its result names
+ * A batch or an import as a job. If only some records fail, the job still ends as succeeded; its result names
  * them.
  */
 export type RecordImportJob = {
-  /** The receipt of its admission. */
+  /** Admission receipt of the job. */
   readonly admission: AdmissionReceipt;
-  /** The job; also the id of its run. (at most 160 characters) */
+  /** Id of the job and of its run. (at most 160 characters) */
   readonly id: string;
-  /** What it does. */
+  /** Kind of job: batch or import. */
   readonly kind: 'batch_upsert' | 'collection_import';
-  /** The status of the job. A job that some records failed in succeeds too: `failed` counts them. */
+  /** Status of the job. A job also succeeds if some records failed: `failed` counts them. */
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
-  /** The collection that it writes. (at most 255 characters) */
+  /** The target collection. (at most 255 characters) */
   readonly collection: string;
   /** The exported collection of an import. (at most 255 characters) */
   readonly sourceCollection: string | null;
   /** SHA-256 of the request. (at most 71 characters) */
   readonly requestHash: string;
-  /** When it was admitted. */
+  /** When the job was admitted. */
   readonly createdAt: Timestamp;
-  /** When it began. (at most 40 characters, RFC 3339) */
+  /** When the job started. (at most 40 characters, RFC 3339) */
   readonly startedAt: string | null;
-  /** When it ended. (at most 40 characters, RFC 3339) */
+  /** When the job ended. (at most 40 characters, RFC 3339) */
   readonly completedAt: string | null;
-  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  /** Duration in milliseconds, from the first start; null before the end. (at least 0) */
   readonly durationMs: number | null;
-  /** Whether a caller asked it to stop. */
+  /** Whether cancellation was requested. */
   readonly cancellationRequested: boolean;
-  /** Records of the request. (at least 0) */
+  /** Number of records in the request. (at least 0) */
   readonly requested: number;
-  /** Records that it tried so far. (at least 0) */
+  /** Number of records tried so far. (at least 0) */
   readonly attempted: number;
-  /** Records that it wrote so far. (at least 0) */
+  /** Number of records written so far. (at least 0) */
   readonly succeeded: number;
-  /** Records that it could not write so far; the result says why, each with its index. (at least 0) */
+  /** Number of records that failed so far; the result has the error and the index of each. (at least 0) */
   readonly failed: number;
-  /** Share of the work that is done; 1 once it succeeded. (0 to 1) */
+  /** Completed share of the work; 1 after success. (0 to 1) */
   readonly progress: number;
   /**
-   * Whether a failed record stopped it before the last one: the records behind it were not tried. The job
-   * succeeds all the same.
+   * Whether the job stopped at a failed record before the last one: later records were not tried. The job
+   * still succeeds.
    */
   readonly stoppedOnError: boolean;
   /** Kind of the failure. (at most 160 characters) */
@@ -1008,36 +1007,36 @@ export type RecordImportJob = {
    * 4096 characters)
    */
   readonly error: string | null;
-  /** What a batch wrote; null in lists unless `includeResult` is true. */
+  /** Counts of the batch; null in lists unless `includeResult` is true. */
   readonly batchResult: RecordBatchUpsertResult | null;
-  /** What an import wrote; null in lists unless `includeResult` is true. */
+  /** Counts of the import; null in lists unless `includeResult` is true. */
   readonly importResult: CollectionImportResult | null;
 };
 
 /** Jobs, newest first. (at most 200 items) */
 export type RecordImportJobList = readonly RecordImportJob[];
 
-/** Records of retrieval-augmented generation in a collection. */
+/** Counts of the records for retrieval-augmented generation (RAG) in a collection. */
 export type RagCollectionInspection = {
-  /** Different document ids. (at least 0) */
+  /** Number of different document ids. (at least 0) */
   readonly documentCount: number;
-  /** Records of the type `rag.chunk`. (at least 0) */
+  /** Number of records of the type `rag.chunk`. (at least 0) */
   readonly chunkCount: number;
-  /** Records of the type `rag.manifest`. (at least 0) */
+  /** Number of records of the type `rag.manifest`. (at least 0) */
   readonly manifestCount: number;
-  /** Chunks that name their document. (at least 0) */
+  /** Number of chunks that name their document. (at least 0) */
   readonly chunkRecordsWithDocumentIdCount: number;
-  /** Chunks with a vector. (at least 0) */
+  /** Number of chunks with a vector. (at least 0) */
   readonly chunkRecordsWithVectorCount: number;
-  /** Chunks without a vector. (at least 0) */
+  /** Number of chunks without a vector. (at least 0) */
   readonly chunkRecordsWithoutVectorCount: number;
 };
 
-/** One vector of the policy over all records. */
+/** Counts for one vector of the policy, over all records. */
 export type VectorFieldInspection = {
-  /** Its name. (at most 128 characters) */
+  /** Name of the vector. (at most 128 characters) */
   readonly field: string;
-  /** Where the numbers are. (at most 160 characters) */
+  /** JSON Pointer of the numbers in a record. (at most 160 characters) */
   readonly path: string;
   /** Dimensions of the policy. (at least 1) */
   readonly policyDimensions: number;
@@ -1047,19 +1046,19 @@ export type VectorFieldInspection = {
   readonly distanceFunction: string;
   /** Index type of the policy. (at most 32 characters) */
   readonly indexType: string;
-  /** Records of the collection. (at least 0) */
+  /** Number of records of the collection. (at least 0) */
   readonly recordCount: number;
-  /** Records with the vector. (at least 0) */
+  /** Number of records with the vector. (at least 0) */
   readonly presentCount: number;
-  /** Records without the vector, manifests apart. (at least 0) */
+  /** Number of records without the vector, not counting manifests. (at least 0) */
   readonly missingCount: number;
-  /** Manifests without the vector. (at least 0) */
+  /** Number of manifests without the vector. (at least 0) */
   readonly notApplicableCount: number;
-  /** Vectors without numbers. (at least 0) */
+  /** Number of vectors without numbers. (at least 0) */
   readonly emptyCount: number;
-  /** Vectors of other dimensions. (at least 0) */
+  /** Number of vectors with other dimensions than the policy. (at least 0) */
   readonly dimensionMismatchCount: number;
-  /** Share of the records with the vector; 1 if it applies to none. (0 to 1) */
+  /** Share of the records with the vector; 1 if the vector applies to no record. (0 to 1) */
   readonly policyCoverage: number;
   /** Vectors by model, the most frequent first. (at most 10000 entries) */
   readonly modelCounts: { readonly [name: string]: number };
@@ -1067,54 +1066,56 @@ export type VectorFieldInspection = {
   readonly sourceFieldCounts: { readonly [name: string]: number };
 };
 
-/** A record that does not fit the policy, or that searches do not find by all of its words. */
+/** A record that does not fit the policy, or that searches cannot find by some of its words. */
 export type CollectionInspectionAnomaly = {
   /**
-   * `missingPolicyVector`, `emptyVector`, `dimensionMismatch`, `undeclaredVectorField` or `termsLeftOut`. (at
-   * most 64 characters)
+   * Kind of the anomaly: `missingPolicyVector`, `emptyVector`, `dimensionMismatch`, `undeclaredVectorField`
+   * or `termsLeftOut`. (at most 64 characters)
    */
   readonly kind: string;
-  /** The record. (at most 1023 characters) */
+  /** Id of the record. (at most 1023 characters) */
   readonly id: string;
-  /** Its partition key. (at most 2048 characters) */
+  /** Partition key of the record. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** Its type. (at most 900000 characters) */
+  /** Type of the record. (at most 900000 characters) */
   readonly type: string | null;
-  /** The vector; null for `termsLeftOut`. (at most 900000 characters) */
+  /** Name of the vector; null for `termsLeftOut`. (at most 900000 characters) */
   readonly field: string | null;
   /** The anomaly in words. (at most 4096 characters) */
   readonly message: string;
-  /** Its numbers. */
+  /** Numbers of the anomaly. */
   readonly details: JsonObject;
 };
 
-/** Counts over the records of a collection, and the records that do not fit its policy. */
+/** Counts over the records of a collection, and its anomalies: records that do not fit its policy. */
 export type CollectionInspectionResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
   /** When the records were read. */
   readonly generatedAt: Timestamp;
-  /** Its policy. */
+  /** Policy of the collection. */
   readonly policy: RecordCollectionPolicy;
-  /** Records. (at least 0) */
+  /** Number of records in the collection. (at least 0) */
   readonly recordCount: number;
-  /** Different partition keys. (at least 0) */
+  /** Number of different partition keys. (at least 0) */
   readonly partitionCount: number;
-  /** Records by type, the most frequent first; `(none)` without a type. (at most 10000 entries) */
+  /**
+   * Records by type, the most frequent first; `(none)` counts records without a type. (at most 10000 entries)
+   */
   readonly typeCounts: { readonly [name: string]: number };
   /** Records by `metadata.embeddingProvider`. (at most 10000 entries) */
   readonly embeddingProviderCounts: { readonly [name: string]: number };
   /** Records by embedding model. (at most 10000 entries) */
   readonly embeddingModelCounts: { readonly [name: string]: number };
-  /** Records of retrieval-augmented generation. */
+  /** Counts of the records for retrieval-augmented generation. */
   readonly rag: RagCollectionInspection;
-  /** The vectors of the policy. (at most 64 items) */
+  /** Counts for each vector of the policy. (at most 64 items) */
   readonly vectors: readonly VectorFieldInspection[];
-  /** Vectors that the policy does not name. (at most 10000 entries) */
+  /** Vectors that the policy does not name, by name. (at most 10000 entries) */
   readonly extraVectorFieldCounts: { readonly [name: string]: number };
-  /** All anomalies. (at least 0) */
+  /** Number of all anomalies. (at least 0) */
   readonly anomalyCount: number;
-  /** Anomalies of this answer. (0 to 500) */
+  /** Number of anomalies in this answer. (0 to 500) */
   readonly returnedAnomalyCount: number;
   /** The first anomalies. (at most 500 items) */
   readonly anomalies: readonly CollectionInspectionAnomaly[];

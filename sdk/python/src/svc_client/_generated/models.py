@@ -1050,22 +1050,19 @@ class VectorFieldPolicyInput(TypedDict):
     """The rules of one vector of the records of a collection."""
 
     name: str
-    """Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters)"""
+    """Name of the vector in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters)"""
     path: str
-    """Where the numbers are: `/vectors/{name}/values`. (at most 160 characters)"""
+    """JSON Pointer of the numbers in a record: `/vectors/{name}/values`. (at most 160 characters)"""
     dimensions: int
-    """How many numbers each vector has. (1 to 65536)"""
+    """Dimensions of each vector. (1 to 65536)"""
     datatype: NotRequired[str | None]
-    """Type of the numbers: `float32`; upper and lower case are the same. (at most 32 characters, "float32"
-    when absent)
-    """
+    """Type of the numbers: `float32`; case-insensitive. (at most 32 characters, "float32" when absent)"""
     distanceFunction: NotRequired[str | None]
-    """`cosine`, `dotProduct` or `euclidean`; upper and lower case are the same. (at most 32 characters,
-    "cosine" when absent)
+    """`cosine`, `dotProduct` or `euclidean`; case-insensitive. (at most 32 characters, "cosine" when absent)
     """
     indexType: NotRequired[str | None]
-    """`flat`, `quantizedFlat` or `diskANN`; upper and lower case are the same. The service compares vectors
-    exactly with each of the three. (at most 32 characters, "flat" when absent)
+    """`flat`, `quantizedFlat` or `diskANN`; case-insensitive. The service compares vectors exactly with each
+    of the three. (at most 32 characters, "flat" when absent)
     """
 
 
@@ -1073,18 +1070,18 @@ class VectorFieldPolicy(TypedDict):
     """The rules of one vector of the records of a collection, as first stored."""
 
     name: str
-    """Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters)"""
+    """Name of the vector in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters)"""
     path: str
-    """Where the numbers are: `/vectors/{name}/values`. (at most 160 characters)"""
+    """JSON Pointer of the numbers in a record: `/vectors/{name}/values`. (at most 160 characters)"""
     dimensions: int
-    """How many numbers each vector has. (1 to 65536)"""
+    """Dimensions of each vector. (1 to 65536)"""
     datatype: str
-    """Type of the numbers: `float32`; upper and lower case are the same. (at most 32 characters)"""
+    """Type of the numbers: `float32`; case-insensitive. (at most 32 characters)"""
     distanceFunction: str
-    """`cosine`, `dotProduct` or `euclidean`; upper and lower case are the same. (at most 32 characters)"""
+    """`cosine`, `dotProduct` or `euclidean`; case-insensitive. (at most 32 characters)"""
     indexType: str
-    """`flat`, `quantizedFlat` or `diskANN`; upper and lower case are the same. The service compares vectors
-    exactly with each of the three. (at most 32 characters)
+    """`flat`, `quantizedFlat` or `diskANN`; case-insensitive. The service compares vectors exactly with each
+    of the three. (at most 32 characters)
     """
 
 
@@ -1098,13 +1095,13 @@ class RecordCollectionPolicyInput(TypedDict):
     digit. (at most 255 characters)
     """
     partitionKeyPath: NotRequired[str | None]
-    """Where a record holds its partition key; always `/partitionKey`. (at most 64 characters, "/partitionKey"
-    when absent)
+    """JSON Pointer of the partition key of a record; always `/partitionKey`. (at most 64 characters,
+    "/partitionKey" when absent)
     """
     vectorPolicies: NotRequired[Sequence[VectorFieldPolicyInput] | None]
     """The vectors that records may have; names are unique. (at most 64 items)"""
     indexedMetadata: NotRequired[Sequence[str] | None]
-    """Paths that queries find records by without reading the others: unique JSON Pointers whose segments hold
+    """Indexed paths: a query by them reads only matching records. Unique JSON Pointers whose segments hold
     letters, digits, `_` and `-`. The service projects the first 28. (at most 256 items)
     """
 
@@ -1113,56 +1110,58 @@ class RecordCollectionPolicy(TypedDict):
     """The policy of a collection, as first stored."""
 
     name: str
-    """The collection. (at most 255 characters)"""
+    """Name of the collection. (at most 255 characters)"""
     partitionKeyPath: str
-    """Where a record holds its partition key. (at most 64 characters)"""
+    """JSON Pointer of the partition key of a record. (at most 64 characters)"""
     vectorPolicies: list[VectorFieldPolicy]
     """The vectors that records may have. (at most 64 items)"""
     indexedMetadata: list[str]
-    """Paths that queries find records by. (at most 256 items)"""
+    """Indexed paths: a query by them reads only matching records. (at most 256 items)"""
 
 
 class CollectionExportRequest(TypedDict):
-    """Which records an export holds."""
+    """Selects the records of an export."""
 
     query: NotRequired[QueryEnvelope | None]
-    """Filter and order of the records; all in the order of partition key and id if absent. Its `limit` and
-    `continuationToken` apply as in a query.
+    """Filter and order of the records; if absent, all records in the order of partition key and id. Its
+    `limit` and `continuationToken` apply as in a query.
     """
     maxRecords: NotRequired[int | None]
-    """The largest number of records. (1 to 10000, 10000 when absent)"""
+    """Maximum number of records. (1 to 10000, 10000 when absent)"""
     failOnLimitExceeded: NotRequired[bool | None]
-    """Whether more records than `maxRecords` are refused. If false, the export is truncated and has a
-    continuation token. (true when absent)
+    """Whether to refuse the export if it has more records than `maxRecords`. If false, the export is
+    truncated and has a continuation token. (true when absent)
     """
 
 
 class CollectionExportEnvelope(TypedDict):
-    """A collection as of one moment: its policy and its records, with the hash of both."""
+    """Content of a collection at one moment: policy and records, with the hash of both."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     policy: RecordCollectionPolicy
-    """Its policy."""
+    """Policy of the collection."""
     records: list[SvcRecord]
     """The records. (at most 10000 items)"""
     query: JsonObject | None
     """The query of the request, as given."""
     maxRecords: int | None
-    """The limit of the export. (1 to 10000)"""
+    """`maxRecords` of the request. (1 to 10000)"""
     recordCount: int | None
-    """How many records it holds. (at least 0)"""
+    """Number of records in the export. (at least 0)"""
     truncated: bool
     """Whether further records match."""
     continuationToken: str | None
-    """Continues a truncated export in `query.continuationToken`; null otherwise. (at most 1024 characters)"""
+    """Token that continues a truncated export, as `query.continuationToken`; null for a complete export. (at
+    most 1024 characters)
+    """
     exportedAt: str | None
-    """When it was made. (at most 40 characters, RFC 3339)"""
+    """When the export was made. (at most 40 characters, RFC 3339)"""
     contentHash: str | None
     """SHA-256 of collection, policy and records. (at most 71 characters)"""
     valueHash: str | None
-    """SHA-256 of the RFC 8785 form of an object of the members collection, policy and records. Kept where a
-    client parses the export and writes it again. (at most 71 characters)
+    """SHA-256 of the RFC 8785 form of an object of the members collection, policy and records. It stays the
+    same if a client parses the export and writes it again. (at most 71 characters)
     """
 
 
@@ -1178,22 +1177,22 @@ class CollectionExportEnvelopeInput(TypedDict):
     query: NotRequired[Mapping[str, object] | None]
     """The query of the export; not read."""
     maxRecords: NotRequired[int | None]
-    """The limit of the export; not read. (1 to 10000)"""
+    """`maxRecords` of the export; not read. (1 to 10000)"""
     recordCount: NotRequired[int | None]
-    """How many records it holds; must be the length of `records`. (at least 0)"""
+    """Number of records; must be the length of `records`. (at least 0)"""
     truncated: NotRequired[bool | None]
-    """Whether further records matched; needs `allowPartialSnapshot`. (false when absent)"""
+    """Whether the collection had further records; true needs `allowPartialSnapshot`. (false when absent)"""
     continuationToken: NotRequired[str | None]
     """The token of the export; not read. (at most 1024 characters)"""
     exportedAt: NotRequired[str | None]
-    """When it was made; not read. (at most 40 characters, RFC 3339)"""
+    """When the export was made; not read. (at most 40 characters, RFC 3339)"""
     contentHash: NotRequired[str | None]
-    """SHA-256 of collection, policy and records: `sha256:` and 64 hexadecimal digits; upper and lower case
-    are the same. Checked before the import is admitted and again before it writes. (at most 71 characters)
+    """SHA-256 of collection, policy and records: `sha256:` and 64 hexadecimal digits; case-insensitive.
+    Checked before the import is admitted and again before it writes. (at most 71 characters)
     """
     valueHash: NotRequired[str | None]
-    """SHA-256 of the RFC 8785 form of the members collection, policy and records. Where `contentHash` fails
-    and this holds, the import is accepted; not read with `expectedContentHash` or `expectedValueHash`. (at
+    """SHA-256 of the RFC 8785 form of the members collection, policy and records. If `contentHash` fails and
+    this matches, the import is accepted; not read with `expectedContentHash` or `expectedValueHash`. (at
     most 71 characters)
     """
 
@@ -1208,18 +1207,18 @@ class CollectionImportRequest(TypedDict):
     (at most 71 characters)
     """
     expectedValueHash: NotRequired[str | None]
-    """The expected value hash, for an export that a client parsed and wrote again: the import is accepted
-    where it or `expectedContentHash` holds. Where one of the two is given, the hashes in `snapshot` do not
+    """The expected value hash, for an export that a client parsed and wrote again: the import is accepted if
+    this or `expectedContentHash` matches. If one of the two is present, the hashes in `snapshot` do not
     count. (at most 71 characters)
     """
     replaceExisting: NotRequired[bool | None]
-    """Whether the import replaces an existing collection, all at once at its end. Otherwise it adds to a
+    """Whether the import replaces an existing collection, all at once at its end. If false, it adds to a
     collection with an equivalent policy. (false when absent)
     """
     continueOnError: NotRequired[bool | None]
-    """Whether the import goes on after a record that fails. (false when absent)"""
+    """Whether the import continues after a record that fails. (false when absent)"""
     allowCollectionRename: NotRequired[bool | None]
-    """Whether the export may be of a collection with another name. (false when absent)"""
+    """Whether the exported collection may have another name. (false when absent)"""
     allowPartialSnapshot: NotRequired[bool | None]
     """Whether the export may be truncated. (false when absent)"""
 
@@ -1228,80 +1227,80 @@ class CollectionSnapshotHashComparison(TypedDict):
     """The expected and the actual hash of an import."""
 
     kind: str
-    """What is compared: `collectionSnapshot`. (at most 64 characters)"""
+    """Compared content: `collectionSnapshot`. (at most 64 characters)"""
     expectedHash: str | None
     """The expected hash. (at most 71 characters)"""
     actualHash: str | None
-    """The hash of the content. (at most 71 characters)"""
+    """The hash computed from the content. (at most 71 characters)"""
     compared: bool
-    """Whether there were two hashes."""
+    """Whether both hashes exist."""
     matches: bool
-    """Whether they are equal, or the value hash holds."""
+    """Whether both hashes are equal, or the value hash matches."""
     status: Literal["not_provided", "actual_missing", "matched", "matched_by_value", "drifted"]
-    """The outcome. `matched_by_value`: the content hash fails, and the value hash holds."""
+    """Outcome of the comparison. `matched_by_value`: the content hash fails, and the value hash matches."""
 
 
 class CollectionImportResult(TypedDict):
-    """What an import wrote."""
+    """Result of an import."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     sourceCollection: str
     """The exported collection. (at most 255 characters)"""
     policyStatus: Literal["created", "existing_equivalent", "replaced"]
-    """What happened to the policy."""
+    """Outcome for the policy of the collection."""
     recordCount: int
-    """Records of the export. (at least 0)"""
+    """Number of records in the export. (at least 0)"""
     contentHash: str
     """Hash of the content. (at most 71 characters)"""
     contentHashComparison: CollectionSnapshotHashComparison
     """The expected and the actual hash."""
     records: RecordBatchUpsertResult
-    """What happened to the records."""
+    """Outcome for the records."""
 
 
 class RecordImportJob(TypedDict):
-    """A batch or an import as a job. A job whose records partly failed still ends as succeeded; its result
+    """A batch or an import as a job. If only some records fail, the job still ends as succeeded; its result
     names them.
     """
 
     admission: AdmissionReceipt
-    """The receipt of its admission."""
+    """Admission receipt of the job."""
     id: str
-    """The job; also the id of its run. (at most 160 characters)"""
+    """Id of the job and of its run. (at most 160 characters)"""
     kind: Literal["batch_upsert", "collection_import"]
-    """What it does."""
+    """Kind of job: batch or import."""
     status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
-    """The status of the job. A job that some records failed in succeeds too: `failed` counts them."""
+    """Status of the job. A job also succeeds if some records failed: `failed` counts them."""
     collection: str
-    """The collection that it writes. (at most 255 characters)"""
+    """The target collection. (at most 255 characters)"""
     sourceCollection: str | None
     """The exported collection of an import. (at most 255 characters)"""
     requestHash: str
     """SHA-256 of the request. (at most 71 characters)"""
     createdAt: Timestamp
-    """When it was admitted."""
+    """When the job was admitted."""
     startedAt: str | None
-    """When it began. (at most 40 characters, RFC 3339)"""
+    """When the job started. (at most 40 characters, RFC 3339)"""
     completedAt: str | None
-    """When it ended. (at most 40 characters, RFC 3339)"""
+    """When the job ended. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
-    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    """Duration in milliseconds, from the first start; null before the end. (at least 0)"""
     cancellationRequested: bool
-    """Whether a caller asked it to stop."""
+    """Whether cancellation was requested."""
     requested: int
-    """Records of the request. (at least 0)"""
+    """Number of records in the request. (at least 0)"""
     attempted: int
-    """Records that it tried so far. (at least 0)"""
+    """Number of records tried so far. (at least 0)"""
     succeeded: int
-    """Records that it wrote so far. (at least 0)"""
+    """Number of records written so far. (at least 0)"""
     failed: int
-    """Records that it could not write so far; the result says why, each with its index. (at least 0)"""
+    """Number of records that failed so far; the result has the error and the index of each. (at least 0)"""
     progress: float
-    """Share of the work that is done; 1 once it succeeded. (0 to 1)"""
+    """Completed share of the work; 1 after success. (0 to 1)"""
     stoppedOnError: bool
-    """Whether a failed record stopped it before the last one: the records behind it were not tried. The job
-    succeeds all the same.
+    """Whether the job stopped at a failed record before the last one: later records were not tried. The job
+    still succeeds.
     """
     failureClass: str | None
     """Kind of the failure. (at most 160 characters)"""
@@ -1310,35 +1309,35 @@ class RecordImportJob(TypedDict):
     4096 characters)
     """
     batchResult: RecordBatchUpsertResult | None
-    """What a batch wrote; null in lists unless `includeResult` is true."""
+    """Counts of the batch; null in lists unless `includeResult` is true."""
     importResult: CollectionImportResult | None
-    """What an import wrote; null in lists unless `includeResult` is true."""
+    """Counts of the import; null in lists unless `includeResult` is true."""
 
 
 class RagCollectionInspection(TypedDict):
-    """Records of retrieval-augmented generation in a collection."""
+    """Counts of the records for retrieval-augmented generation (RAG) in a collection."""
 
     documentCount: int
-    """Different document ids. (at least 0)"""
+    """Number of different document ids. (at least 0)"""
     chunkCount: int
-    """Records of the type `rag.chunk`. (at least 0)"""
+    """Number of records of the type `rag.chunk`. (at least 0)"""
     manifestCount: int
-    """Records of the type `rag.manifest`. (at least 0)"""
+    """Number of records of the type `rag.manifest`. (at least 0)"""
     chunkRecordsWithDocumentIdCount: int
-    """Chunks that name their document. (at least 0)"""
+    """Number of chunks that name their document. (at least 0)"""
     chunkRecordsWithVectorCount: int
-    """Chunks with a vector. (at least 0)"""
+    """Number of chunks with a vector. (at least 0)"""
     chunkRecordsWithoutVectorCount: int
-    """Chunks without a vector. (at least 0)"""
+    """Number of chunks without a vector. (at least 0)"""
 
 
 class VectorFieldInspection(TypedDict):
-    """One vector of the policy over all records."""
+    """Counts for one vector of the policy, over all records."""
 
     field: str
-    """Its name. (at most 128 characters)"""
+    """Name of the vector. (at most 128 characters)"""
     path: str
-    """Where the numbers are. (at most 160 characters)"""
+    """JSON Pointer of the numbers in a record. (at most 160 characters)"""
     policyDimensions: int
     """Dimensions of the policy. (at least 1)"""
     datatype: str
@@ -1348,19 +1347,19 @@ class VectorFieldInspection(TypedDict):
     indexType: str
     """Index type of the policy. (at most 32 characters)"""
     recordCount: int
-    """Records of the collection. (at least 0)"""
+    """Number of records of the collection. (at least 0)"""
     presentCount: int
-    """Records with the vector. (at least 0)"""
+    """Number of records with the vector. (at least 0)"""
     missingCount: int
-    """Records without the vector, manifests apart. (at least 0)"""
+    """Number of records without the vector, not counting manifests. (at least 0)"""
     notApplicableCount: int
-    """Manifests without the vector. (at least 0)"""
+    """Number of manifests without the vector. (at least 0)"""
     emptyCount: int
-    """Vectors without numbers. (at least 0)"""
+    """Number of vectors without numbers. (at least 0)"""
     dimensionMismatchCount: int
-    """Vectors of other dimensions. (at least 0)"""
+    """Number of vectors with other dimensions than the policy. (at least 0)"""
     policyCoverage: float
-    """Share of the records with the vector; 1 if it applies to none. (0 to 1)"""
+    """Share of the records with the vector; 1 if the vector applies to no record. (0 to 1)"""
     modelCounts: dict[str, int]
     """Vectors by model, the most frequent first. (at most 10000 entries)"""
     sourceFieldCounts: dict[str, int]
@@ -1368,55 +1367,57 @@ class VectorFieldInspection(TypedDict):
 
 
 class CollectionInspectionAnomaly(TypedDict):
-    """A record that does not fit the policy, or that searches do not find by all of its words."""
+    """A record that does not fit the policy, or that searches cannot find by some of its words."""
 
     kind: str
-    """`missingPolicyVector`, `emptyVector`, `dimensionMismatch`, `undeclaredVectorField` or `termsLeftOut`.
-    (at most 64 characters)
+    """Kind of the anomaly: `missingPolicyVector`, `emptyVector`, `dimensionMismatch`, `undeclaredVectorField`
+    or `termsLeftOut`. (at most 64 characters)
     """
     id: str
-    """The record. (at most 1023 characters)"""
+    """Id of the record. (at most 1023 characters)"""
     partitionKey: str
-    """Its partition key. (at most 2048 characters)"""
+    """Partition key of the record. (at most 2048 characters)"""
     type: str | None
-    """Its type. (at most 900000 characters)"""
+    """Type of the record. (at most 900000 characters)"""
     field: str | None
-    """The vector; null for `termsLeftOut`. (at most 900000 characters)"""
+    """Name of the vector; null for `termsLeftOut`. (at most 900000 characters)"""
     message: str
     """The anomaly in words. (at most 4096 characters)"""
     details: JsonObject
-    """Its numbers."""
+    """Numbers of the anomaly."""
 
 
 class CollectionInspectionResult(TypedDict):
-    """Counts over the records of a collection, and the records that do not fit its policy."""
+    """Counts over the records of a collection, and its anomalies: records that do not fit its policy."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     generatedAt: Timestamp
     """When the records were read."""
     policy: RecordCollectionPolicy
-    """Its policy."""
+    """Policy of the collection."""
     recordCount: int
-    """Records. (at least 0)"""
+    """Number of records in the collection. (at least 0)"""
     partitionCount: int
-    """Different partition keys. (at least 0)"""
+    """Number of different partition keys. (at least 0)"""
     typeCounts: dict[str, int]
-    """Records by type, the most frequent first; `(none)` without a type. (at most 10000 entries)"""
+    """Records by type, the most frequent first; `(none)` counts records without a type. (at most 10000
+    entries)
+    """
     embeddingProviderCounts: dict[str, int]
     """Records by `metadata.embeddingProvider`. (at most 10000 entries)"""
     embeddingModelCounts: dict[str, int]
     """Records by embedding model. (at most 10000 entries)"""
     rag: RagCollectionInspection
-    """Records of retrieval-augmented generation."""
+    """Counts of the records for retrieval-augmented generation."""
     vectors: list[VectorFieldInspection]
-    """The vectors of the policy. (at most 64 items)"""
+    """Counts for each vector of the policy. (at most 64 items)"""
     extraVectorFieldCounts: dict[str, int]
-    """Vectors that the policy does not name. (at most 10000 entries)"""
+    """Vectors that the policy does not name, by name. (at most 10000 entries)"""
     anomalyCount: int
-    """All anomalies. (at least 0)"""
+    """Number of all anomalies. (at least 0)"""
     returnedAnomalyCount: int
-    """Anomalies of this answer. (0 to 500)"""
+    """Number of anomalies in this answer. (0 to 500)"""
     anomalies: list[CollectionInspectionAnomaly]
     """The first anomalies. (at most 500 items)"""
 
