@@ -1233,47 +1233,42 @@ export type AdmissionReceipt = {
 
 // ---- embeddings
 
-/** A provider of embeddings: a model that gives texts their vectors. */
+/** A provider of embeddings: a model that computes vectors of texts. */
 export type EmbeddingProviderDescriptor = {
-  /** Its id. (at most 160 characters) */
+  /** Id of the provider. (at most 160 characters) */
   readonly provider: string;
-  /** Its name for people. (at most 160 characters) */
+  /** Display name of the provider. (at most 160 characters) */
   readonly displayName: string;
-  /** What it is. (at most 512 characters) */
+  /** Short description of the provider. (at most 512 characters) */
   readonly description: string;
-  /** Its model, as the provider names it. (at most 256 characters) */
+  /** Id of the model at its provider. (at most 256 characters) */
   readonly defaultModelId: string;
-  /** Length of its vectors. (at least 1) */
+  /** Dimensions of each vector. (at least 1) */
   readonly defaultDimensions: number;
-  /** Whether it is part of the service. */
+  /** Whether the provider is part of the service. */
   readonly local: boolean;
-  /** Whether it needs no other hardware than a processor. */
+  /** Whether the provider needs no hardware other than a processor. */
   readonly cpuOnly: boolean;
-  /** Whether each call of it goes over the network. */
+  /** Whether calls of the provider use the network. */
   readonly requiresNetwork: boolean;
   /**
-   * What nearness of two vectors means: `mechanical` (equality of the texts), `lexical` (common words) or
+   * Meaning of the nearness of two vectors: `mechanical` (equal texts), `lexical` (common words) or
    * `semantic` (like meaning, as far as the model goes). (at most 64 characters)
    */
   readonly semanticQuality: string;
-  /** What goes before a query where the request says nothing; null: nothing. (at most 512 characters) */
+  /** Prefix of a query if the request names none; null: no prefix. (at most 512 characters) */
   readonly defaultQueryPrefix: string | null;
-  /**
-   * What goes before a passage or document where the request says nothing; null: nothing. (at most 512
-   * characters)
-   */
+  /** Prefix of a passage or document if the request names none; null: no prefix. (at most 512 characters) */
   readonly defaultPassagePrefix: string | null;
-  /**
-   * What goes before a symmetric text where the request says nothing; null: nothing. (at most 512 characters)
-   */
+  /** Prefix of a symmetric text if the request names none; null: no prefix. (at most 512 characters) */
   readonly defaultSymmetricPrefix: string | null;
-  /** Whether `generateEmbeddings` uses it. */
+  /** Whether `generateEmbeddings` uses the provider. */
   readonly active: boolean;
-  /** Whether the settings let the service call it. */
+  /** Whether the settings allow calls of the provider. */
   readonly enabled: boolean;
   /**
-   * Why it is not enabled, such as `provider_disabled_by_configuration`; null for one that is. (at most 160
-   * characters)
+   * Why the provider is disabled, such as `provider_disabled_by_configuration`; null if it is enabled. (at
+   * most 160 characters)
    */
   readonly disabledReason: string | null;
 };
@@ -1281,38 +1276,35 @@ export type EmbeddingProviderDescriptor = {
 /** Embedding providers. (at most 64 items) */
 export type EmbeddingProviderDescriptorList = readonly EmbeddingProviderDescriptor[];
 
-/** What an embedding provider is good for. */
+/** Use cases of an embedding provider. */
 export type EmbeddingProviderGuidance = {
-  /** Its id. (at most 160 characters) */
+  /** Id of the provider. (at most 160 characters) */
   readonly provider: string;
-  /** Its name for people. (at most 160 characters) */
+  /** Display name of the provider. (at most 160 characters) */
   readonly displayName: string;
-  /** As in its description. (at most 64 characters) */
+  /** `semanticQuality` of the descriptor of the provider. (at most 64 characters) */
   readonly semanticQuality: string;
-  /** Length of its vectors. (at least 1) */
+  /** Dimensions of each vector. (at least 1) */
   readonly defaultDimensions: number;
-  /** What it runs on: `cpu-only`, or `remote` for one over the network. (at most 64 characters) */
+  /** Hardware: `cpu-only`, or `remote` for a provider over the network. (at most 64 characters) */
   readonly hardwareProfile: string;
-  /** Whether files of a model must be installed. */
+  /** Whether model files must be installed. */
   readonly requiresModelFiles: boolean;
-  /** Whether results of searches by its vectors say something about those of a real model. */
+  /** Whether searches by vectors of the provider are representative of searches with a real model. */
   readonly realisticForSemanticRetrieval: boolean;
-  /** What goes before a query where the request says nothing; null: nothing. (at most 512 characters) */
+  /** Prefix of a query if the request names none; null: no prefix. (at most 512 characters) */
   readonly defaultQueryPrefix: string | null;
-  /**
-   * What goes before a passage or document where the request says nothing; null: nothing. (at most 512
-   * characters)
-   */
+  /** Prefix of a passage or document if the request names none; null: no prefix. (at most 512 characters) */
   readonly defaultPassagePrefix: string | null;
-  /** Uses that it suits. (at most 16 items) */
+  /** Recommended uses of the provider. (at most 16 items) */
   readonly recommendedFor: readonly string[];
-  /** What to take care of. (at most 16 items) */
+  /** Cautions for the use of the provider. (at most 16 items) */
   readonly cautions: readonly string[];
-  /** Profiles of retrieval that go with it. (at most 16 items) */
+  /** Retrieval profiles that fit the provider. (at most 16 items) */
   readonly suggestedRetrievalProfiles: readonly string[];
-  /** Variants that an evaluation compares it in. (at most 16 items) */
+  /** Suggested variants for an evaluation of the provider. (at most 16 items) */
   readonly suggestedEvaluationVariants: readonly string[];
-  /** When to choose it. (at most 16 items) */
+  /** When to choose the provider. (at most 16 items) */
   readonly selectionNotes: readonly string[];
 };
 
@@ -1320,7 +1312,8 @@ export type EmbeddingProviderGuidance = {
 export type EmbeddingProviderGuidanceList = readonly EmbeddingProviderGuidance[];
 
 /**
- * Texts to embed: `text`, then `texts`. Together they are 1 to 128, and none is empty or white space alone.
+ * Texts to embed: `text`, then `texts`. Together they are 1 to 128 texts, none of them empty or only white
+ * space.
  */
 export type EmbeddingRequest = {
   /** The first text: at most 100,000 UTF-16 code units. (at most 100000 characters) */
@@ -1328,65 +1321,59 @@ export type EmbeddingRequest = {
   /** The other texts, each of at most 100,000 UTF-16 code units. (at most 128 items) */
   readonly texts?: readonly string[] | null;
   /**
-   * What the vectors are for: `query`, `passage`, `document` or `symmetric`; upper and lower case are the
-   * same. Some models give a text another vector for it. (at most 32 characters, "symmetric" when absent)
+   * Purpose of the vectors: `query`, `passage`, `document` or `symmetric`; case-insensitive. Some models
+   * compute another vector of a text for each purpose. (at most 32 characters, "symmetric" when absent)
    */
   readonly purpose?: string | null;
-  /**
-   * Goes before each text where the purpose is `query`, instead of that of the provider. (at most 512
-   * characters)
-   */
+  /** Prefix of each text for the purpose `query`, instead of the default. (at most 512 characters) */
   readonly queryPrefix?: string | null;
   /**
-   * Goes before each text where the purpose is `passage` or `document`, instead of that of the provider. (at
-   * most 512 characters)
-   */
-  readonly passagePrefix?: string | null;
-  /**
-   * Goes before each text where the purpose is `symmetric`, instead of that of the provider. (at most 512
+   * Prefix of each text for the purpose `passage` or `document`, instead of the default. (at most 512
    * characters)
    */
+  readonly passagePrefix?: string | null;
+  /** Prefix of each text for the purpose `symmetric`, instead of the default. (at most 512 characters) */
   readonly symmetricPrefix?: string | null;
 };
 
-/** The vectors of texts, and the model that made them. */
+/** Vectors of texts, and the model that computed them. */
 export type EmbeddingResponse = {
-  /** The provider. (at most 160 characters) */
+  /** Id of the embedding provider. (at most 160 characters) */
   readonly provider: string;
-  /** Its model. (at most 256 characters) */
+  /** Id of the embedding model. (at most 256 characters) */
   readonly modelId: string;
-  /** Length of each vector. (at least 1) */
+  /** Dimensions of each vector. (at least 1) */
   readonly dimensions: number;
-  /** The purpose of the request. (at most 32 characters) */
+  /** `purpose` of the request. (at most 32 characters) */
   readonly purpose: string;
-  /** One for each text, in the order of the texts. (at most 128 items) */
+  /** Vectors of the texts, in the order of the texts. (at most 128 items) */
   readonly items: readonly EmbeddingResult[];
 };
 
 /** The vector of a text. */
 export type EmbeddingResult = {
-  /** Place of the text in the request, from 0. (at least 0) */
+  /** Position of the text in the request, from 0. (at least 0) */
   readonly index: number;
-  /** UTF-16 code units of the text. (at least 1) */
+  /** Length of the text, in UTF-16 code units. (at least 1) */
   readonly textLength: number;
-  /** UTF-16 code units of the text with its prefix. (at least 1) */
+  /** Length of the text with its prefix, in UTF-16 code units. (at least 1) */
   readonly preparedTextLength: number;
-  /** Whether a prefix went before the text. */
+  /** Whether a prefix was put before the text. */
   readonly prefixApplied: boolean;
-  /** UTF-16 code units of the prefix, also where the text began with it. (at least 0) */
+  /** Length of the prefix, in UTF-16 code units, also if the text already began with it. (at least 0) */
   readonly prefixLength: number;
   /**
-   * The numbers of the vector, each with the fewest digits that give the same number in single precision. (at
+   * Numbers of the vector, each with the fewest digits that give the same number in single precision. (at
    * most 65536 items)
    */
   readonly values: readonly number[];
 };
 
-/** The state of a provider, check by check. */
+/** Result of the checks of a provider. */
 export type ProviderDoctorResult = {
-  /** Its id. (at most 160 characters) */
+  /** Id of the provider. (at most 160 characters) */
   readonly provider: string;
-  /** The worst outcome of its checks. */
+  /** Worst outcome of the checks. */
   readonly status: ServerCheckStatus;
   /** The outcome in one sentence. (at most 512 characters) */
   readonly summary: string;
@@ -1394,64 +1381,64 @@ export type ProviderDoctorResult = {
   readonly generatedAt: Timestamp;
   /** The checks. (at most 64 items) */
   readonly checks: readonly ProviderDoctorCheck[];
-  /** Further facts about the provider. */
+  /** Further data about the provider. */
   readonly metadata: JsonObject;
 };
 
 /** One check of a provider. */
 export type ProviderDoctorCheck = {
-  /** Its name, such as `embedding.provider`. (at most 160 characters) */
+  /** Name of the check, such as `embedding.provider`. (at most 160 characters) */
   readonly id: string;
-  /** Its outcome. */
+  /** Outcome of the check. */
   readonly status: ServerCheckStatus;
   /** The outcome in one sentence. (at most 512 characters) */
   readonly message: string;
-  /** What was found. */
+  /** Details of the check. */
   readonly details: JsonObject;
 };
 
 /** A request for embeddings as a job. */
 export type EmbeddingJob = {
-  /** The receipt of its admission. */
+  /** Admission receipt of the job. */
   readonly admission: AdmissionReceipt;
-  /** The job; also the id of its run. (at most 160 characters) */
+  /** Id of the job and of its run. (at most 160 characters) */
   readonly id: string;
   /** The status of the job. */
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
-  /** The provider. (at most 160 characters) */
+  /** Id of the embedding provider. (at most 160 characters) */
   readonly provider: string;
-  /** Its model. (at most 256 characters) */
+  /** Id of the embedding model. (at most 256 characters) */
   readonly modelId: string;
-  /** Length of each vector. (at least 1) */
+  /** Dimensions of each vector. (at least 1) */
   readonly dimensions: number;
-  /** The purpose of the request. (at most 32 characters) */
+  /** `purpose` of the request. (at most 32 characters) */
   readonly purpose: string;
   /** SHA-256 of the request as canonical JSON. (at most 71 characters) */
   readonly requestHash: string;
-  /** When it was admitted. */
+  /** When the job was admitted. */
   readonly createdAt: Timestamp;
-  /** When it began. (at most 40 characters, RFC 3339) */
+  /** When the job started. (at most 40 characters, RFC 3339) */
   readonly startedAt: string | null;
-  /** When it ended. (at most 40 characters, RFC 3339) */
+  /** When the job ended. (at most 40 characters, RFC 3339) */
   readonly completedAt: string | null;
-  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  /** Duration in milliseconds, from the first start; null before the end. (at least 0) */
   readonly durationMs: number | null;
-  /** Whether a caller asked it to stop. */
+  /** Whether cancellation was requested. */
   readonly cancellationRequested: boolean;
-  /** Texts of the request. (at least 0) */
+  /** Number of texts in the request. (at least 0) */
   readonly requested: number;
-  /** Texts that the model was asked for so far. (at least 0) */
+  /** Number of texts sent to the model so far. (at least 0) */
   readonly attempted: number;
-  /** Texts that have their vectors so far. (at least 0) */
+  /** Number of texts with vectors so far. (at least 0) */
   readonly succeeded: number;
   /** Always 0: a text that cannot be embedded fails the whole job. (at least 0) */
   readonly failed: number;
-  /** The first text that has no vector yet, while the job runs; null otherwise. (at least 0) */
+  /** Position of the first text without a vector while the job runs; null otherwise. (at least 0) */
   readonly currentIndex: number | null;
-  /** Share of the work that is done; 1 once it succeeded. (0 to 1) */
+  /** Completed share of the work; 1 after success. (0 to 1) */
   readonly progress: number;
   /**
-   * Kind of the failure: a code of the errors, or what the provider did, such as `schema`, `rate_limit`,
+   * Kind of the failure: a code of the errors, or the fault of the provider, such as `schema`, `rate_limit`,
    * `timeout` or `configuration`. (at most 160 characters)
    */
   readonly failureClass: string | null;

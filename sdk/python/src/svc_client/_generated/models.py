@@ -1514,86 +1514,80 @@ class AdmissionReceipt(TypedDict):
 
 
 class EmbeddingProviderDescriptor(TypedDict):
-    """A provider of embeddings: a model that gives texts their vectors."""
+    """A provider of embeddings: a model that computes vectors of texts."""
 
     provider: str
-    """Its id. (at most 160 characters)"""
+    """Id of the provider. (at most 160 characters)"""
     displayName: str
-    """Its name for people. (at most 160 characters)"""
+    """Display name of the provider. (at most 160 characters)"""
     description: str
-    """What it is. (at most 512 characters)"""
+    """Short description of the provider. (at most 512 characters)"""
     defaultModelId: str
-    """Its model, as the provider names it. (at most 256 characters)"""
+    """Id of the model at its provider. (at most 256 characters)"""
     defaultDimensions: int
-    """Length of its vectors. (at least 1)"""
+    """Dimensions of each vector. (at least 1)"""
     local: bool
-    """Whether it is part of the service."""
+    """Whether the provider is part of the service."""
     cpuOnly: bool
-    """Whether it needs no other hardware than a processor."""
+    """Whether the provider needs no hardware other than a processor."""
     requiresNetwork: bool
-    """Whether each call of it goes over the network."""
+    """Whether calls of the provider use the network."""
     semanticQuality: str
-    """What nearness of two vectors means: `mechanical` (equality of the texts), `lexical` (common words) or
+    """Meaning of the nearness of two vectors: `mechanical` (equal texts), `lexical` (common words) or
     `semantic` (like meaning, as far as the model goes). (at most 64 characters)
     """
     defaultQueryPrefix: str | None
-    """What goes before a query where the request says nothing; null: nothing. (at most 512 characters)"""
+    """Prefix of a query if the request names none; null: no prefix. (at most 512 characters)"""
     defaultPassagePrefix: str | None
-    """What goes before a passage or document where the request says nothing; null: nothing. (at most 512
-    characters)
-    """
+    """Prefix of a passage or document if the request names none; null: no prefix. (at most 512 characters)"""
     defaultSymmetricPrefix: str | None
-    """What goes before a symmetric text where the request says nothing; null: nothing. (at most 512
-    characters)
-    """
+    """Prefix of a symmetric text if the request names none; null: no prefix. (at most 512 characters)"""
     active: bool
-    """Whether `generateEmbeddings` uses it."""
+    """Whether `generateEmbeddings` uses the provider."""
     enabled: bool
-    """Whether the settings let the service call it."""
+    """Whether the settings allow calls of the provider."""
     disabledReason: str | None
-    """Why it is not enabled, such as `provider_disabled_by_configuration`; null for one that is. (at most 160
-    characters)
+    """Why the provider is disabled, such as `provider_disabled_by_configuration`; null if it is enabled. (at
+    most 160 characters)
     """
 
 
 class EmbeddingProviderGuidance(TypedDict):
-    """What an embedding provider is good for."""
+    """Use cases of an embedding provider."""
 
     provider: str
-    """Its id. (at most 160 characters)"""
+    """Id of the provider. (at most 160 characters)"""
     displayName: str
-    """Its name for people. (at most 160 characters)"""
+    """Display name of the provider. (at most 160 characters)"""
     semanticQuality: str
-    """As in its description. (at most 64 characters)"""
+    """`semanticQuality` of the descriptor of the provider. (at most 64 characters)"""
     defaultDimensions: int
-    """Length of its vectors. (at least 1)"""
+    """Dimensions of each vector. (at least 1)"""
     hardwareProfile: str
-    """What it runs on: `cpu-only`, or `remote` for one over the network. (at most 64 characters)"""
+    """Hardware: `cpu-only`, or `remote` for a provider over the network. (at most 64 characters)"""
     requiresModelFiles: bool
-    """Whether files of a model must be installed."""
+    """Whether model files must be installed."""
     realisticForSemanticRetrieval: bool
-    """Whether results of searches by its vectors say something about those of a real model."""
+    """Whether searches by vectors of the provider are representative of searches with a real model."""
     defaultQueryPrefix: str | None
-    """What goes before a query where the request says nothing; null: nothing. (at most 512 characters)"""
+    """Prefix of a query if the request names none; null: no prefix. (at most 512 characters)"""
     defaultPassagePrefix: str | None
-    """What goes before a passage or document where the request says nothing; null: nothing. (at most 512
-    characters)
-    """
+    """Prefix of a passage or document if the request names none; null: no prefix. (at most 512 characters)"""
     recommendedFor: list[str]
-    """Uses that it suits. (at most 16 items)"""
+    """Recommended uses of the provider. (at most 16 items)"""
     cautions: list[str]
-    """What to take care of. (at most 16 items)"""
+    """Cautions for the use of the provider. (at most 16 items)"""
     suggestedRetrievalProfiles: list[str]
-    """Profiles of retrieval that go with it. (at most 16 items)"""
+    """Retrieval profiles that fit the provider. (at most 16 items)"""
     suggestedEvaluationVariants: list[str]
-    """Variants that an evaluation compares it in. (at most 16 items)"""
+    """Suggested variants for an evaluation of the provider. (at most 16 items)"""
     selectionNotes: list[str]
-    """When to choose it. (at most 16 items)"""
+    """When to choose the provider. (at most 16 items)"""
 
 
 class EmbeddingRequest(TypedDict):
-    """Texts to embed: `text`, then `texts`. Together they are 1 to 128, and none is empty or white space
-    alone.
+    """Texts to embed: `text`, then `texts`. Together they are 1 to 128 texts, none of them empty or only
+    white space.
     """
 
     text: NotRequired[str | None]
@@ -1601,64 +1595,60 @@ class EmbeddingRequest(TypedDict):
     texts: NotRequired[Sequence[str] | None]
     """The other texts, each of at most 100,000 UTF-16 code units. (at most 128 items)"""
     purpose: NotRequired[str | None]
-    """What the vectors are for: `query`, `passage`, `document` or `symmetric`; upper and lower case are the
-    same. Some models give a text another vector for it. (at most 32 characters, "symmetric" when absent)
+    """Purpose of the vectors: `query`, `passage`, `document` or `symmetric`; case-insensitive. Some models
+    compute another vector of a text for each purpose. (at most 32 characters, "symmetric" when absent)
     """
     queryPrefix: NotRequired[str | None]
-    """Goes before each text where the purpose is `query`, instead of that of the provider. (at most 512
-    characters)
-    """
+    """Prefix of each text for the purpose `query`, instead of the default. (at most 512 characters)"""
     passagePrefix: NotRequired[str | None]
-    """Goes before each text where the purpose is `passage` or `document`, instead of that of the provider.
-    (at most 512 characters)
+    """Prefix of each text for the purpose `passage` or `document`, instead of the default. (at most 512
+    characters)
     """
     symmetricPrefix: NotRequired[str | None]
-    """Goes before each text where the purpose is `symmetric`, instead of that of the provider. (at most 512
-    characters)
-    """
+    """Prefix of each text for the purpose `symmetric`, instead of the default. (at most 512 characters)"""
 
 
 class EmbeddingResponse(TypedDict):
-    """The vectors of texts, and the model that made them."""
+    """Vectors of texts, and the model that computed them."""
 
     provider: str
-    """The provider. (at most 160 characters)"""
+    """Id of the embedding provider. (at most 160 characters)"""
     modelId: str
-    """Its model. (at most 256 characters)"""
+    """Id of the embedding model. (at most 256 characters)"""
     dimensions: int
-    """Length of each vector. (at least 1)"""
+    """Dimensions of each vector. (at least 1)"""
     purpose: str
-    """The purpose of the request. (at most 32 characters)"""
+    """`purpose` of the request. (at most 32 characters)"""
     items: list[EmbeddingResult]
-    """One for each text, in the order of the texts. (at most 128 items)"""
+    """Vectors of the texts, in the order of the texts. (at most 128 items)"""
 
 
 class EmbeddingResult(TypedDict):
     """The vector of a text."""
 
     index: int
-    """Place of the text in the request, from 0. (at least 0)"""
+    """Position of the text in the request, from 0. (at least 0)"""
     textLength: int
-    """UTF-16 code units of the text. (at least 1)"""
+    """Length of the text, in UTF-16 code units. (at least 1)"""
     preparedTextLength: int
-    """UTF-16 code units of the text with its prefix. (at least 1)"""
+    """Length of the text with its prefix, in UTF-16 code units. (at least 1)"""
     prefixApplied: bool
-    """Whether a prefix went before the text."""
+    """Whether a prefix was put before the text."""
     prefixLength: int
-    """UTF-16 code units of the prefix, also where the text began with it. (at least 0)"""
+    """Length of the prefix, in UTF-16 code units, also if the text already began with it. (at least 0)"""
     values: list[float]
-    """The numbers of the vector, each with the fewest digits that give the same number in single precision.
-    (at most 65536 items)
+    """Numbers of the vector, each with the fewest digits that give the same number in single precision. (at
+    most 65536 items)
     """
 
 
 class ProviderDoctorResult(TypedDict):
-    """The state of a provider, check by check."""
+    """Result of the checks of a provider."""
 
     provider: str
-    """Its id. (at most 160 characters)"""
+    """Id of the provider. (at most 160 characters)"""
     status: ServerCheckStatus
-    """The worst outcome of its checks."""
+    """Worst outcome of the checks."""
     summary: str
     """The outcome in one sentence. (at most 512 characters)"""
     generatedAt: Timestamp
@@ -1666,66 +1656,66 @@ class ProviderDoctorResult(TypedDict):
     checks: list[ProviderDoctorCheck]
     """The checks. (at most 64 items)"""
     metadata: JsonObject
-    """Further facts about the provider."""
+    """Further data about the provider."""
 
 
 class ProviderDoctorCheck(TypedDict):
     """One check of a provider."""
 
     id: str
-    """Its name, such as `embedding.provider`. (at most 160 characters)"""
+    """Name of the check, such as `embedding.provider`. (at most 160 characters)"""
     status: ServerCheckStatus
-    """Its outcome."""
+    """Outcome of the check."""
     message: str
     """The outcome in one sentence. (at most 512 characters)"""
     details: JsonObject
-    """What was found."""
+    """Details of the check."""
 
 
 class EmbeddingJob(TypedDict):
     """A request for embeddings as a job."""
 
     admission: AdmissionReceipt
-    """The receipt of its admission."""
+    """Admission receipt of the job."""
     id: str
-    """The job; also the id of its run. (at most 160 characters)"""
+    """Id of the job and of its run. (at most 160 characters)"""
     status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
     """The status of the job."""
     provider: str
-    """The provider. (at most 160 characters)"""
+    """Id of the embedding provider. (at most 160 characters)"""
     modelId: str
-    """Its model. (at most 256 characters)"""
+    """Id of the embedding model. (at most 256 characters)"""
     dimensions: int
-    """Length of each vector. (at least 1)"""
+    """Dimensions of each vector. (at least 1)"""
     purpose: str
-    """The purpose of the request. (at most 32 characters)"""
+    """`purpose` of the request. (at most 32 characters)"""
     requestHash: str
     """SHA-256 of the request as canonical JSON. (at most 71 characters)"""
     createdAt: Timestamp
-    """When it was admitted."""
+    """When the job was admitted."""
     startedAt: str | None
-    """When it began. (at most 40 characters, RFC 3339)"""
+    """When the job started. (at most 40 characters, RFC 3339)"""
     completedAt: str | None
-    """When it ended. (at most 40 characters, RFC 3339)"""
+    """When the job ended. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
-    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    """Duration in milliseconds, from the first start; null before the end. (at least 0)"""
     cancellationRequested: bool
-    """Whether a caller asked it to stop."""
+    """Whether cancellation was requested."""
     requested: int
-    """Texts of the request. (at least 0)"""
+    """Number of texts in the request. (at least 0)"""
     attempted: int
-    """Texts that the model was asked for so far. (at least 0)"""
+    """Number of texts sent to the model so far. (at least 0)"""
     succeeded: int
-    """Texts that have their vectors so far. (at least 0)"""
+    """Number of texts with vectors so far. (at least 0)"""
     failed: int
     """Always 0: a text that cannot be embedded fails the whole job. (at least 0)"""
     currentIndex: int | None
-    """The first text that has no vector yet, while the job runs; null otherwise. (at least 0)"""
+    """Position of the first text without a vector while the job runs; null otherwise. (at least 0)"""
     progress: float
-    """Share of the work that is done; 1 once it succeeded. (0 to 1)"""
+    """Completed share of the work; 1 after success. (0 to 1)"""
     failureClass: str | None
-    """Kind of the failure: a code of the errors, or what the provider did, such as `schema`, `rate_limit`,
-    `timeout` or `configuration`. (at most 160 characters)
+    """Kind of the failure: a code of the errors, or the fault of the provider, such as `schema`,
+    `rate_limit`, `timeout` or `configuration`. (at most 160 characters)
     """
     error: str | None
     """Description of the failure. (at most 4096 characters)"""
