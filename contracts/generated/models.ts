@@ -1486,7 +1486,7 @@ export type ExecutionScopeInput = {
   readonly tenantId: IdentifierInput;
   /**
    * The identity that starts the run. The server takes it from the verified caller and ignores the value in
-   * the request. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
+   * the request. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly serviceIdentity?: string | null;
 };
@@ -1504,7 +1504,7 @@ export type ExecutionScope = {
 };
 
 /**
- * When a failed run is tried again. The delay before retry n is `initialDelaySeconds` times
+ * Rules for retries of a failed run. The delay before retry n is `initialDelaySeconds` times
  * `backoffMultiplier` to the power of n - 1, at most `maxDelaySeconds`; without jitter.
  */
 export type ExecutionRetryPolicyInput = {
@@ -1523,7 +1523,7 @@ export type ExecutionRetryPolicyInput = {
   readonly backoffMultiplier?: number | null;
 };
 
-/** When a failed run is tried again, with every default filled in. */
+/** Rules for retries of a failed run, with every default filled in. */
 export type ExecutionRetryPolicy = {
   /** Maximum number of `failed` and `timed_out` results of the run. (1 to 25) */
   readonly maxAttempts: number;
@@ -1541,8 +1541,7 @@ export type ExecutionRunRequest = {
   readonly handlerId: IdentifierInput;
   /**
    * The plugin of the handler; taken from the handler when absent. Another plugin is refused with
-   * `plugin_mismatch`. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters)
+   * `plugin_mismatch`. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly pluginId?: string | null;
   /**
@@ -1552,13 +1551,12 @@ export type ExecutionRunRequest = {
   readonly payload?: JsonValue;
   /**
    * Makes the start safe to repeat within product and tenant; the same as the header `Idempotency-Key`, and
-   * equal to it if the request has both. 1 to 160 UTF-16 units after surrounding white space is removed. (at
-   * most 400 characters)
+   * equal to it if the request has both. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly idempotencyKey?: string | null;
   /**
    * The caller's own name for a chain of work; the id of the run when absent. 1 to 160 UTF-16 units after
-   * surrounding white space is removed. (at most 400 characters)
+   * trimming. (at most 400 characters)
    */
   readonly correlationId?: string | null;
   /** The product, tenant and service identity of the run. */
@@ -1568,9 +1566,12 @@ export type ExecutionRunRequest = {
    * characters, RFC 3339)
    */
   readonly scheduledAtUtc?: string | null;
-  /** When a failed run is tried again. */
+  /** Rules for retries of the run. */
   readonly retryPolicy?: ExecutionRetryPolicyInput | null;
-  /** Strings for finding the run. Names that begin with `svc.` belong to the service. (at most 32 entries) */
+  /**
+   * Tags by name, to find the run by. Names that begin with `svc.` belong to the service. (at most 32
+   * entries)
+   */
   readonly tags?: { readonly [name: string]: string } | null;
   /**
    * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares the
@@ -1582,13 +1583,13 @@ export type ExecutionRunRequest = {
 
 /** The current state of a run. */
 export type ExecutionRun = {
-  /** The receipt of the start; computed by every read. */
+  /** Admission receipt of the run; computed by every read. */
   readonly admission: AdmissionReceipt;
   /** Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters) */
   readonly id: string;
-  /** The handler. */
+  /** Id of the handler. */
   readonly handlerId: Identifier;
-  /** The plugin of the handler. (at most 160 characters) */
+  /** Id of the plugin of the handler. (at most 160 characters) */
   readonly pluginId: string | null;
   /** The status of the run. */
   readonly status: ExecutionRunStatus;
@@ -1596,7 +1597,7 @@ export type ExecutionRun = {
   readonly attempt: number;
   /** Maximum number of `failed` and `timed_out` results. (1 to 25) */
   readonly maxAttempts: number;
-  /** When a failed run is tried again. */
+  /** Rules for retries of the run. */
   readonly retryPolicy: ExecutionRetryPolicy;
   /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
   readonly correlationId: string;
@@ -1608,25 +1609,25 @@ export type ExecutionRun = {
   readonly payloadHash: string;
   /** Input of the handler: any JSON. */
   readonly payload: JsonValue;
-  /** When it was admitted. */
+  /** When the run was admitted. */
   readonly createdAtUtc: Timestamp;
   /**
-   * When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
+   * When the run becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
    * 3339)
    */
   readonly scheduledAtUtc: string | null;
-  /** Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339) */
+  /** Time of the first claim of the run, not of later ones. (at most 40 characters, RFC 3339) */
   readonly startedAtUtc: string | null;
-  /** Time of its last change; a heartbeat is not a change. */
+  /** When the run last changed; a heartbeat is not a change. */
   readonly updatedAtUtc: Timestamp;
-  /** When it became terminal. (at most 40 characters, RFC 3339) */
+  /** When the run became terminal. (at most 40 characters, RFC 3339) */
   readonly completedAtUtc: string | null;
   /**
    * From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
    * least 0)
    */
   readonly durationMs: number | null;
-  /** Whether a caller requested its cancellation; its handler should then stop. */
+  /** Whether cancellation was requested; the handler should then stop. */
   readonly cancellationRequested: boolean;
   /** Units of work asked for, as last reported. (0 to 9007199254740991) */
   readonly requested: number | null;
@@ -1636,9 +1637,9 @@ export type ExecutionRun = {
   readonly succeeded: number | null;
   /** Units of work that failed, as last reported. (0 to 9007199254740991) */
   readonly failed: number | null;
-  /** Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1) */
+  /** Completed share of the work, as last reported; 1 after success. (0 to 1) */
   readonly progress: number | null;
-  /** Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters) */
+  /** Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters) */
   readonly currentStep: string | null;
   /** Kind of the last failure; null after success. (at most 160 characters) */
   readonly failureClass: string | null;
@@ -1648,33 +1649,33 @@ export type ExecutionRun = {
   readonly result: JsonValue;
   /** Additional data that the handler reports with the result. */
   readonly statusDetails: JsonObject | null;
-  /** Strings for finding the run. (at most 32 entries) */
+  /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
 };
 
 /**
- * Runs, newest first. There is no continuation token: read older runs with `createdBeforeUtc`. (at most 200
- * items)
+ * Runs, newest first. The list has no continuation token: read older runs with `createdBeforeUtc`. (at most
+ * 200 items)
  */
 export type ExecutionRunList = readonly ExecutionRun[];
 
-/** Something that happened to a run. */
+/** An event in the history of a run. */
 export type ExecutionTraceEvent = {
-  /** Identity of the event. (1 to 160 characters) */
+  /** Id of the event. (1 to 160 characters) */
   readonly id: string;
-  /** Ordered id, 20 decimal digits: the order of the history. (20 to 20 characters) */
+  /** Ordered id, 20 decimal digits: position of the event in the history. (20 to 20 characters) */
   readonly sequenceId: string;
   /** The run. (at most 160 characters) */
   readonly runId: string;
   /**
-   * Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. Types that
-   * begin with `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
-   * `external_event.raised` and `timer.scheduled`, are only the service's. (at most 160 characters)
+   * Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. Only the
+   * service uses types that begin with `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`,
+   * `checkpoint.written`, `external_event.raised` and `timer.scheduled`. (at most 160 characters)
    */
   readonly type: string;
   /** Time of the event. */
   readonly timestampUtc: Timestamp;
-  /** The run's `attempt` at that time. (at least 0) */
+  /** `attempt` of the run at the time of the event. (at least 0) */
   readonly attempt: number;
   /** The step of the event; null if it has no step. (at most 160 characters) */
   readonly stepId: string | null;
@@ -1709,9 +1710,11 @@ export type ExecutionArtifact = {
   readonly id: string;
   /** The run. (at most 160 characters) */
   readonly runId: string;
-  /** Its name; several artifacts of a run may share a name. */
+  /** Name of the artifact; several artifacts of a run may share a name. */
   readonly name: Identifier;
-  /** `json`, `text`, `object_reference`, or a value of the worker. (at most 160 characters) */
+  /**
+   * Kind of content: `json`, `text`, `object_reference`, or a value of the worker. (at most 160 characters)
+   */
   readonly kind: string;
   /** Media type of the content. (at most 200 characters) */
   readonly mediaType: string | null;
@@ -1731,10 +1734,10 @@ export type ExecutionArtifact = {
   readonly content: JsonValue;
   /** Address of content outside the run store. (at most 4096 characters) */
   readonly uri: string | null;
-  /** When it was written. */
+  /** When the artifact was written. */
   readonly createdAtUtc: Timestamp;
   /**
-   * Strings of the writer. Content in the blob store adds `storage`, `offloaded` and `inline`. (at most 32
+   * Metadata of the writer. Content in the blob store adds `storage`, `offloaded` and `inline`. (at most 32
    * entries)
    */
   readonly metadata: { readonly [name: string]: string };
@@ -1749,15 +1752,15 @@ export type ExecutionArtifactList = readonly ExecutionArtifact[];
 export type ExecutionCheckpoint = {
   /** The run. (at most 160 characters) */
   readonly runId: string;
-  /** Its name within the run. */
+  /** Name of the checkpoint within the run. */
   readonly key: Identifier;
   /** SHA-256 of the content as canonical JSON. (at most 71 characters) */
   readonly contentHash: string;
-  /** When it was last written. */
+  /** When the checkpoint was last written. */
   readonly updatedAtUtc: Timestamp;
-  /** Any JSON, at most 1 MiB. */
+  /** Stored state: any JSON, at most 1 MiB. */
   readonly content: JsonValue;
-  /** Strings of the writer. (at most 32 entries) */
+  /** Metadata of the writer. (at most 32 entries) */
   readonly metadata: { readonly [name: string]: string };
 };
 
@@ -1767,7 +1770,7 @@ export type ExecutionExternalEventRequest = {
   readonly name: IdentifierInput;
   /**
    * The run; taken from the route when absent, else equal to it (`run_mismatch`). 1 to 160 UTF-16 units after
-   * surrounding white space is removed. (at most 400 characters)
+   * trimming. (at most 400 characters)
    */
   readonly runId?: string | null;
   /**
@@ -1781,21 +1784,21 @@ export type ExecutionExternalEventRequest = {
 export type ExecutionExternalEvent = {
   /** Ordered id, 20 decimal digits. (1 to 160 characters) */
   readonly id: string;
-  /** What happened. */
+  /** Name of the event. */
   readonly name: Identifier;
   /** The run. (at most 160 characters) */
   readonly runId: string | null;
-  /** When it was raised. */
+  /** When the event was raised. */
   readonly raisedAtUtc: Timestamp;
   /** Data of the event: any JSON. */
   readonly payload: JsonValue;
 };
 
-/** A due time that a run waits or waited for. */
+/** Due time of a wait of a run, active or past. */
 export type ExecutionTimer = {
   /** Ordered id, 20 decimal digits. (1 to 160 characters) */
   readonly id: string;
-  /** Its name, the same as that of the wait. */
+  /** Name of the timer, the same as that of the wait. */
   readonly name: Identifier;
   /** The run. (at most 160 characters) */
   readonly runId: string | null;
@@ -1803,7 +1806,7 @@ export type ExecutionTimer = {
   readonly fireAtUtc: Timestamp;
   /** When the wait began. */
   readonly createdAtUtc: Timestamp;
-  /** Data that the wait gave the timer: any JSON. */
+  /** Data that the wait gave to the timer: any JSON. */
   readonly payload: JsonValue;
 };
 
@@ -1813,9 +1816,9 @@ export type ExecutionWaitResult = {
   readonly name: Identifier;
   /** The cause that ended the wait. */
   readonly outcome: ExecutionWaitOutcome;
-  /** The event that ended it; null for every other outcome. */
+  /** The event that ended the wait; null for every other outcome. */
   readonly event: ExecutionExternalEvent | null;
-  /** The timer that ended it; null for every other outcome. */
+  /** The timer that ended the wait; null for every other outcome. */
   readonly timer: ExecutionTimer | null;
 };
 
@@ -1831,22 +1834,21 @@ export type ExecutionRunUpdate = {
   readonly succeeded?: number | null;
   /** Units of work that failed, as last reported. (0 to 9007199254740991) */
   readonly failed?: number | null;
-  /** Share of the work that is done. (0 to 1) */
+  /** Completed share of the work. (0 to 1) */
   readonly progress?: number | null;
   /**
-   * Current step of the run, for people. Tabs and line breaks are kept; other control characters are refused.
+   * Readable current step of the run. Tabs and line breaks are kept; other control characters are refused.
    * (at most 200 characters)
    */
   readonly currentStep?: string | null;
   /**
    * Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
-   * any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters)
+   * any other class are. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly failureClass?: string | null;
   /**
-   * Description of the failure, for people. Tabs and line breaks are kept; other control characters are
-   * refused. (at most 4096 characters)
+   * Readable description of the failure. Tabs and line breaks are kept; other control characters are refused.
+   * (at most 4096 characters)
    */
   readonly error?: string | null;
   /**
@@ -1859,11 +1861,11 @@ export type ExecutionRunUpdate = {
 };
 
 /**
- * How a run ended. After `failed` or `timed_out` the server schedules a retry while the retry policy allows
+ * Result of a run. After `failed` or `timed_out` the server schedules a retry while the retry policy allows
  * one.
  */
 export type ExecutionRunResult = {
-  /** How it ended. ("succeeded" when absent) */
+  /** Terminal status of the run. ("succeeded" when absent) */
   readonly status?: ExecutionTerminalStatus | null;
   /**
    * Result of the run: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more,
@@ -1872,13 +1874,12 @@ export type ExecutionRunResult = {
   readonly result?: JsonValue;
   /**
    * Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
-   * any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters)
+   * any other class are. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly failureClass?: string | null;
   /**
-   * Description of the failure, for people. Tabs and line breaks are kept; other control characters are
-   * refused. (at most 4096 characters)
+   * Readable description of the failure. Tabs and line breaks are kept; other control characters are refused.
+   * (at most 4096 characters)
    */
   readonly error?: string | null;
   /** Additional data, at most 65,536 bytes of canonical JSON. When absent, the last reported value stays. */
@@ -1887,11 +1888,11 @@ export type ExecutionRunResult = {
 
 /** An artifact to add. Holds at least one of `text`, `content` and `uri`. */
 export type ExecutionArtifactWrite = {
-  /** Its name; it begins with the prefix of the product policy, if the policy has one. */
+  /** Name of the artifact; it begins with the prefix of the product policy, if the policy has one. */
   readonly name: IdentifierInput;
   /**
-   * `json`, `text`, `object_reference`, or your own value. 1 to 160 UTF-16 units after surrounding white
-   * space is removed. (at most 400 characters, "json" when absent)
+   * Kind of content: `json`, `text`, `object_reference`, or your own value. 1 to 160 UTF-16 units after
+   * trimming. (at most 400 characters, "json" when absent)
    */
   readonly kind?: string | null;
   /** Media type of the content. (at most 200 characters) */
@@ -1902,17 +1903,17 @@ export type ExecutionArtifactWrite = {
   readonly content?: JsonValue;
   /** Address of content outside the run store. (at most 4096 characters) */
   readonly uri?: string | null;
-  /** Strings of your choice. (at most 32 entries) */
+  /** Metadata: strings of your choice. (at most 32 entries) */
   readonly metadata?: { readonly [name: string]: string } | null;
 };
 
 /** State to keep from one attempt to the next. */
 export type ExecutionCheckpointWrite = {
-  /** Its name within the run; not `.` or `..`, which no address can hold. */
+  /** Name of the checkpoint within the run; not `.` or `..`, which no address can hold. */
   readonly key: IdentifierInput;
-  /** Any JSON, at most 1 MiB of canonical JSON. */
+  /** State to store: any JSON, at most 1 MiB of canonical JSON. */
   readonly content?: JsonValue;
-  /** Strings of your choice. (at most 32 entries) */
+  /** Metadata: strings of your choice. (at most 32 entries) */
   readonly metadata?: { readonly [name: string]: string } | null;
 };
 
@@ -1920,16 +1921,15 @@ export type ExecutionCheckpointWrite = {
 export type ExecutionExternalWorkerLeaseRequest = {
   /** Id of the worker; under identity policies it must be a worker id of the caller. */
   readonly workerId: IdentifierInput;
-  /** The handlers that the worker has, each once. (1 to 32 items) */
+  /** Handlers of the worker, each once. (1 to 32 items) */
   readonly handlerIds: readonly string[];
   /**
-   * Claims only this run, such as the run that a queue message names. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * Claims only this run, such as the run named by a queue message. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly runId?: string | null;
   /**
-   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-   * absent)
+   * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly ttlSeconds?: number | null;
   /**
@@ -1948,9 +1948,9 @@ export type ExecutionExternalWorkerLease = {
   readonly leaseToken: string;
   /** The worker. */
   readonly workerId: Identifier;
-  /** The run, with its payload. Stop when its `cancellationRequested` is true. */
+  /** The run, with its payload. The worker must stop when `cancellationRequested` of the run is true. */
   readonly run: ExecutionRun;
-  /** When it was claimed. */
+  /** When the worker claimed the run. */
   readonly acquiredAtUtc: Timestamp;
   /** When the lease expires without a heartbeat. */
   readonly expiresAtUtc: Timestamp;
@@ -1970,8 +1970,7 @@ export type ExecutionExternalWorkerHeartbeatRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-   * absent)
+   * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly ttlSeconds?: number | null;
 };
@@ -1984,7 +1983,7 @@ export type ExecutionExternalWorkerReportRequest = {
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
-  /** The changed members. */
+  /** The changed members of the run. */
   readonly update: ExecutionRunUpdate;
 };
 
@@ -1997,16 +1996,15 @@ export type ExecutionExternalWorkerEventRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * The worker's id for this event. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
-   * 400 characters)
+   * The worker's id for this event. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+   * lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
    */
   readonly writeId?: string | null;
   /**
-   * What happened. Types of the service are refused, in any case of letters: those that begin with `run.`,
-   * `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
-   * `external_event.raised` and `timer.scheduled`. 1 to 160 UTF-16 units after surrounding white space is
-   * removed. (at most 400 characters, "log" when absent)
+   * Type of the event. Types of the service are refused, in any case of letters: those that begin with
+   * `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
+   * `external_event.raised` and `timer.scheduled`. 1 to 160 UTF-16 units after trimming. (at most 400
+   * characters, "log" when absent)
    */
   readonly type?: string | null;
   /**
@@ -2015,8 +2013,7 @@ export type ExecutionExternalWorkerEventRequest = {
    */
   readonly message?: string | null;
   /**
-   * Severity of the event. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters, "info" when absent)
+   * Severity of the event. 1 to 160 UTF-16 units after trimming. (at most 400 characters, "info" when absent)
    */
   readonly severity?: string | null;
   /** Additional data, at most 65,536 bytes of canonical JSON. */
@@ -2032,12 +2029,11 @@ export type ExecutionExternalWorkerArtifactRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * The worker's id for this artifact. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
-   * 400 characters)
+   * The worker's id for this artifact. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+   * lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
    */
   readonly writeId?: string | null;
-  /** The artifact. */
+  /** The artifact to add. */
   readonly artifact: ExecutionArtifactWrite;
 };
 
@@ -2050,12 +2046,11 @@ export type ExecutionExternalWorkerCheckpointRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * The worker's id for this write. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
-   * 400 characters)
+   * The worker's id for this write. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+   * lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
    */
   readonly writeId?: string | null;
-  /** The checkpoint. */
+  /** The checkpoint to write. */
   readonly checkpoint: ExecutionCheckpointWrite;
 };
 
@@ -2073,7 +2068,7 @@ export type ExecutionExternalWorkerCheckpointReadRequest = {
 
 /**
  * A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
- * answers how the wait ended. Kind and name identify the wait.
+ * answers the outcome of the wait. Kind and name identify the wait.
  */
 export type ExecutionExternalWorkerWaitRequest = {
   /** Id of the lease, from the answer to the claim. */
@@ -2083,9 +2078,8 @@ export type ExecutionExternalWorkerWaitRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * The worker's id for this wait. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-   * among the writes of the lease. A repeat with the same id gets the same answer and takes no further event.
-   * (1 to 400 characters)
+   * The worker's id for this wait. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+   * lease. A repeat with the same id gets the same answer and takes no further event. (1 to 400 characters)
    */
   readonly waitId?: string | null;
   /** The cause to wait for. */
@@ -2108,8 +2102,8 @@ export type ExecutionExternalWorkerWaitRequest = {
    */
   readonly payload?: JsonValue;
   /**
-   * Also asks for the next run where the wait ends the lease, as a lease call without a wait does. The wait
-   * itself is decided first, and succeeds whether or not a run is leased.
+   * Also requests the next run if the wait ends the lease, as a lease call without a wait does. The server
+   * decides the wait first; it succeeds whether or not a run is leased.
    */
   readonly leaseNext?: ExecutionExternalWorkerNextLeaseRequest | null;
 };
@@ -2123,22 +2117,21 @@ export type ExecutionExternalWorkerWaitResponse = {
   readonly run: ExecutionRun;
   /** Whether the wait continues: the worker must stop without completing the run. */
   readonly suspended: boolean;
-  /** How the wait ended; null while it continues. */
+  /** How the wait ended; null while the wait continues. */
   readonly outcome: ExecutionWaitResult | null;
-  /** The lease of the next run; absent where none was asked for or none was leased. */
+  /** Lease of the next run; absent if none was requested or leased. */
   readonly next?: ExecutionExternalWorkerLease;
 };
 
 /**
- * A request for the next run by the worker of the call that it comes with. It never waits: without a run, ask
- * by a lease call.
+ * A request for the next run by the worker of the surrounding call. The server answers at once; a worker that
+ * gets no run makes a lease call.
  */
 export type ExecutionExternalWorkerNextLeaseRequest = {
-  /** The handlers that the worker has, each once. (1 to 32 items) */
+  /** Handlers of the worker, each once. (1 to 32 items) */
   readonly handlerIds: readonly string[];
   /**
-   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-   * absent)
+   * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly ttlSeconds?: number | null;
 };
@@ -2154,24 +2147,24 @@ export type ExecutionExternalWorkerCompletionRequest = {
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
-  /** How it ended. */
+  /** Result of the run. */
   readonly result: ExecutionRunResult;
   /**
-   * Also asks for the next run, as a lease call without a wait does. The call itself is decided first, and
-   * succeeds whether or not a run is leased.
+   * Also requests the next run, as a lease call without a wait does. The server decides the completion first;
+   * it succeeds whether or not a run is leased.
    */
   readonly leaseNext?: ExecutionExternalWorkerNextLeaseRequest | null;
 };
 
-/** The completed run, and the lease of the next one where the worker asked for it. */
+/** The completed run, and the lease of the next run if the worker requested it. */
 export type ExecutionExternalWorkerCompletion = {
-  /** The receipt of the start; computed by every read. */
+  /** Admission receipt of the run; computed by every read. */
   readonly admission: AdmissionReceipt;
   /** Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters) */
   readonly id: string;
-  /** The handler. */
+  /** Id of the handler. */
   readonly handlerId: Identifier;
-  /** The plugin of the handler. (at most 160 characters) */
+  /** Id of the plugin of the handler. (at most 160 characters) */
   readonly pluginId: string | null;
   /** The status of the run. */
   readonly status: ExecutionRunStatus;
@@ -2179,7 +2172,7 @@ export type ExecutionExternalWorkerCompletion = {
   readonly attempt: number;
   /** Maximum number of `failed` and `timed_out` results. (1 to 25) */
   readonly maxAttempts: number;
-  /** When a failed run is tried again. */
+  /** Rules for retries of the run. */
   readonly retryPolicy: ExecutionRetryPolicy;
   /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
   readonly correlationId: string;
@@ -2191,25 +2184,25 @@ export type ExecutionExternalWorkerCompletion = {
   readonly payloadHash: string;
   /** Input of the handler: any JSON. */
   readonly payload: JsonValue;
-  /** When it was admitted. */
+  /** When the run was admitted. */
   readonly createdAtUtc: Timestamp;
   /**
-   * When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
+   * When the run becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
    * 3339)
    */
   readonly scheduledAtUtc: string | null;
-  /** Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339) */
+  /** Time of the first claim of the run, not of later ones. (at most 40 characters, RFC 3339) */
   readonly startedAtUtc: string | null;
-  /** Time of its last change; a heartbeat is not a change. */
+  /** When the run last changed; a heartbeat is not a change. */
   readonly updatedAtUtc: Timestamp;
-  /** When it became terminal. (at most 40 characters, RFC 3339) */
+  /** When the run became terminal. (at most 40 characters, RFC 3339) */
   readonly completedAtUtc: string | null;
   /**
    * From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
    * least 0)
    */
   readonly durationMs: number | null;
-  /** Whether a caller requested its cancellation; its handler should then stop. */
+  /** Whether cancellation was requested; the handler should then stop. */
   readonly cancellationRequested: boolean;
   /** Units of work asked for, as last reported. (0 to 9007199254740991) */
   readonly requested: number | null;
@@ -2219,9 +2212,9 @@ export type ExecutionExternalWorkerCompletion = {
   readonly succeeded: number | null;
   /** Units of work that failed, as last reported. (0 to 9007199254740991) */
   readonly failed: number | null;
-  /** Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1) */
+  /** Completed share of the work, as last reported; 1 after success. (0 to 1) */
   readonly progress: number | null;
-  /** Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters) */
+  /** Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters) */
   readonly currentStep: string | null;
   /** Kind of the last failure; null after success. (at most 160 characters) */
   readonly failureClass: string | null;
@@ -2231,9 +2224,9 @@ export type ExecutionExternalWorkerCompletion = {
   readonly result: JsonValue;
   /** Additional data that the handler reports with the result. */
   readonly statusDetails: JsonObject | null;
-  /** Strings for finding the run. (at most 32 entries) */
+  /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
-  /** The lease of the next run; absent where none was asked for or none was leased. */
+  /** Lease of the next run; absent if none was requested or leased. */
   readonly next?: ExecutionExternalWorkerLease;
 };
 
@@ -2249,15 +2242,15 @@ export type ExecutionExternalWorkerReleaseRequest = {
 
 /** The adapter of the runtime. */
 export type ExecutionRuntimeAdapterDescriptor = {
-  /** The adapter. */
+  /** Id of the adapter. */
   readonly adapterId: Identifier;
   /** Platform of the runtime; for diagnosis only, do not branch on it. (at most 160 characters) */
   readonly runtimeKind: string;
-  /** Its name for people. (at most 200 characters) */
+  /** Display name of the adapter. (at most 200 characters) */
   readonly displayName: string;
-  /** Its version. (at most 160 characters) */
+  /** Version of the adapter. (at most 160 characters) */
   readonly version: string;
-  /** Its capabilities, such as `durable.waits`; clients branch on these. (at most 64 items) */
+  /** Capabilities of the adapter, such as `durable.waits`; clients branch on these. (at most 64 items) */
   readonly capabilities: readonly string[];
   /** Additional data for diagnosis. (at most 32 entries) */
   readonly metadata: { readonly [name: string]: string };
@@ -2265,33 +2258,33 @@ export type ExecutionRuntimeAdapterDescriptor = {
 
 /** The limits of this deployment. */
 export type ExecutionOperationalPolicy = {
-  /** Runs that may be queued, waiting or running at once. (at least 0) */
+  /** Maximum number of queued, waiting and running runs. (at least 0) */
   readonly maxActiveRuns: number;
   /** Number of newest terminal runs to keep; null for all. (at least 0) */
   readonly maxRetainedTerminalRuns: number | null;
-  /** Runs of a list that names no limit. (at least 1) */
+  /** Default number of runs in a list. (at least 1) */
   readonly defaultListLimit: number;
-  /** Runs of one list at most. (at least 1) */
+  /** Maximum number of runs in a list. (at least 1) */
   readonly maxListLimit: number;
-  /** Events of a history that names no limit. (at least 1) */
+  /** Default number of events in a history. (at least 1) */
   readonly defaultHistoryLimit: number;
-  /** Events of one history at most. (at least 1) */
+  /** Maximum number of events in a history. (at least 1) */
   readonly maxHistoryLimit: number;
-  /** Payload of a run, an event or a timer, in bytes of canonical JSON. (at least 0) */
+  /** Maximum payload of a run, an event or a timer, in bytes of canonical JSON. (at least 0) */
   readonly maxPayloadBytes: number;
-  /** Result, in bytes of canonical JSON. (at least 0) */
+  /** Maximum result, in bytes of canonical JSON. (at least 0) */
   readonly maxResultBytes: number;
-  /** Status details, in bytes of canonical JSON. (at least 0) */
+  /** Maximum status details, in bytes of canonical JSON. (at least 0) */
   readonly maxStatusDetailsBytes: number;
-  /** One artifact, in bytes. (at least 0) */
+  /** Maximum size of one artifact, in bytes. (at least 0) */
   readonly maxArtifactBytes: number;
   /** Largest artifact in the run store, in bytes; the blob store holds larger ones. (at least 0) */
   readonly maxArtifactInlineBytes: number;
-  /** Message of a trace event, in UTF-16 code units. (at least 0) */
+  /** Maximum message of a trace event, in UTF-16 code units. (at least 0) */
   readonly maxTraceMessageChars: number;
-  /** Details of a trace event, in bytes of canonical JSON. (at least 0) */
+  /** Maximum details of a trace event, in bytes of canonical JSON. (at least 0) */
   readonly maxTraceDetailsBytes: number;
-  /** Attempts that a retry policy may allow. (at least 1) */
+  /** Maximum number of attempts that a retry policy may allow. (at least 1) */
   readonly maxRetryAttempts: number;
   /** Longest delay of a retry policy, in seconds. (at least 0) */
   readonly maxRetryDelaySeconds: number;
@@ -2322,7 +2315,7 @@ export type ExecutionResumePolicy = {
   readonly scheduledWaitingBehavior: string;
   /** Treatment of a terminal run. (at most 160 characters) */
   readonly terminalBehavior: string;
-  /** The component that interprets checkpoints. (at most 160 characters) */
+  /** Component that interprets checkpoints. (at most 160 characters) */
   readonly pluginCheckpointBehavior: string;
   /** The parts of a start that a repeated idempotency key must match. (at most 160 characters) */
   readonly idempotencyScope: string;
@@ -2334,13 +2327,13 @@ export type ExecutionResumePolicy = {
 export type ExecutionRuntimeAdapterStatus = {
   /** The adapter of the runtime. */
   readonly adapter: ExecutionRuntimeAdapterDescriptor;
-  /** Whether it accepts work. */
+  /** Whether the runtime accepts work. */
   readonly available: boolean;
   /** Status in one word; `ok` when healthy. (at most 160 characters) */
   readonly status: string;
   /** Time of the check. */
   readonly checkedAtUtc: Timestamp;
-  /** Queued, waiting and running runs; null if unknown. (at least 0) */
+  /** Number of queued, waiting and running runs; null if unknown. (at least 0) */
   readonly activeRuns: number | null;
   /** The limits of the runtime. */
   readonly operationalPolicy: ExecutionOperationalPolicy | null;
@@ -2352,18 +2345,18 @@ export type ExecutionRuntimeAdapterStatus = {
 
 /** A handler: code that executes runs. */
 export type ExecutionHandlerDescriptor = {
-  /** The handler. */
+  /** Id of the handler. */
   readonly handlerId: Identifier;
-  /** Its plugin. (at most 160 characters) */
+  /** Id of the plugin of the handler. (at most 160 characters) */
   readonly pluginId: string | null;
-  /** Its name for people. (at most 200 characters) */
+  /** Display name of the handler. (at most 200 characters) */
   readonly displayName: string;
   /** Description of the handler. (at most 1000 characters) */
   readonly description: string | null;
   /** Default number of attempts of a run; 0 means 1. (0 to 25) */
   readonly maxAttempts: number;
   /**
-   * Handlers with the same key execute one run at a time together; null for no limit. (at most 160
+   * Handlers with the same key together execute one run at a time; null for no limit. (at most 160
    * characters)
    */
   readonly concurrencyKey: string | null;
@@ -2373,13 +2366,13 @@ export type ExecutionHandlerDescriptor = {
 
 /** A set of handlers that belong together. */
 export type ExecutionPluginDescriptor = {
-  /** The plugin. */
+  /** Id of the plugin. */
   readonly pluginId: Identifier;
-  /** Its name for people. (at most 200 characters) */
+  /** Display name of the plugin. (at most 200 characters) */
   readonly name: string;
-  /** Its version. (at most 160 characters) */
+  /** Version of the plugin. (at most 160 characters) */
   readonly version: string;
-  /** Its handlers. (at most 1000 items) */
+  /** Handlers of the plugin. (at most 1000 items) */
   readonly handlers: readonly ExecutionHandlerDescriptor[];
 };
 
@@ -2417,9 +2410,9 @@ export type EffectiveExecutionRuntimeSurface = {
 
 /** Numbers of stored runs and their data. */
 export type ExecutionMaintenanceStatus = {
-  /** The adapter. (at most 160 characters) */
+  /** Id of the adapter. (at most 160 characters) */
   readonly adapterId: string;
-  /** Its kind. (at most 160 characters) */
+  /** Platform of the runtime. (at most 160 characters) */
   readonly runtimeKind: string;
   /** Time of the check. */
   readonly checkedAtUtc: Timestamp;
@@ -2437,17 +2430,17 @@ export type ExecutionMaintenanceStatus = {
   readonly rowCounts: { readonly [name: string]: number };
   /** Location of large artifacts; null if it is not public. (at most 4096 characters) */
   readonly artifactDirectory: string | null;
-  /** Runs with large artifacts; null if not counted. (at least 0) */
+  /** Number of runs with large artifacts; null if not counted. (at least 0) */
   readonly artifactDirectoryCount: number | null;
-  /** Large artifacts; null if not counted. (at least 0) */
+  /** Number of large artifacts; null if not counted. (at least 0) */
   readonly artifactFileCount: number | null;
-  /** Their total size; null if unknown. (at least 0) */
+  /** Total size of the large artifacts, in bytes; null if unknown. (at least 0) */
   readonly artifactBytes: number | null;
 };
 
-/** Selects the runs to remove. An empty object only shows them. */
+/** Selects the runs to remove. An empty object only lists them. */
 export type ExecutionMaintenancePruneRequest = {
-  /** Shows the runs to remove, but removes nothing; true if absent or null. (true when absent) */
+  /** Whether to list the runs to remove, and to remove none; true if absent or null. (true when absent) */
   readonly dryRun?: boolean | null;
   /**
    * Number of newest terminal runs to keep; the default of the deployment if absent or null. (0 to 10000000)
@@ -2457,43 +2450,45 @@ export type ExecutionMaintenancePruneRequest = {
 
 /** The removed runs; with `dryRun`, the runs to remove. */
 export type ExecutionMaintenancePruneResult = {
-  /** Whether the call only showed runs. */
+  /** Whether the call only listed runs. */
   readonly dryRun: boolean;
   /** Number of newest terminal runs kept. (at least 0) */
   readonly retainTerminalRuns: number;
   /** Time of the prune. */
   readonly prunedAtUtc: Timestamp;
-  /** The runs, newest first. (at most 200 items) */
+  /** Ids of the runs, newest first. (at most 200 items) */
   readonly runIds: readonly string[];
-  /** How many runs. (at least 0) */
+  /** Number of runs. (at least 0) */
   readonly runs: number;
-  /** Events of their history. (at least 0) */
+  /** Number of history events of the runs. (at least 0) */
   readonly events: number;
-  /** Their artifacts. (at least 0) */
+  /** Number of artifacts of the runs. (at least 0) */
   readonly artifacts: number;
-  /** Their checkpoints. (at least 0) */
+  /** Number of checkpoints of the runs. (at least 0) */
   readonly checkpoints: number;
-  /** Their timers. (at least 0) */
+  /** Number of timers of the runs. (at least 0) */
   readonly timers: number;
-  /** Their unconsumed events. (at least 0) */
+  /** Number of unconsumed events of the runs. (at least 0) */
   readonly externalEvents: number;
-  /** Their run-owned leases. (at least 0) */
+  /** Number of run-owned leases of the runs. (at least 0) */
   readonly leases: number;
-  /** How many of them had large artifacts. (at least 0) */
+  /** Number of runs with large artifacts. (at least 0) */
   readonly artifactDirectories: number;
 };
 
 /** Options of one reconcile. */
 export type ExecutionMaintenanceDispatchReconcileRequest = {
-  /** Shows the runs to recover, but changes nothing; false if absent or null. (false when absent) */
+  /**
+   * Whether to list the runs to recover, and to change nothing; false if absent or null. (false when absent)
+   */
   readonly dryRun?: boolean | null;
   /** Maximum number of runs to process; 1000 if absent or null. (1 to 1000, 1000 when absent) */
   readonly limit?: number | null;
 };
 
-/** The runs found, and the runs recovered. */
+/** Candidate runs of one reconcile, and the number of recovered runs. */
 export type ExecutionMaintenanceDispatchReconcileResult = {
-  /** Whether the call only showed runs. */
+  /** Whether the call only listed runs. */
   readonly dryRun: boolean;
   /** Maximum number of processed runs. (at least 1) */
   readonly limit: number;
@@ -2503,7 +2498,7 @@ export type ExecutionMaintenanceDispatchReconcileResult = {
   readonly candidateRunIds: readonly string[];
   /** Number of recovered runs. (at least 0) */
   readonly dispatched: number;
-  /** Failures by run id. (at most 1000 entries) */
+  /** Failures by id of the run. (at most 1000 entries) */
   readonly failures: { readonly [name: string]: string };
 };
 

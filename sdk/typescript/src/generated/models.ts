@@ -1502,7 +1502,7 @@ export type ExecutionScopeInput = {
   readonly tenantId: IdentifierInput;
   /**
    * The identity that starts the run. The server takes it from the verified caller and ignores the value in
-   * the request. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
+   * the request. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly serviceIdentity?: string | null;
 };
@@ -1520,7 +1520,7 @@ export type ExecutionScope = {
 };
 
 /**
- * When a failed run is tried again. The delay before retry n is `initialDelaySeconds` times
+ * Rules for retries of a failed run. The delay before retry n is `initialDelaySeconds` times
  * `backoffMultiplier` to the power of n - 1, at most `maxDelaySeconds`; without jitter.
  */
 export type ExecutionRetryPolicyInput = {
@@ -1539,7 +1539,7 @@ export type ExecutionRetryPolicyInput = {
   readonly backoffMultiplier?: number | null;
 };
 
-/** When a failed run is tried again, with every default filled in. */
+/** Rules for retries of a failed run, with every default filled in. */
 export type ExecutionRetryPolicy = {
   /** Maximum number of `failed` and `timed_out` results of the run. (1 to 25) */
   readonly maxAttempts: number;
@@ -1557,8 +1557,7 @@ export type ExecutionRunRequest = {
   readonly handlerId: IdentifierInput;
   /**
    * The plugin of the handler; taken from the handler when absent. Another plugin is refused with
-   * `plugin_mismatch`. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters)
+   * `plugin_mismatch`. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly pluginId?: string | null;
   /**
@@ -1568,13 +1567,12 @@ export type ExecutionRunRequest = {
   readonly payload?: JsonInput;
   /**
    * Makes the start safe to repeat within product and tenant; the same as the header `Idempotency-Key`, and
-   * equal to it if the request has both. 1 to 160 UTF-16 units after surrounding white space is removed. (at
-   * most 400 characters)
+   * equal to it if the request has both. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly idempotencyKey?: string | null;
   /**
    * The caller's own name for a chain of work; the id of the run when absent. 1 to 160 UTF-16 units after
-   * surrounding white space is removed. (at most 400 characters)
+   * trimming. (at most 400 characters)
    */
   readonly correlationId?: string | null;
   /** The product, tenant and service identity of the run. */
@@ -1584,9 +1582,12 @@ export type ExecutionRunRequest = {
    * characters, RFC 3339)
    */
   readonly scheduledAtUtc?: string | null;
-  /** When a failed run is tried again. */
+  /** Rules for retries of the run. */
   readonly retryPolicy?: ExecutionRetryPolicyInput | null;
-  /** Strings for finding the run. Names that begin with `svc.` belong to the service. (at most 32 entries) */
+  /**
+   * Tags by name, to find the run by. Names that begin with `svc.` belong to the service. (at most 32
+   * entries)
+   */
   readonly tags?: { readonly [name: string]: string } | null;
   /**
    * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares the
@@ -1598,13 +1599,13 @@ export type ExecutionRunRequest = {
 
 /** The current state of a run. */
 export type ExecutionRun = {
-  /** The receipt of the start; computed by every read. */
+  /** Admission receipt of the run; computed by every read. */
   readonly admission: AdmissionReceipt;
   /** Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters) */
   readonly id: string;
-  /** The handler. */
+  /** Id of the handler. */
   readonly handlerId: Identifier;
-  /** The plugin of the handler. (at most 160 characters) */
+  /** Id of the plugin of the handler. (at most 160 characters) */
   readonly pluginId: string | null;
   /** The status of the run. */
   readonly status: ExecutionRunStatus;
@@ -1612,7 +1613,7 @@ export type ExecutionRun = {
   readonly attempt: number;
   /** Maximum number of `failed` and `timed_out` results. (1 to 25) */
   readonly maxAttempts: number;
-  /** When a failed run is tried again. */
+  /** Rules for retries of the run. */
   readonly retryPolicy: ExecutionRetryPolicy;
   /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
   readonly correlationId: string;
@@ -1624,25 +1625,25 @@ export type ExecutionRun = {
   readonly payloadHash: string;
   /** Input of the handler: any JSON. */
   readonly payload: JsonValue;
-  /** When it was admitted. */
+  /** When the run was admitted. */
   readonly createdAtUtc: Timestamp;
   /**
-   * When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
+   * When the run becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
    * 3339)
    */
   readonly scheduledAtUtc: string | null;
-  /** Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339) */
+  /** Time of the first claim of the run, not of later ones. (at most 40 characters, RFC 3339) */
   readonly startedAtUtc: string | null;
-  /** Time of its last change; a heartbeat is not a change. */
+  /** When the run last changed; a heartbeat is not a change. */
   readonly updatedAtUtc: Timestamp;
-  /** When it became terminal. (at most 40 characters, RFC 3339) */
+  /** When the run became terminal. (at most 40 characters, RFC 3339) */
   readonly completedAtUtc: string | null;
   /**
    * From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
    * least 0)
    */
   readonly durationMs: number | null;
-  /** Whether a caller requested its cancellation; its handler should then stop. */
+  /** Whether cancellation was requested; the handler should then stop. */
   readonly cancellationRequested: boolean;
   /** Units of work asked for, as last reported. (0 to 9007199254740991) */
   readonly requested: number | null;
@@ -1652,9 +1653,9 @@ export type ExecutionRun = {
   readonly succeeded: number | null;
   /** Units of work that failed, as last reported. (0 to 9007199254740991) */
   readonly failed: number | null;
-  /** Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1) */
+  /** Completed share of the work, as last reported; 1 after success. (0 to 1) */
   readonly progress: number | null;
-  /** Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters) */
+  /** Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters) */
   readonly currentStep: string | null;
   /** Kind of the last failure; null after success. (at most 160 characters) */
   readonly failureClass: string | null;
@@ -1664,33 +1665,33 @@ export type ExecutionRun = {
   readonly result: JsonValue;
   /** Additional data that the handler reports with the result. */
   readonly statusDetails: JsonObject | null;
-  /** Strings for finding the run. (at most 32 entries) */
+  /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
 };
 
 /**
- * Runs, newest first. There is no continuation token: read older runs with `createdBeforeUtc`. (at most 200
- * items)
+ * Runs, newest first. The list has no continuation token: read older runs with `createdBeforeUtc`. (at most
+ * 200 items)
  */
 export type ExecutionRunList = readonly ExecutionRun[];
 
-/** Something that happened to a run. */
+/** An event in the history of a run. */
 export type ExecutionTraceEvent = {
-  /** Identity of the event. (1 to 160 characters) */
+  /** Id of the event. (1 to 160 characters) */
   readonly id: string;
-  /** Ordered id, 20 decimal digits: the order of the history. (20 to 20 characters) */
+  /** Ordered id, 20 decimal digits: position of the event in the history. (20 to 20 characters) */
   readonly sequenceId: string;
   /** The run. (at most 160 characters) */
   readonly runId: string;
   /**
-   * Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. Types that
-   * begin with `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
-   * `external_event.raised` and `timer.scheduled`, are only the service's. (at most 160 characters)
+   * Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. Only the
+   * service uses types that begin with `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`,
+   * `checkpoint.written`, `external_event.raised` and `timer.scheduled`. (at most 160 characters)
    */
   readonly type: string;
   /** Time of the event. */
   readonly timestampUtc: Timestamp;
-  /** The run's `attempt` at that time. (at least 0) */
+  /** `attempt` of the run at the time of the event. (at least 0) */
   readonly attempt: number;
   /** The step of the event; null if it has no step. (at most 160 characters) */
   readonly stepId: string | null;
@@ -1725,9 +1726,11 @@ export type ExecutionArtifact = {
   readonly id: string;
   /** The run. (at most 160 characters) */
   readonly runId: string;
-  /** Its name; several artifacts of a run may share a name. */
+  /** Name of the artifact; several artifacts of a run may share a name. */
   readonly name: Identifier;
-  /** `json`, `text`, `object_reference`, or a value of the worker. (at most 160 characters) */
+  /**
+   * Kind of content: `json`, `text`, `object_reference`, or a value of the worker. (at most 160 characters)
+   */
   readonly kind: string;
   /** Media type of the content. (at most 200 characters) */
   readonly mediaType: string | null;
@@ -1747,10 +1750,10 @@ export type ExecutionArtifact = {
   readonly content: JsonValue;
   /** Address of content outside the run store. (at most 4096 characters) */
   readonly uri: string | null;
-  /** When it was written. */
+  /** When the artifact was written. */
   readonly createdAtUtc: Timestamp;
   /**
-   * Strings of the writer. Content in the blob store adds `storage`, `offloaded` and `inline`. (at most 32
+   * Metadata of the writer. Content in the blob store adds `storage`, `offloaded` and `inline`. (at most 32
    * entries)
    */
   readonly metadata: { readonly [name: string]: string };
@@ -1765,15 +1768,15 @@ export type ExecutionArtifactList = readonly ExecutionArtifact[];
 export type ExecutionCheckpoint = {
   /** The run. (at most 160 characters) */
   readonly runId: string;
-  /** Its name within the run. */
+  /** Name of the checkpoint within the run. */
   readonly key: Identifier;
   /** SHA-256 of the content as canonical JSON. (at most 71 characters) */
   readonly contentHash: string;
-  /** When it was last written. */
+  /** When the checkpoint was last written. */
   readonly updatedAtUtc: Timestamp;
-  /** Any JSON, at most 1 MiB. */
+  /** Stored state: any JSON, at most 1 MiB. */
   readonly content: JsonValue;
-  /** Strings of the writer. (at most 32 entries) */
+  /** Metadata of the writer. (at most 32 entries) */
   readonly metadata: { readonly [name: string]: string };
 };
 
@@ -1783,7 +1786,7 @@ export type ExecutionExternalEventRequest = {
   readonly name: IdentifierInput;
   /**
    * The run; taken from the route when absent, else equal to it (`run_mismatch`). 1 to 160 UTF-16 units after
-   * surrounding white space is removed. (at most 400 characters)
+   * trimming. (at most 400 characters)
    */
   readonly runId?: string | null;
   /**
@@ -1797,21 +1800,21 @@ export type ExecutionExternalEventRequest = {
 export type ExecutionExternalEvent = {
   /** Ordered id, 20 decimal digits. (1 to 160 characters) */
   readonly id: string;
-  /** What happened. */
+  /** Name of the event. */
   readonly name: Identifier;
   /** The run. (at most 160 characters) */
   readonly runId: string | null;
-  /** When it was raised. */
+  /** When the event was raised. */
   readonly raisedAtUtc: Timestamp;
   /** Data of the event: any JSON. */
   readonly payload: JsonValue;
 };
 
-/** A due time that a run waits or waited for. */
+/** Due time of a wait of a run, active or past. */
 export type ExecutionTimer = {
   /** Ordered id, 20 decimal digits. (1 to 160 characters) */
   readonly id: string;
-  /** Its name, the same as that of the wait. */
+  /** Name of the timer, the same as that of the wait. */
   readonly name: Identifier;
   /** The run. (at most 160 characters) */
   readonly runId: string | null;
@@ -1819,7 +1822,7 @@ export type ExecutionTimer = {
   readonly fireAtUtc: Timestamp;
   /** When the wait began. */
   readonly createdAtUtc: Timestamp;
-  /** Data that the wait gave the timer: any JSON. */
+  /** Data that the wait gave to the timer: any JSON. */
   readonly payload: JsonValue;
 };
 
@@ -1829,9 +1832,9 @@ export type ExecutionWaitResult = {
   readonly name: Identifier;
   /** The cause that ended the wait. */
   readonly outcome: ExecutionWaitOutcome;
-  /** The event that ended it; null for every other outcome. */
+  /** The event that ended the wait; null for every other outcome. */
   readonly event: ExecutionExternalEvent | null;
-  /** The timer that ended it; null for every other outcome. */
+  /** The timer that ended the wait; null for every other outcome. */
   readonly timer: ExecutionTimer | null;
 };
 
@@ -1847,22 +1850,21 @@ export type ExecutionRunUpdate = {
   readonly succeeded?: number | null;
   /** Units of work that failed, as last reported. (0 to 9007199254740991) */
   readonly failed?: number | null;
-  /** Share of the work that is done. (0 to 1) */
+  /** Completed share of the work. (0 to 1) */
   readonly progress?: number | null;
   /**
-   * Current step of the run, for people. Tabs and line breaks are kept; other control characters are refused.
+   * Readable current step of the run. Tabs and line breaks are kept; other control characters are refused.
    * (at most 200 characters)
    */
   readonly currentStep?: string | null;
   /**
    * Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
-   * any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters)
+   * any other class are. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly failureClass?: string | null;
   /**
-   * Description of the failure, for people. Tabs and line breaks are kept; other control characters are
-   * refused. (at most 4096 characters)
+   * Readable description of the failure. Tabs and line breaks are kept; other control characters are refused.
+   * (at most 4096 characters)
    */
   readonly error?: string | null;
   /**
@@ -1875,11 +1877,11 @@ export type ExecutionRunUpdate = {
 };
 
 /**
- * How a run ended. After `failed` or `timed_out` the server schedules a retry while the retry policy allows
+ * Result of a run. After `failed` or `timed_out` the server schedules a retry while the retry policy allows
  * one.
  */
 export type ExecutionRunResult = {
-  /** How it ended. ("succeeded" when absent) */
+  /** Terminal status of the run. ("succeeded" when absent) */
   readonly status?: ExecutionTerminalStatus | null;
   /**
    * Result of the run: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more,
@@ -1888,13 +1890,12 @@ export type ExecutionRunResult = {
   readonly result?: JsonInput;
   /**
    * Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
-   * any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters)
+   * any other class are. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
    */
   readonly failureClass?: string | null;
   /**
-   * Description of the failure, for people. Tabs and line breaks are kept; other control characters are
-   * refused. (at most 4096 characters)
+   * Readable description of the failure. Tabs and line breaks are kept; other control characters are refused.
+   * (at most 4096 characters)
    */
   readonly error?: string | null;
   /** Additional data, at most 65,536 bytes of canonical JSON. When absent, the last reported value stays. */
@@ -1903,11 +1904,11 @@ export type ExecutionRunResult = {
 
 /** An artifact to add. Holds at least one of `text`, `content` and `uri`. */
 export type ExecutionArtifactWrite = {
-  /** Its name; it begins with the prefix of the product policy, if the policy has one. */
+  /** Name of the artifact; it begins with the prefix of the product policy, if the policy has one. */
   readonly name: IdentifierInput;
   /**
-   * `json`, `text`, `object_reference`, or your own value. 1 to 160 UTF-16 units after surrounding white
-   * space is removed. (at most 400 characters, "json" when absent)
+   * Kind of content: `json`, `text`, `object_reference`, or your own value. 1 to 160 UTF-16 units after
+   * trimming. (at most 400 characters, "json" when absent)
    */
   readonly kind?: string | null;
   /** Media type of the content. (at most 200 characters) */
@@ -1918,17 +1919,17 @@ export type ExecutionArtifactWrite = {
   readonly content?: JsonInput;
   /** Address of content outside the run store. (at most 4096 characters) */
   readonly uri?: string | null;
-  /** Strings of your choice. (at most 32 entries) */
+  /** Metadata: strings of your choice. (at most 32 entries) */
   readonly metadata?: { readonly [name: string]: string } | null;
 };
 
 /** State to keep from one attempt to the next. */
 export type ExecutionCheckpointWrite = {
-  /** Its name within the run; not `.` or `..`, which no address can hold. */
+  /** Name of the checkpoint within the run; not `.` or `..`, which no address can hold. */
   readonly key: IdentifierInput;
-  /** Any JSON, at most 1 MiB of canonical JSON. */
+  /** State to store: any JSON, at most 1 MiB of canonical JSON. */
   readonly content?: JsonInput;
-  /** Strings of your choice. (at most 32 entries) */
+  /** Metadata: strings of your choice. (at most 32 entries) */
   readonly metadata?: { readonly [name: string]: string } | null;
 };
 
@@ -1936,16 +1937,15 @@ export type ExecutionCheckpointWrite = {
 export type ExecutionExternalWorkerLeaseRequest = {
   /** Id of the worker; under identity policies it must be a worker id of the caller. */
   readonly workerId: IdentifierInput;
-  /** The handlers that the worker has, each once. (1 to 32 items) */
+  /** Handlers of the worker, each once. (1 to 32 items) */
   readonly handlerIds: readonly string[];
   /**
-   * Claims only this run, such as the run that a queue message names. 1 to 160 UTF-16 units after surrounding
-   * white space is removed. (at most 400 characters)
+   * Claims only this run, such as the run named by a queue message. 1 to 160 UTF-16 units after trimming. (at
+   * most 400 characters)
    */
   readonly runId?: string | null;
   /**
-   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-   * absent)
+   * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly ttlSeconds?: number | null;
   /**
@@ -1964,9 +1964,9 @@ export type ExecutionExternalWorkerLease = {
   readonly leaseToken: string;
   /** The worker. */
   readonly workerId: Identifier;
-  /** The run, with its payload. Stop when its `cancellationRequested` is true. */
+  /** The run, with its payload. The worker must stop when `cancellationRequested` of the run is true. */
   readonly run: ExecutionRun;
-  /** When it was claimed. */
+  /** When the worker claimed the run. */
   readonly acquiredAtUtc: Timestamp;
   /** When the lease expires without a heartbeat. */
   readonly expiresAtUtc: Timestamp;
@@ -1986,8 +1986,7 @@ export type ExecutionExternalWorkerHeartbeatRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-   * absent)
+   * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly ttlSeconds?: number | null;
 };
@@ -2000,7 +1999,7 @@ export type ExecutionExternalWorkerReportRequest = {
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
-  /** The changed members. */
+  /** The changed members of the run. */
   readonly update: ExecutionRunUpdate;
 };
 
@@ -2013,16 +2012,15 @@ export type ExecutionExternalWorkerEventRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * The worker's id for this event. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
-   * 400 characters)
+   * The worker's id for this event. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+   * lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
    */
   readonly writeId?: string | null;
   /**
-   * What happened. Types of the service are refused, in any case of letters: those that begin with `run.`,
-   * `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
-   * `external_event.raised` and `timer.scheduled`. 1 to 160 UTF-16 units after surrounding white space is
-   * removed. (at most 400 characters, "log" when absent)
+   * Type of the event. Types of the service are refused, in any case of letters: those that begin with
+   * `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
+   * `external_event.raised` and `timer.scheduled`. 1 to 160 UTF-16 units after trimming. (at most 400
+   * characters, "log" when absent)
    */
   readonly type?: string | null;
   /**
@@ -2031,8 +2029,7 @@ export type ExecutionExternalWorkerEventRequest = {
    */
   readonly message?: string | null;
   /**
-   * Severity of the event. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-   * characters, "info" when absent)
+   * Severity of the event. 1 to 160 UTF-16 units after trimming. (at most 400 characters, "info" when absent)
    */
   readonly severity?: string | null;
   /** Additional data, at most 65,536 bytes of canonical JSON. */
@@ -2048,12 +2045,11 @@ export type ExecutionExternalWorkerArtifactRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * The worker's id for this artifact. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
-   * 400 characters)
+   * The worker's id for this artifact. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+   * lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
    */
   readonly writeId?: string | null;
-  /** The artifact. */
+  /** The artifact to add. */
   readonly artifact: ExecutionArtifactWrite;
 };
 
@@ -2066,12 +2062,11 @@ export type ExecutionExternalWorkerCheckpointRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * The worker's id for this write. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
-   * 400 characters)
+   * The worker's id for this write. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+   * lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
    */
   readonly writeId?: string | null;
-  /** The checkpoint. */
+  /** The checkpoint to write. */
   readonly checkpoint: ExecutionCheckpointWrite;
 };
 
@@ -2089,7 +2084,7 @@ export type ExecutionExternalWorkerCheckpointReadRequest = {
 
 /**
  * A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
- * answers how the wait ended. Kind and name identify the wait.
+ * answers the outcome of the wait. Kind and name identify the wait.
  */
 export type ExecutionExternalWorkerWaitRequest = {
   /** Id of the lease, from the answer to the claim. */
@@ -2099,9 +2094,8 @@ export type ExecutionExternalWorkerWaitRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
-   * The worker's id for this wait. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-   * among the writes of the lease. A repeat with the same id gets the same answer and takes no further event.
-   * (1 to 400 characters)
+   * The worker's id for this wait. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+   * lease. A repeat with the same id gets the same answer and takes no further event. (1 to 400 characters)
    */
   readonly waitId?: string | null;
   /** The cause to wait for. */
@@ -2124,8 +2118,8 @@ export type ExecutionExternalWorkerWaitRequest = {
    */
   readonly payload?: JsonInput;
   /**
-   * Also asks for the next run where the wait ends the lease, as a lease call without a wait does. The wait
-   * itself is decided first, and succeeds whether or not a run is leased.
+   * Also requests the next run if the wait ends the lease, as a lease call without a wait does. The server
+   * decides the wait first; it succeeds whether or not a run is leased.
    */
   readonly leaseNext?: ExecutionExternalWorkerNextLeaseRequest | null;
 };
@@ -2139,22 +2133,21 @@ export type ExecutionExternalWorkerWaitResponse = {
   readonly run: ExecutionRun;
   /** Whether the wait continues: the worker must stop without completing the run. */
   readonly suspended: boolean;
-  /** How the wait ended; null while it continues. */
+  /** How the wait ended; null while the wait continues. */
   readonly outcome: ExecutionWaitResult | null;
-  /** The lease of the next run; absent where none was asked for or none was leased. */
+  /** Lease of the next run; absent if none was requested or leased. */
   readonly next?: ExecutionExternalWorkerLease;
 };
 
 /**
- * A request for the next run by the worker of the call that it comes with. It never waits: without a run, ask
- * by a lease call.
+ * A request for the next run by the worker of the surrounding call. The server answers at once; a worker that
+ * gets no run makes a lease call.
  */
 export type ExecutionExternalWorkerNextLeaseRequest = {
-  /** The handlers that the worker has, each once. (1 to 32 items) */
+  /** Handlers of the worker, each once. (1 to 32 items) */
   readonly handlerIds: readonly string[];
   /**
-   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-   * absent)
+   * Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
    */
   readonly ttlSeconds?: number | null;
 };
@@ -2170,24 +2163,24 @@ export type ExecutionExternalWorkerCompletionRequest = {
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
-  /** How it ended. */
+  /** Result of the run. */
   readonly result: ExecutionRunResult;
   /**
-   * Also asks for the next run, as a lease call without a wait does. The call itself is decided first, and
-   * succeeds whether or not a run is leased.
+   * Also requests the next run, as a lease call without a wait does. The server decides the completion first;
+   * it succeeds whether or not a run is leased.
    */
   readonly leaseNext?: ExecutionExternalWorkerNextLeaseRequest | null;
 };
 
-/** The completed run, and the lease of the next one where the worker asked for it. */
+/** The completed run, and the lease of the next run if the worker requested it. */
 export type ExecutionExternalWorkerCompletion = {
-  /** The receipt of the start; computed by every read. */
+  /** Admission receipt of the run; computed by every read. */
   readonly admission: AdmissionReceipt;
   /** Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters) */
   readonly id: string;
-  /** The handler. */
+  /** Id of the handler. */
   readonly handlerId: Identifier;
-  /** The plugin of the handler. (at most 160 characters) */
+  /** Id of the plugin of the handler. (at most 160 characters) */
   readonly pluginId: string | null;
   /** The status of the run. */
   readonly status: ExecutionRunStatus;
@@ -2195,7 +2188,7 @@ export type ExecutionExternalWorkerCompletion = {
   readonly attempt: number;
   /** Maximum number of `failed` and `timed_out` results. (1 to 25) */
   readonly maxAttempts: number;
-  /** When a failed run is tried again. */
+  /** Rules for retries of the run. */
   readonly retryPolicy: ExecutionRetryPolicy;
   /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
   readonly correlationId: string;
@@ -2207,25 +2200,25 @@ export type ExecutionExternalWorkerCompletion = {
   readonly payloadHash: string;
   /** Input of the handler: any JSON. */
   readonly payload: JsonValue;
-  /** When it was admitted. */
+  /** When the run was admitted. */
   readonly createdAtUtc: Timestamp;
   /**
-   * When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
+   * When the run becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
    * 3339)
    */
   readonly scheduledAtUtc: string | null;
-  /** Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339) */
+  /** Time of the first claim of the run, not of later ones. (at most 40 characters, RFC 3339) */
   readonly startedAtUtc: string | null;
-  /** Time of its last change; a heartbeat is not a change. */
+  /** When the run last changed; a heartbeat is not a change. */
   readonly updatedAtUtc: Timestamp;
-  /** When it became terminal. (at most 40 characters, RFC 3339) */
+  /** When the run became terminal. (at most 40 characters, RFC 3339) */
   readonly completedAtUtc: string | null;
   /**
    * From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
    * least 0)
    */
   readonly durationMs: number | null;
-  /** Whether a caller requested its cancellation; its handler should then stop. */
+  /** Whether cancellation was requested; the handler should then stop. */
   readonly cancellationRequested: boolean;
   /** Units of work asked for, as last reported. (0 to 9007199254740991) */
   readonly requested: number | null;
@@ -2235,9 +2228,9 @@ export type ExecutionExternalWorkerCompletion = {
   readonly succeeded: number | null;
   /** Units of work that failed, as last reported. (0 to 9007199254740991) */
   readonly failed: number | null;
-  /** Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1) */
+  /** Completed share of the work, as last reported; 1 after success. (0 to 1) */
   readonly progress: number | null;
-  /** Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters) */
+  /** Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters) */
   readonly currentStep: string | null;
   /** Kind of the last failure; null after success. (at most 160 characters) */
   readonly failureClass: string | null;
@@ -2247,9 +2240,9 @@ export type ExecutionExternalWorkerCompletion = {
   readonly result: JsonValue;
   /** Additional data that the handler reports with the result. */
   readonly statusDetails: JsonObject | null;
-  /** Strings for finding the run. (at most 32 entries) */
+  /** Tags by name, to find the run by. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
-  /** The lease of the next run; absent where none was asked for or none was leased. */
+  /** Lease of the next run; absent if none was requested or leased. */
   readonly next?: ExecutionExternalWorkerLease;
 };
 
@@ -2271,15 +2264,15 @@ export type ExecutionExternalWorkerReleaseRequest = {
 
 /** The adapter of the runtime. */
 export type ExecutionRuntimeAdapterDescriptor = {
-  /** The adapter. */
+  /** Id of the adapter. */
   readonly adapterId: Identifier;
   /** Platform of the runtime; for diagnosis only, do not branch on it. (at most 160 characters) */
   readonly runtimeKind: string;
-  /** Its name for people. (at most 200 characters) */
+  /** Display name of the adapter. (at most 200 characters) */
   readonly displayName: string;
-  /** Its version. (at most 160 characters) */
+  /** Version of the adapter. (at most 160 characters) */
   readonly version: string;
-  /** Its capabilities, such as `durable.waits`; clients branch on these. (at most 64 items) */
+  /** Capabilities of the adapter, such as `durable.waits`; clients branch on these. (at most 64 items) */
   readonly capabilities: readonly string[];
   /** Additional data for diagnosis. (at most 32 entries) */
   readonly metadata: { readonly [name: string]: string };
@@ -2287,33 +2280,33 @@ export type ExecutionRuntimeAdapterDescriptor = {
 
 /** The limits of this deployment. */
 export type ExecutionOperationalPolicy = {
-  /** Runs that may be queued, waiting or running at once. (at least 0) */
+  /** Maximum number of queued, waiting and running runs. (at least 0) */
   readonly maxActiveRuns: number;
   /** Number of newest terminal runs to keep; null for all. (at least 0) */
   readonly maxRetainedTerminalRuns: number | null;
-  /** Runs of a list that names no limit. (at least 1) */
+  /** Default number of runs in a list. (at least 1) */
   readonly defaultListLimit: number;
-  /** Runs of one list at most. (at least 1) */
+  /** Maximum number of runs in a list. (at least 1) */
   readonly maxListLimit: number;
-  /** Events of a history that names no limit. (at least 1) */
+  /** Default number of events in a history. (at least 1) */
   readonly defaultHistoryLimit: number;
-  /** Events of one history at most. (at least 1) */
+  /** Maximum number of events in a history. (at least 1) */
   readonly maxHistoryLimit: number;
-  /** Payload of a run, an event or a timer, in bytes of canonical JSON. (at least 0) */
+  /** Maximum payload of a run, an event or a timer, in bytes of canonical JSON. (at least 0) */
   readonly maxPayloadBytes: number;
-  /** Result, in bytes of canonical JSON. (at least 0) */
+  /** Maximum result, in bytes of canonical JSON. (at least 0) */
   readonly maxResultBytes: number;
-  /** Status details, in bytes of canonical JSON. (at least 0) */
+  /** Maximum status details, in bytes of canonical JSON. (at least 0) */
   readonly maxStatusDetailsBytes: number;
-  /** One artifact, in bytes. (at least 0) */
+  /** Maximum size of one artifact, in bytes. (at least 0) */
   readonly maxArtifactBytes: number;
   /** Largest artifact in the run store, in bytes; the blob store holds larger ones. (at least 0) */
   readonly maxArtifactInlineBytes: number;
-  /** Message of a trace event, in UTF-16 code units. (at least 0) */
+  /** Maximum message of a trace event, in UTF-16 code units. (at least 0) */
   readonly maxTraceMessageChars: number;
-  /** Details of a trace event, in bytes of canonical JSON. (at least 0) */
+  /** Maximum details of a trace event, in bytes of canonical JSON. (at least 0) */
   readonly maxTraceDetailsBytes: number;
-  /** Attempts that a retry policy may allow. (at least 1) */
+  /** Maximum number of attempts that a retry policy may allow. (at least 1) */
   readonly maxRetryAttempts: number;
   /** Longest delay of a retry policy, in seconds. (at least 0) */
   readonly maxRetryDelaySeconds: number;
@@ -2344,7 +2337,7 @@ export type ExecutionResumePolicy = {
   readonly scheduledWaitingBehavior: string;
   /** Treatment of a terminal run. (at most 160 characters) */
   readonly terminalBehavior: string;
-  /** The component that interprets checkpoints. (at most 160 characters) */
+  /** Component that interprets checkpoints. (at most 160 characters) */
   readonly pluginCheckpointBehavior: string;
   /** The parts of a start that a repeated idempotency key must match. (at most 160 characters) */
   readonly idempotencyScope: string;
@@ -2356,13 +2349,13 @@ export type ExecutionResumePolicy = {
 export type ExecutionRuntimeAdapterStatus = {
   /** The adapter of the runtime. */
   readonly adapter: ExecutionRuntimeAdapterDescriptor;
-  /** Whether it accepts work. */
+  /** Whether the runtime accepts work. */
   readonly available: boolean;
   /** Status in one word; `ok` when healthy. (at most 160 characters) */
   readonly status: string;
   /** Time of the check. */
   readonly checkedAtUtc: Timestamp;
-  /** Queued, waiting and running runs; null if unknown. (at least 0) */
+  /** Number of queued, waiting and running runs; null if unknown. (at least 0) */
   readonly activeRuns: number | null;
   /** The limits of the runtime. */
   readonly operationalPolicy: ExecutionOperationalPolicy | null;
@@ -2374,18 +2367,18 @@ export type ExecutionRuntimeAdapterStatus = {
 
 /** A handler: code that executes runs. */
 export type ExecutionHandlerDescriptor = {
-  /** The handler. */
+  /** Id of the handler. */
   readonly handlerId: Identifier;
-  /** Its plugin. (at most 160 characters) */
+  /** Id of the plugin of the handler. (at most 160 characters) */
   readonly pluginId: string | null;
-  /** Its name for people. (at most 200 characters) */
+  /** Display name of the handler. (at most 200 characters) */
   readonly displayName: string;
   /** Description of the handler. (at most 1000 characters) */
   readonly description: string | null;
   /** Default number of attempts of a run; 0 means 1. (0 to 25) */
   readonly maxAttempts: number;
   /**
-   * Handlers with the same key execute one run at a time together; null for no limit. (at most 160
+   * Handlers with the same key together execute one run at a time; null for no limit. (at most 160
    * characters)
    */
   readonly concurrencyKey: string | null;
@@ -2395,13 +2388,13 @@ export type ExecutionHandlerDescriptor = {
 
 /** A set of handlers that belong together. */
 export type ExecutionPluginDescriptor = {
-  /** The plugin. */
+  /** Id of the plugin. */
   readonly pluginId: Identifier;
-  /** Its name for people. (at most 200 characters) */
+  /** Display name of the plugin. (at most 200 characters) */
   readonly name: string;
-  /** Its version. (at most 160 characters) */
+  /** Version of the plugin. (at most 160 characters) */
   readonly version: string;
-  /** Its handlers. (at most 1000 items) */
+  /** Handlers of the plugin. (at most 1000 items) */
   readonly handlers: readonly ExecutionHandlerDescriptor[];
 };
 
@@ -2439,9 +2432,9 @@ export type EffectiveExecutionRuntimeSurface = {
 
 /** Numbers of stored runs and their data. */
 export type ExecutionMaintenanceStatus = {
-  /** The adapter. (at most 160 characters) */
+  /** Id of the adapter. (at most 160 characters) */
   readonly adapterId: string;
-  /** Its kind. (at most 160 characters) */
+  /** Platform of the runtime. (at most 160 characters) */
   readonly runtimeKind: string;
   /** Time of the check. */
   readonly checkedAtUtc: Timestamp;
@@ -2459,17 +2452,17 @@ export type ExecutionMaintenanceStatus = {
   readonly rowCounts: { readonly [name: string]: number };
   /** Location of large artifacts; null if it is not public. (at most 4096 characters) */
   readonly artifactDirectory: string | null;
-  /** Runs with large artifacts; null if not counted. (at least 0) */
+  /** Number of runs with large artifacts; null if not counted. (at least 0) */
   readonly artifactDirectoryCount: number | null;
-  /** Large artifacts; null if not counted. (at least 0) */
+  /** Number of large artifacts; null if not counted. (at least 0) */
   readonly artifactFileCount: number | null;
-  /** Their total size; null if unknown. (at least 0) */
+  /** Total size of the large artifacts, in bytes; null if unknown. (at least 0) */
   readonly artifactBytes: number | null;
 };
 
-/** Selects the runs to remove. An empty object only shows them. */
+/** Selects the runs to remove. An empty object only lists them. */
 export type ExecutionMaintenancePruneRequest = {
-  /** Shows the runs to remove, but removes nothing; true if absent or null. (true when absent) */
+  /** Whether to list the runs to remove, and to remove none; true if absent or null. (true when absent) */
   readonly dryRun?: boolean | null;
   /**
    * Number of newest terminal runs to keep; the default of the deployment if absent or null. (0 to 10000000)
@@ -2479,43 +2472,45 @@ export type ExecutionMaintenancePruneRequest = {
 
 /** The removed runs; with `dryRun`, the runs to remove. */
 export type ExecutionMaintenancePruneResult = {
-  /** Whether the call only showed runs. */
+  /** Whether the call only listed runs. */
   readonly dryRun: boolean;
   /** Number of newest terminal runs kept. (at least 0) */
   readonly retainTerminalRuns: number;
   /** Time of the prune. */
   readonly prunedAtUtc: Timestamp;
-  /** The runs, newest first. (at most 200 items) */
+  /** Ids of the runs, newest first. (at most 200 items) */
   readonly runIds: readonly string[];
-  /** How many runs. (at least 0) */
+  /** Number of runs. (at least 0) */
   readonly runs: number;
-  /** Events of their history. (at least 0) */
+  /** Number of history events of the runs. (at least 0) */
   readonly events: number;
-  /** Their artifacts. (at least 0) */
+  /** Number of artifacts of the runs. (at least 0) */
   readonly artifacts: number;
-  /** Their checkpoints. (at least 0) */
+  /** Number of checkpoints of the runs. (at least 0) */
   readonly checkpoints: number;
-  /** Their timers. (at least 0) */
+  /** Number of timers of the runs. (at least 0) */
   readonly timers: number;
-  /** Their unconsumed events. (at least 0) */
+  /** Number of unconsumed events of the runs. (at least 0) */
   readonly externalEvents: number;
-  /** Their run-owned leases. (at least 0) */
+  /** Number of run-owned leases of the runs. (at least 0) */
   readonly leases: number;
-  /** How many of them had large artifacts. (at least 0) */
+  /** Number of runs with large artifacts. (at least 0) */
   readonly artifactDirectories: number;
 };
 
 /** Options of one reconcile. */
 export type ExecutionMaintenanceDispatchReconcileRequest = {
-  /** Shows the runs to recover, but changes nothing; false if absent or null. (false when absent) */
+  /**
+   * Whether to list the runs to recover, and to change nothing; false if absent or null. (false when absent)
+   */
   readonly dryRun?: boolean | null;
   /** Maximum number of runs to process; 1000 if absent or null. (1 to 1000, 1000 when absent) */
   readonly limit?: number | null;
 };
 
-/** The runs found, and the runs recovered. */
+/** Candidate runs of one reconcile, and the number of recovered runs. */
 export type ExecutionMaintenanceDispatchReconcileResult = {
-  /** Whether the call only showed runs. */
+  /** Whether the call only listed runs. */
   readonly dryRun: boolean;
   /** Maximum number of processed runs. (at least 1) */
   readonly limit: number;
@@ -2525,7 +2520,7 @@ export type ExecutionMaintenanceDispatchReconcileResult = {
   readonly candidateRunIds: readonly string[];
   /** Number of recovered runs. (at least 0) */
   readonly dispatched: number;
-  /** Failures by run id. (at most 1000 entries) */
+  /** Failures by id of the run. (at most 1000 entries) */
   readonly failures: { readonly [name: string]: string };
 };
 

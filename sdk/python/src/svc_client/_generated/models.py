@@ -1737,7 +1737,7 @@ class ExecutionScopeInput(TypedDict):
     """The tenant."""
     serviceIdentity: NotRequired[str | None]
     """The identity that starts the run. The server takes it from the verified caller and ignores the value in
-    the request. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
+    the request. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
 
 
@@ -1754,7 +1754,7 @@ class ExecutionScope(TypedDict):
 
 
 class ExecutionRetryPolicyInput(TypedDict):
-    """When a failed run is tried again. The delay before retry n is `initialDelaySeconds` times
+    """Rules for retries of a failed run. The delay before retry n is `initialDelaySeconds` times
     `backoffMultiplier` to the power of n - 1, at most `maxDelaySeconds`; without jitter.
     """
 
@@ -1772,7 +1772,7 @@ class ExecutionRetryPolicyInput(TypedDict):
 
 
 class ExecutionRetryPolicy(TypedDict):
-    """When a failed run is tried again, with every default filled in."""
+    """Rules for retries of a failed run, with every default filled in."""
 
     maxAttempts: int
     """Maximum number of `failed` and `timed_out` results of the run. (1 to 25)"""
@@ -1791,8 +1791,7 @@ class ExecutionRunRequest(TypedDict):
     """The handler that does the work; it must be registered."""
     pluginId: NotRequired[str | None]
     """The plugin of the handler; taken from the handler when absent. Another plugin is refused with
-    `plugin_mismatch`. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-    characters)
+    `plugin_mismatch`. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
     payload: NotRequired[object]
     """Input of the handler: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
@@ -1800,12 +1799,11 @@ class ExecutionRunRequest(TypedDict):
     """
     idempotencyKey: NotRequired[str | None]
     """Makes the start safe to repeat within product and tenant; the same as the header `Idempotency-Key`, and
-    equal to it if the request has both. 1 to 160 UTF-16 units after surrounding white space is removed.
-    (at most 400 characters)
+    equal to it if the request has both. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
     correlationId: NotRequired[str | None]
     """The caller's own name for a chain of work; the id of the run when absent. 1 to 160 UTF-16 units after
-    surrounding white space is removed. (at most 400 characters)
+    trimming. (at most 400 characters)
     """
     scope: NotRequired[ExecutionScopeInput | None]
     """The product, tenant and service identity of the run."""
@@ -1814,9 +1812,10 @@ class ExecutionRunRequest(TypedDict):
     characters, RFC 3339)
     """
     retryPolicy: NotRequired[ExecutionRetryPolicyInput | None]
-    """When a failed run is tried again."""
+    """Rules for retries of the run."""
     tags: NotRequired[Mapping[str, str] | None]
-    """Strings for finding the run. Names that begin with `svc.` belong to the service. (at most 32 entries)
+    """Tags by name, to find the run by. Names that begin with `svc.` belong to the service. (at most 32
+    entries)
     """
     waitSeconds: NotRequired[float | None]
     """How long the answer may wait for the run to become terminal, in seconds; fractions allowed. It shares
@@ -1829,13 +1828,13 @@ class ExecutionRun(TypedDict):
     """The current state of a run."""
 
     admission: AdmissionReceipt
-    """The receipt of the start; computed by every read."""
+    """Admission receipt of the run; computed by every read."""
     id: str
     """Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters)"""
     handlerId: Identifier
-    """The handler."""
+    """Id of the handler."""
     pluginId: str | None
-    """The plugin of the handler. (at most 160 characters)"""
+    """Id of the plugin of the handler. (at most 160 characters)"""
     status: ExecutionRunStatus
     """The status of the run."""
     attempt: int
@@ -1843,7 +1842,7 @@ class ExecutionRun(TypedDict):
     maxAttempts: int
     """Maximum number of `failed` and `timed_out` results. (1 to 25)"""
     retryPolicy: ExecutionRetryPolicy
-    """When a failed run is tried again."""
+    """Rules for retries of the run."""
     correlationId: str
     """The caller's name for a chain of work; else the id of the run. (at most 160 characters)"""
     scope: ExecutionScope | None
@@ -1855,23 +1854,23 @@ class ExecutionRun(TypedDict):
     payload: JsonValue
     """Input of the handler: any JSON."""
     createdAtUtc: Timestamp
-    """When it was admitted."""
+    """When the run was admitted."""
     scheduledAtUtc: str | None
-    """When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
-    3339)
+    """When the run becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters,
+    RFC 3339)
     """
     startedAtUtc: str | None
-    """Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339)"""
+    """Time of the first claim of the run, not of later ones. (at most 40 characters, RFC 3339)"""
     updatedAtUtc: Timestamp
-    """Time of its last change; a heartbeat is not a change."""
+    """When the run last changed; a heartbeat is not a change."""
     completedAtUtc: str | None
-    """When it became terminal. (at most 40 characters, RFC 3339)"""
+    """When the run became terminal. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
     """From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
     least 0)
     """
     cancellationRequested: bool
-    """Whether a caller requested its cancellation; its handler should then stop."""
+    """Whether cancellation was requested; the handler should then stop."""
     requested: int | None
     """Units of work asked for, as last reported. (0 to 9007199254740991)"""
     attempted: int | None
@@ -1881,9 +1880,10 @@ class ExecutionRun(TypedDict):
     failed: int | None
     """Units of work that failed, as last reported. (0 to 9007199254740991)"""
     progress: float | None
-    """Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1)"""
+    """Completed share of the work, as last reported; 1 after success. (0 to 1)"""
     currentStep: str | None
-    """Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters)"""
+    """Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters)
+    """
     failureClass: str | None
     """Kind of the last failure; null after success. (at most 160 characters)"""
     error: str | None
@@ -1893,27 +1893,28 @@ class ExecutionRun(TypedDict):
     statusDetails: JsonObject | None
     """Additional data that the handler reports with the result."""
     tags: dict[str, str]
-    """Strings for finding the run. (at most 32 entries)"""
+    """Tags by name, to find the run by. (at most 32 entries)"""
 
 
 class ExecutionTraceEvent(TypedDict):
-    """Something that happened to a run."""
+    """An event in the history of a run."""
 
     id: str
-    """Identity of the event. (1 to 160 characters)"""
+    """Id of the event. (1 to 160 characters)"""
     sequenceId: str
-    """Ordered id, 20 decimal digits: the order of the history. (20 to 20 characters)"""
+    """Ordered id, 20 decimal digits: position of the event in the history. (20 to 20 characters)"""
     runId: str
     """The run. (at most 160 characters)"""
     type: str
-    """Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. Types that
-    begin with `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
-    `external_event.raised` and `timer.scheduled`, are only the service's. (at most 160 characters)
+    """Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. Only the
+    service uses types that begin with `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and
+    `artifact.written`, `checkpoint.written`, `external_event.raised` and `timer.scheduled`. (at most 160
+    characters)
     """
     timestampUtc: Timestamp
     """Time of the event."""
     attempt: int
-    """The run's `attempt` at that time. (at least 0)"""
+    """`attempt` of the run at the time of the event. (at least 0)"""
     stepId: str | None
     """The step of the event; null if it has no step. (at most 160 characters)"""
     status: str | None
@@ -1941,9 +1942,10 @@ class ExecutionArtifact(TypedDict):
     runId: str
     """The run. (at most 160 characters)"""
     name: Identifier
-    """Its name; several artifacts of a run may share a name."""
+    """Name of the artifact; several artifacts of a run may share a name."""
     kind: str
-    """`json`, `text`, `object_reference`, or a value of the worker. (at most 160 characters)"""
+    """Kind of content: `json`, `text`, `object_reference`, or a value of the worker. (at most 160 characters)
+    """
     mediaType: str | None
     """Media type of the content. (at most 200 characters)"""
     contentHash: str
@@ -1961,9 +1963,9 @@ class ExecutionArtifact(TypedDict):
     uri: str | None
     """Address of content outside the run store. (at most 4096 characters)"""
     createdAtUtc: Timestamp
-    """When it was written."""
+    """When the artifact was written."""
     metadata: dict[str, str]
-    """Strings of the writer. Content in the blob store adds `storage`, `offloaded` and `inline`. (at most 32
+    """Metadata of the writer. Content in the blob store adds `storage`, `offloaded` and `inline`. (at most 32
     entries)
     """
 
@@ -1976,15 +1978,15 @@ class ExecutionCheckpoint(TypedDict):
     runId: str
     """The run. (at most 160 characters)"""
     key: Identifier
-    """Its name within the run."""
+    """Name of the checkpoint within the run."""
     contentHash: str
     """SHA-256 of the content as canonical JSON. (at most 71 characters)"""
     updatedAtUtc: Timestamp
-    """When it was last written."""
+    """When the checkpoint was last written."""
     content: JsonValue
-    """Any JSON, at most 1 MiB."""
+    """Stored state: any JSON, at most 1 MiB."""
     metadata: dict[str, str]
-    """Strings of the writer. (at most 32 entries)"""
+    """Metadata of the writer. (at most 32 entries)"""
 
 
 class ExecutionExternalEventRequest(TypedDict):
@@ -1994,7 +1996,7 @@ class ExecutionExternalEventRequest(TypedDict):
     """Name of the event; a wait of the same name takes it."""
     runId: NotRequired[str | None]
     """The run; taken from the route when absent, else equal to it (`run_mismatch`). 1 to 160 UTF-16 units
-    after surrounding white space is removed. (at most 400 characters)
+    after trimming. (at most 400 characters)
     """
     payload: NotRequired[object]
     """Data for the waiting handler: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
@@ -2008,22 +2010,22 @@ class ExecutionExternalEvent(TypedDict):
     id: str
     """Ordered id, 20 decimal digits. (1 to 160 characters)"""
     name: Identifier
-    """What happened."""
+    """Name of the event."""
     runId: str | None
     """The run. (at most 160 characters)"""
     raisedAtUtc: Timestamp
-    """When it was raised."""
+    """When the event was raised."""
     payload: JsonValue
     """Data of the event: any JSON."""
 
 
 class ExecutionTimer(TypedDict):
-    """A due time that a run waits or waited for."""
+    """Due time of a wait of a run, active or past."""
 
     id: str
     """Ordered id, 20 decimal digits. (1 to 160 characters)"""
     name: Identifier
-    """Its name, the same as that of the wait."""
+    """Name of the timer, the same as that of the wait."""
     runId: str | None
     """The run. (at most 160 characters)"""
     fireAtUtc: Timestamp
@@ -2031,7 +2033,7 @@ class ExecutionTimer(TypedDict):
     createdAtUtc: Timestamp
     """When the wait began."""
     payload: JsonValue
-    """Data that the wait gave the timer: any JSON."""
+    """Data that the wait gave to the timer: any JSON."""
 
 
 class ExecutionWaitResult(TypedDict):
@@ -2042,9 +2044,9 @@ class ExecutionWaitResult(TypedDict):
     outcome: ExecutionWaitOutcome
     """The cause that ended the wait."""
     event: ExecutionExternalEvent | None
-    """The event that ended it; null for every other outcome."""
+    """The event that ended the wait; null for every other outcome."""
     timer: ExecutionTimer | None
-    """The timer that ended it; null for every other outcome."""
+    """The timer that ended the wait; null for every other outcome."""
 
 
 class ExecutionRunUpdate(TypedDict):
@@ -2061,18 +2063,17 @@ class ExecutionRunUpdate(TypedDict):
     failed: NotRequired[int | None]
     """Units of work that failed, as last reported. (0 to 9007199254740991)"""
     progress: NotRequired[float | None]
-    """Share of the work that is done. (0 to 1)"""
+    """Completed share of the work. (0 to 1)"""
     currentStep: NotRequired[str | None]
-    """Current step of the run, for people. Tabs and line breaks are kept; other control characters are
-    refused. (at most 200 characters)
+    """Readable current step of the run. Tabs and line breaks are kept; other control characters are refused.
+    (at most 200 characters)
     """
     failureClass: NotRequired[str | None]
     """Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
-    any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-    characters)
+    any other class are. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
     error: NotRequired[str | None]
-    """Description of the failure, for people. Tabs and line breaks are kept; other control characters are
+    """Readable description of the failure. Tabs and line breaks are kept; other control characters are
     refused. (at most 4096 characters)
     """
     result: NotRequired[object]
@@ -2084,23 +2085,22 @@ class ExecutionRunUpdate(TypedDict):
 
 
 class ExecutionRunResult(TypedDict):
-    """How a run ended. After `failed` or `timed_out` the server schedules a retry while the retry policy
+    """Result of a run. After `failed` or `timed_out` the server schedules a retry while the retry policy
     allows one.
     """
 
     status: NotRequired[ExecutionTerminalStatus | None]
-    """How it ended. ("succeeded" when absent)"""
+    """Terminal status of the run. ("succeeded" when absent)"""
     result: NotRequired[object]
     """Result of the run: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more,
     and never more than 1 MiB. When absent, the last reported value stays.
     """
     failureClass: NotRequired[str | None]
     """Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
-    any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-    characters)
+    any other class are. 1 to 160 UTF-16 units after trimming. (at most 400 characters)
     """
     error: NotRequired[str | None]
-    """Description of the failure, for people. Tabs and line breaks are kept; other control characters are
+    """Readable description of the failure. Tabs and line breaks are kept; other control characters are
     refused. (at most 4096 characters)
     """
     statusDetails: NotRequired[Mapping[str, object] | None]
@@ -2111,10 +2111,10 @@ class ExecutionArtifactWrite(TypedDict):
     """An artifact to add. Holds at least one of `text`, `content` and `uri`."""
 
     name: IdentifierInput
-    """Its name; it begins with the prefix of the product policy, if the policy has one."""
+    """Name of the artifact; it begins with the prefix of the product policy, if the policy has one."""
     kind: NotRequired[str | None]
-    """`json`, `text`, `object_reference`, or your own value. 1 to 160 UTF-16 units after surrounding white
-    space is removed. (at most 400 characters, "json" when absent)
+    """Kind of content: `json`, `text`, `object_reference`, or your own value. 1 to 160 UTF-16 units after
+    trimming. (at most 400 characters, "json" when absent)
     """
     mediaType: NotRequired[str | None]
     """Media type of the content. (at most 200 characters)"""
@@ -2125,18 +2125,18 @@ class ExecutionArtifactWrite(TypedDict):
     uri: NotRequired[str | None]
     """Address of content outside the run store. (at most 4096 characters)"""
     metadata: NotRequired[Mapping[str, str] | None]
-    """Strings of your choice. (at most 32 entries)"""
+    """Metadata: strings of your choice. (at most 32 entries)"""
 
 
 class ExecutionCheckpointWrite(TypedDict):
     """State to keep from one attempt to the next."""
 
     key: IdentifierInput
-    """Its name within the run; not `.` or `..`, which no address can hold."""
+    """Name of the checkpoint within the run; not `.` or `..`, which no address can hold."""
     content: NotRequired[object]
-    """Any JSON, at most 1 MiB of canonical JSON."""
+    """State to store: any JSON, at most 1 MiB of canonical JSON."""
     metadata: NotRequired[Mapping[str, str] | None]
-    """Strings of your choice. (at most 32 entries)"""
+    """Metadata: strings of your choice. (at most 32 entries)"""
 
 
 class ExecutionExternalWorkerLeaseRequest(TypedDict):
@@ -2145,14 +2145,13 @@ class ExecutionExternalWorkerLeaseRequest(TypedDict):
     workerId: IdentifierInput
     """Id of the worker; under identity policies it must be a worker id of the caller."""
     handlerIds: Sequence[str]
-    """The handlers that the worker has, each once. (1 to 32 items)"""
+    """Handlers of the worker, each once. (1 to 32 items)"""
     runId: NotRequired[str | None]
-    """Claims only this run, such as the run that a queue message names. 1 to 160 UTF-16 units after
-    surrounding white space is removed. (at most 400 characters)
+    """Claims only this run, such as the run named by a queue message. 1 to 160 UTF-16 units after trimming.
+    (at most 400 characters)
     """
     ttlSeconds: NotRequired[float | None]
-    """How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-    absent)
+    """Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
     """
     waitSeconds: NotRequired[float | None]
     """How long the call may wait while no run is due, in seconds; fractions allowed. The server answers as
@@ -2171,9 +2170,9 @@ class ExecutionExternalWorkerLease(TypedDict):
     workerId: Identifier
     """The worker."""
     run: ExecutionRun
-    """The run, with its payload. Stop when its `cancellationRequested` is true."""
+    """The run, with its payload. The worker must stop when `cancellationRequested` of the run is true."""
     acquiredAtUtc: Timestamp
-    """When it was claimed."""
+    """When the worker claimed the run."""
     expiresAtUtc: Timestamp
     """When the lease expires without a heartbeat."""
     showsHandlerErrors: bool
@@ -2192,8 +2191,7 @@ class ExecutionExternalWorkerHeartbeatRequest(TypedDict):
     workerId: IdentifierInput
     """The worker that holds the lease."""
     ttlSeconds: NotRequired[float | None]
-    """How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-    absent)
+    """Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
     """
 
 
@@ -2207,7 +2205,7 @@ class ExecutionExternalWorkerReportRequest(TypedDict):
     workerId: IdentifierInput
     """The worker that holds the lease."""
     update: ExecutionRunUpdate
-    """The changed members."""
+    """The changed members of the run."""
 
 
 class ExecutionExternalWorkerEventRequest(TypedDict):
@@ -2220,23 +2218,22 @@ class ExecutionExternalWorkerEventRequest(TypedDict):
     workerId: IdentifierInput
     """The worker that holds the lease."""
     writeId: NotRequired[str | None]
-    """The worker's id for this event. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-    among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
-    400 characters)
+    """The worker's id for this event. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+    lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
     """
     type: NotRequired[str | None]
-    """What happened. Types of the service are refused, in any case of letters: those that begin with `run.`,
-    `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
-    `external_event.raised` and `timer.scheduled`. 1 to 160 UTF-16 units after surrounding white space is
-    removed. (at most 400 characters, "log" when absent)
+    """Type of the event. Types of the service are refused, in any case of letters: those that begin with
+    `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
+    `external_event.raised` and `timer.scheduled`. 1 to 160 UTF-16 units after trimming. (at most 400
+    characters, "log" when absent)
     """
     message: NotRequired[str | None]
     """Message of the event. Tabs and line breaks are kept; other control characters are refused. (at most
     4096 characters)
     """
     severity: NotRequired[str | None]
-    """Severity of the event. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
-    characters, "info" when absent)
+    """Severity of the event. 1 to 160 UTF-16 units after trimming. (at most 400 characters, "info" when
+    absent)
     """
     details: NotRequired[Mapping[str, object] | None]
     """Additional data, at most 65,536 bytes of canonical JSON."""
@@ -2252,12 +2249,11 @@ class ExecutionExternalWorkerArtifactRequest(TypedDict):
     workerId: IdentifierInput
     """The worker that holds the lease."""
     writeId: NotRequired[str | None]
-    """The worker's id for this artifact. 1 to 160 UTF-16 units after surrounding white space is removed,
-    unique among the writes of the lease. A repeat with the same id gets the same answer and writes
-    nothing. (1 to 400 characters)
+    """The worker's id for this artifact. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+    lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
     """
     artifact: ExecutionArtifactWrite
-    """The artifact."""
+    """The artifact to add."""
 
 
 class ExecutionExternalWorkerCheckpointRequest(TypedDict):
@@ -2270,12 +2266,11 @@ class ExecutionExternalWorkerCheckpointRequest(TypedDict):
     workerId: IdentifierInput
     """The worker that holds the lease."""
     writeId: NotRequired[str | None]
-    """The worker's id for this write. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-    among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
-    400 characters)
+    """The worker's id for this write. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+    lease. A repeat with the same id gets the same answer and writes nothing. (1 to 400 characters)
     """
     checkpoint: ExecutionCheckpointWrite
-    """The checkpoint."""
+    """The checkpoint to write."""
 
 
 class ExecutionExternalWorkerCheckpointReadRequest(TypedDict):
@@ -2293,7 +2288,7 @@ class ExecutionExternalWorkerCheckpointReadRequest(TypedDict):
 
 class ExecutionExternalWorkerWaitRequest(TypedDict):
     """A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
-    answers how the wait ended. Kind and name identify the wait.
+    answers the outcome of the wait. Kind and name identify the wait.
     """
 
     leaseKey: IdentifierInput
@@ -2303,9 +2298,8 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     workerId: IdentifierInput
     """The worker that holds the lease."""
     waitId: NotRequired[str | None]
-    """The worker's id for this wait. 1 to 160 UTF-16 units after surrounding white space is removed, unique
-    among the writes of the lease. A repeat with the same id gets the same answer and takes no further
-    event. (1 to 400 characters)
+    """The worker's id for this wait. 1 to 160 UTF-16 units after trimming, unique among the writes of the
+    lease. A repeat with the same id gets the same answer and takes no further event. (1 to 400 characters)
     """
     kind: ExecutionWaitKind
     """The cause to wait for."""
@@ -2324,8 +2318,8 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     allows more, and never more than 1 MiB. Ignored for an event.
     """
     leaseNext: NotRequired[ExecutionExternalWorkerNextLeaseRequest | None]
-    """Also asks for the next run where the wait ends the lease, as a lease call without a wait does. The wait
-    itself is decided first, and succeeds whether or not a run is leased.
+    """Also requests the next run if the wait ends the lease, as a lease call without a wait does. The server
+    decides the wait first; it succeeds whether or not a run is leased.
     """
 
 
@@ -2339,21 +2333,20 @@ class ExecutionExternalWorkerWaitResponse(TypedDict):
     suspended: bool
     """Whether the wait continues: the worker must stop without completing the run."""
     outcome: ExecutionWaitResult | None
-    """How the wait ended; null while it continues."""
+    """How the wait ended; null while the wait continues."""
     next: NotRequired[ExecutionExternalWorkerLease]
-    """The lease of the next run; absent where none was asked for or none was leased."""
+    """Lease of the next run; absent if none was requested or leased."""
 
 
 class ExecutionExternalWorkerNextLeaseRequest(TypedDict):
-    """A request for the next run by the worker of the call that it comes with. It never waits: without a run,
-    ask by a lease call.
+    """A request for the next run by the worker of the surrounding call. The server answers at once; a worker
+    that gets no run makes a lease call.
     """
 
     handlerIds: Sequence[str]
-    """The handlers that the worker has, each once. (1 to 32 items)"""
+    """Handlers of the worker, each once. (1 to 32 items)"""
     ttlSeconds: NotRequired[float | None]
-    """How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
-    absent)
+    """Duration of the lease from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)
     """
 
 
@@ -2369,24 +2362,24 @@ class ExecutionExternalWorkerCompletionRequest(TypedDict):
     workerId: IdentifierInput
     """The worker that holds the lease."""
     result: ExecutionRunResult
-    """How it ended."""
+    """Result of the run."""
     leaseNext: NotRequired[ExecutionExternalWorkerNextLeaseRequest | None]
-    """Also asks for the next run, as a lease call without a wait does. The call itself is decided first, and
-    succeeds whether or not a run is leased.
+    """Also requests the next run, as a lease call without a wait does. The server decides the completion
+    first; it succeeds whether or not a run is leased.
     """
 
 
 class ExecutionExternalWorkerCompletion(TypedDict):
-    """The completed run, and the lease of the next one where the worker asked for it."""
+    """The completed run, and the lease of the next run if the worker requested it."""
 
     admission: AdmissionReceipt
-    """The receipt of the start; computed by every read."""
+    """Admission receipt of the run; computed by every read."""
     id: str
     """Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters)"""
     handlerId: Identifier
-    """The handler."""
+    """Id of the handler."""
     pluginId: str | None
-    """The plugin of the handler. (at most 160 characters)"""
+    """Id of the plugin of the handler. (at most 160 characters)"""
     status: ExecutionRunStatus
     """The status of the run."""
     attempt: int
@@ -2394,7 +2387,7 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     maxAttempts: int
     """Maximum number of `failed` and `timed_out` results. (1 to 25)"""
     retryPolicy: ExecutionRetryPolicy
-    """When a failed run is tried again."""
+    """Rules for retries of the run."""
     correlationId: str
     """The caller's name for a chain of work; else the id of the run. (at most 160 characters)"""
     scope: ExecutionScope | None
@@ -2406,23 +2399,23 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     payload: JsonValue
     """Input of the handler: any JSON."""
     createdAtUtc: Timestamp
-    """When it was admitted."""
+    """When the run was admitted."""
     scheduledAtUtc: str | None
-    """When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
-    3339)
+    """When the run becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters,
+    RFC 3339)
     """
     startedAtUtc: str | None
-    """Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339)"""
+    """Time of the first claim of the run, not of later ones. (at most 40 characters, RFC 3339)"""
     updatedAtUtc: Timestamp
-    """Time of its last change; a heartbeat is not a change."""
+    """When the run last changed; a heartbeat is not a change."""
     completedAtUtc: str | None
-    """When it became terminal. (at most 40 characters, RFC 3339)"""
+    """When the run became terminal. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
     """From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
     least 0)
     """
     cancellationRequested: bool
-    """Whether a caller requested its cancellation; its handler should then stop."""
+    """Whether cancellation was requested; the handler should then stop."""
     requested: int | None
     """Units of work asked for, as last reported. (0 to 9007199254740991)"""
     attempted: int | None
@@ -2432,9 +2425,10 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     failed: int | None
     """Units of work that failed, as last reported. (0 to 9007199254740991)"""
     progress: float | None
-    """Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1)"""
+    """Completed share of the work, as last reported; 1 after success. (0 to 1)"""
     currentStep: str | None
-    """Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters)"""
+    """Current step, as last reported; `waiting:<kind>:<name>` while the run waits. (at most 200 characters)
+    """
     failureClass: str | None
     """Kind of the last failure; null after success. (at most 160 characters)"""
     error: str | None
@@ -2444,9 +2438,9 @@ class ExecutionExternalWorkerCompletion(TypedDict):
     statusDetails: JsonObject | None
     """Additional data that the handler reports with the result."""
     tags: dict[str, str]
-    """Strings for finding the run. (at most 32 entries)"""
+    """Tags by name, to find the run by. (at most 32 entries)"""
     next: NotRequired[ExecutionExternalWorkerLease]
-    """The lease of the next run; absent where none was asked for or none was leased."""
+    """Lease of the next run; absent if none was requested or leased."""
 
 
 class ExecutionExternalWorkerReleaseRequest(TypedDict):
@@ -2467,15 +2461,15 @@ class ExecutionRuntimeAdapterDescriptor(TypedDict):
     """The adapter of the runtime."""
 
     adapterId: Identifier
-    """The adapter."""
+    """Id of the adapter."""
     runtimeKind: str
     """Platform of the runtime; for diagnosis only, do not branch on it. (at most 160 characters)"""
     displayName: str
-    """Its name for people. (at most 200 characters)"""
+    """Display name of the adapter. (at most 200 characters)"""
     version: str
-    """Its version. (at most 160 characters)"""
+    """Version of the adapter. (at most 160 characters)"""
     capabilities: list[str]
-    """Its capabilities, such as `durable.waits`; clients branch on these. (at most 64 items)"""
+    """Capabilities of the adapter, such as `durable.waits`; clients branch on these. (at most 64 items)"""
     metadata: dict[str, str]
     """Additional data for diagnosis. (at most 32 entries)"""
 
@@ -2484,33 +2478,33 @@ class ExecutionOperationalPolicy(TypedDict):
     """The limits of this deployment."""
 
     maxActiveRuns: int
-    """Runs that may be queued, waiting or running at once. (at least 0)"""
+    """Maximum number of queued, waiting and running runs. (at least 0)"""
     maxRetainedTerminalRuns: int | None
     """Number of newest terminal runs to keep; null for all. (at least 0)"""
     defaultListLimit: int
-    """Runs of a list that names no limit. (at least 1)"""
+    """Default number of runs in a list. (at least 1)"""
     maxListLimit: int
-    """Runs of one list at most. (at least 1)"""
+    """Maximum number of runs in a list. (at least 1)"""
     defaultHistoryLimit: int
-    """Events of a history that names no limit. (at least 1)"""
+    """Default number of events in a history. (at least 1)"""
     maxHistoryLimit: int
-    """Events of one history at most. (at least 1)"""
+    """Maximum number of events in a history. (at least 1)"""
     maxPayloadBytes: int
-    """Payload of a run, an event or a timer, in bytes of canonical JSON. (at least 0)"""
+    """Maximum payload of a run, an event or a timer, in bytes of canonical JSON. (at least 0)"""
     maxResultBytes: int
-    """Result, in bytes of canonical JSON. (at least 0)"""
+    """Maximum result, in bytes of canonical JSON. (at least 0)"""
     maxStatusDetailsBytes: int
-    """Status details, in bytes of canonical JSON. (at least 0)"""
+    """Maximum status details, in bytes of canonical JSON. (at least 0)"""
     maxArtifactBytes: int
-    """One artifact, in bytes. (at least 0)"""
+    """Maximum size of one artifact, in bytes. (at least 0)"""
     maxArtifactInlineBytes: int
     """Largest artifact in the run store, in bytes; the blob store holds larger ones. (at least 0)"""
     maxTraceMessageChars: int
-    """Message of a trace event, in UTF-16 code units. (at least 0)"""
+    """Maximum message of a trace event, in UTF-16 code units. (at least 0)"""
     maxTraceDetailsBytes: int
-    """Details of a trace event, in bytes of canonical JSON. (at least 0)"""
+    """Maximum details of a trace event, in bytes of canonical JSON. (at least 0)"""
     maxRetryAttempts: int
-    """Attempts that a retry policy may allow. (at least 1)"""
+    """Maximum number of attempts that a retry policy may allow. (at least 1)"""
     maxRetryDelaySeconds: float
     """Longest delay of a retry policy, in seconds. (at least 0)"""
     maxLeaseTtlSeconds: float
@@ -2540,7 +2534,7 @@ class ExecutionResumePolicy(TypedDict):
     terminalBehavior: str
     """Treatment of a terminal run. (at most 160 characters)"""
     pluginCheckpointBehavior: str
-    """The component that interprets checkpoints. (at most 160 characters)"""
+    """Component that interprets checkpoints. (at most 160 characters)"""
     idempotencyScope: str
     """The parts of a start that a repeated idempotency key must match. (at most 160 characters)"""
     createsLinkedFollowUpRuns: bool
@@ -2553,13 +2547,13 @@ class ExecutionRuntimeAdapterStatus(TypedDict):
     adapter: ExecutionRuntimeAdapterDescriptor
     """The adapter of the runtime."""
     available: bool
-    """Whether it accepts work."""
+    """Whether the runtime accepts work."""
     status: str
     """Status in one word; `ok` when healthy. (at most 160 characters)"""
     checkedAtUtc: Timestamp
     """Time of the check."""
     activeRuns: int | None
-    """Queued, waiting and running runs; null if unknown. (at least 0)"""
+    """Number of queued, waiting and running runs; null if unknown. (at least 0)"""
     operationalPolicy: ExecutionOperationalPolicy | None
     """The limits of the runtime."""
     resumePolicy: ExecutionResumePolicy | None
@@ -2572,17 +2566,17 @@ class ExecutionHandlerDescriptor(TypedDict):
     """A handler: code that executes runs."""
 
     handlerId: Identifier
-    """The handler."""
+    """Id of the handler."""
     pluginId: str | None
-    """Its plugin. (at most 160 characters)"""
+    """Id of the plugin of the handler. (at most 160 characters)"""
     displayName: str
-    """Its name for people. (at most 200 characters)"""
+    """Display name of the handler. (at most 200 characters)"""
     description: str | None
     """Description of the handler. (at most 1000 characters)"""
     maxAttempts: int
     """Default number of attempts of a run; 0 means 1. (0 to 25)"""
     concurrencyKey: str | None
-    """Handlers with the same key execute one run at a time together; null for no limit. (at most 160
+    """Handlers with the same key together execute one run at a time; null for no limit. (at most 160
     characters)
     """
     tags: dict[str, str]
@@ -2593,13 +2587,13 @@ class ExecutionPluginDescriptor(TypedDict):
     """A set of handlers that belong together."""
 
     pluginId: Identifier
-    """The plugin."""
+    """Id of the plugin."""
     name: str
-    """Its name for people. (at most 200 characters)"""
+    """Display name of the plugin. (at most 200 characters)"""
     version: str
-    """Its version. (at most 160 characters)"""
+    """Version of the plugin. (at most 160 characters)"""
     handlers: list[ExecutionHandlerDescriptor]
-    """Its handlers. (at most 1000 items)"""
+    """Handlers of the plugin. (at most 1000 items)"""
 
 
 class ExecutionRuntimeSurface(TypedDict):
@@ -2641,9 +2635,9 @@ class ExecutionMaintenanceStatus(TypedDict):
     """Numbers of stored runs and their data."""
 
     adapterId: str
-    """The adapter. (at most 160 characters)"""
+    """Id of the adapter. (at most 160 characters)"""
     runtimeKind: str
-    """Its kind. (at most 160 characters)"""
+    """Platform of the runtime. (at most 160 characters)"""
     checkedAtUtc: Timestamp
     """Time of the check."""
     retentionScope: str
@@ -2660,18 +2654,18 @@ class ExecutionMaintenanceStatus(TypedDict):
     artifactDirectory: str | None
     """Location of large artifacts; null if it is not public. (at most 4096 characters)"""
     artifactDirectoryCount: int | None
-    """Runs with large artifacts; null if not counted. (at least 0)"""
+    """Number of runs with large artifacts; null if not counted. (at least 0)"""
     artifactFileCount: int | None
-    """Large artifacts; null if not counted. (at least 0)"""
+    """Number of large artifacts; null if not counted. (at least 0)"""
     artifactBytes: int | None
-    """Their total size; null if unknown. (at least 0)"""
+    """Total size of the large artifacts, in bytes; null if unknown. (at least 0)"""
 
 
 class ExecutionMaintenancePruneRequest(TypedDict):
-    """Selects the runs to remove. An empty object only shows them."""
+    """Selects the runs to remove. An empty object only lists them."""
 
     dryRun: NotRequired[bool | None]
-    """Shows the runs to remove, but removes nothing; true if absent or null. (true when absent)"""
+    """Whether to list the runs to remove, and to remove none; true if absent or null. (true when absent)"""
     retainTerminalRuns: NotRequired[int | None]
     """Number of newest terminal runs to keep; the default of the deployment if absent or null. (0 to
     10000000)
@@ -2682,45 +2676,47 @@ class ExecutionMaintenancePruneResult(TypedDict):
     """The removed runs; with `dryRun`, the runs to remove."""
 
     dryRun: bool
-    """Whether the call only showed runs."""
+    """Whether the call only listed runs."""
     retainTerminalRuns: int
     """Number of newest terminal runs kept. (at least 0)"""
     prunedAtUtc: Timestamp
     """Time of the prune."""
     runIds: list[str]
-    """The runs, newest first. (at most 200 items)"""
+    """Ids of the runs, newest first. (at most 200 items)"""
     runs: int
-    """How many runs. (at least 0)"""
+    """Number of runs. (at least 0)"""
     events: int
-    """Events of their history. (at least 0)"""
+    """Number of history events of the runs. (at least 0)"""
     artifacts: int
-    """Their artifacts. (at least 0)"""
+    """Number of artifacts of the runs. (at least 0)"""
     checkpoints: int
-    """Their checkpoints. (at least 0)"""
+    """Number of checkpoints of the runs. (at least 0)"""
     timers: int
-    """Their timers. (at least 0)"""
+    """Number of timers of the runs. (at least 0)"""
     externalEvents: int
-    """Their unconsumed events. (at least 0)"""
+    """Number of unconsumed events of the runs. (at least 0)"""
     leases: int
-    """Their run-owned leases. (at least 0)"""
+    """Number of run-owned leases of the runs. (at least 0)"""
     artifactDirectories: int
-    """How many of them had large artifacts. (at least 0)"""
+    """Number of runs with large artifacts. (at least 0)"""
 
 
 class ExecutionMaintenanceDispatchReconcileRequest(TypedDict):
     """Options of one reconcile."""
 
     dryRun: NotRequired[bool | None]
-    """Shows the runs to recover, but changes nothing; false if absent or null. (false when absent)"""
+    """Whether to list the runs to recover, and to change nothing; false if absent or null. (false when
+    absent)
+    """
     limit: NotRequired[int | None]
     """Maximum number of runs to process; 1000 if absent or null. (1 to 1000, 1000 when absent)"""
 
 
 class ExecutionMaintenanceDispatchReconcileResult(TypedDict):
-    """The runs found, and the runs recovered."""
+    """Candidate runs of one reconcile, and the number of recovered runs."""
 
     dryRun: bool
-    """Whether the call only showed runs."""
+    """Whether the call only listed runs."""
     limit: int
     """Maximum number of processed runs. (at least 1)"""
     reconciledAtUtc: Timestamp
@@ -2730,7 +2726,7 @@ class ExecutionMaintenanceDispatchReconcileResult(TypedDict):
     dispatched: int
     """Number of recovered runs. (at least 0)"""
     failures: dict[str, str]
-    """Failures by run id. (at most 1000 entries)"""
+    """Failures by id of the run. (at most 1000 entries)"""
 
 
 # ---- graph
@@ -7074,8 +7070,8 @@ ExecutionWaitOutcome: TypeAlias = Literal["external_event", "timer", "timed_out"
 """How a wait ended: by its event, by its timer, or by its deadline."""
 
 ExecutionRunList: TypeAlias = list[ExecutionRun]
-"""Runs, newest first. There is no continuation token: read older runs with `createdBeforeUtc`. (at most 200
-items)
+"""Runs, newest first. The list has no continuation token: read older runs with `createdBeforeUtc`. (at most
+200 items)
 """
 
 ExecutionTraceEventList: TypeAlias = list[ExecutionTraceEvent]
