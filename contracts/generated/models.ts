@@ -2504,19 +2504,22 @@ export type ExecutionMaintenanceDispatchReconcileResult = {
 
 // ---- graph
 
-/** What names a graph; further members are kept. */
+/** Identity of a graph; further members are kept. */
 export type SvcGraphScopeInput = {
-  /** The graph. (at most 400 characters, "default" when absent) */
+  /** Id of the graph. (at most 400 characters, "default" when absent) */
   readonly graphId?: string | null;
-  /** Part of the graph that callers keep apart. (at most 400 characters, "default" when absent) */
+  /**
+   * Namespace: a part of the graph that callers keep apart. (at most 400 characters, "default" when absent)
+   */
   readonly namespace?: string | null;
   /**
-   * What the caller names the collection of the graph; no collection of the service. (at most 400 characters,
-   * "default" when absent)
+   * Name that the caller gives to the collection of the graph; not a collection of the service. (at most 400
+   * characters, "default" when absent)
    */
   readonly collection?: string | null;
   /**
-   * Whose graph it is, as the caller names it: it grants nothing. Empty if absent. (at most 400 characters)
+   * Tenant that owns the graph, as the caller names it: it grants no rights. Empty if absent. (at most 400
+   * characters)
    */
   readonly tenantId?: string | null;
   /**
@@ -2527,18 +2530,18 @@ export type SvcGraphScopeInput = {
   readonly [member: string]: unknown;
 };
 
-/** What names a graph, with further members as the caller gave them. */
+/** Identity of a graph, with further members as the caller gave them. */
 export type SvcGraphScope = {
-  /** The graph. (at most 900000 characters) */
+  /** Id of the graph. (at most 900000 characters) */
   readonly graphId: string;
-  /** Part of the graph that callers keep apart. (at most 900000 characters) */
+  /** Namespace: a part of the graph that callers keep apart. (at most 900000 characters) */
   readonly namespace: string;
   /**
-   * What the caller names the collection of the graph; no collection of the service. (at most 900000
-   * characters)
+   * Name that the caller gives to the collection of the graph; not a collection of the service. (at most
+   * 900000 characters)
    */
   readonly collection: string;
-  /** Whose graph it is, as the caller names it. It grants nothing. (at most 900000 characters) */
+  /** Tenant that owns the graph, as the caller names it: it grants no rights. (at most 900000 characters) */
   readonly tenantId: string;
   /**
    * Partition of all records of the graph; empty: `tenant:` and the tenantId, or else `graph:` and the
@@ -2549,555 +2552,560 @@ export type SvcGraphScope = {
 };
 
 /**
- * Where an element is said; further members are kept. `source_ref`, `char_start`, `char_end` and `text_hash`
- * are read as well.
+ * Place in a source that supports an element; further members are kept. `source_ref`, `char_start`,
+ * `char_end` and `text_hash` are read as well.
  */
 export type SvcGraphSourceSpanInput = {
-  /** The source, such as an address. (at most 900000 characters) */
+  /** The source, such as its address. (at most 900000 characters) */
   readonly sourceRef?: string | null;
-  /** Where the span begins. */
+  /** Start of the span in the source. */
   readonly charStart?: number | null;
-  /** Where it ends. */
+  /** End of the span in the source. */
   readonly charEnd?: number | null;
-  /** Unit of both numbers. (at most 64 characters) */
+  /** Unit of `charStart` and `charEnd`. (at most 64 characters) */
   readonly unit?: string | null;
-  /** The place in words, such as a page. (at most 900000 characters) */
+  /** Place in words, such as a page. (at most 900000 characters) */
   readonly locator?: string | null;
-  /** Hash of the text. (at most 900000 characters) */
+  /** Hash of the text of the span. (at most 900000 characters) */
   readonly textHash?: string | null;
-  /** Further facts. */
+  /** Metadata of the span. */
   readonly metadata?: JsonObject | null;
   readonly [member: string]: unknown;
 };
 
-/** Where an element is said, with further members as they were given. */
+/** Place in a source that supports an element, with further members as they were given. */
 export type SvcGraphSourceSpan = {
-  /** The source, such as an address. (at most 900000 characters) */
+  /** The source, such as its address. (at most 900000 characters) */
   readonly sourceRef?: string | null;
-  /** Where the span begins. */
+  /** Start of the span in the source. */
   readonly charStart?: number | null;
-  /** Where it ends. */
+  /** End of the span in the source. */
   readonly charEnd?: number | null;
-  /** Unit of both numbers. (at most 64 characters) */
+  /** Unit of `charStart` and `charEnd`. (at most 64 characters) */
   readonly unit?: string | null;
-  /** The place in words, such as a page. (at most 900000 characters) */
+  /** Place in words, such as a page. (at most 900000 characters) */
   readonly locator?: string | null;
-  /** Hash of the text. (at most 900000 characters) */
+  /** Hash of the text of the span. (at most 900000 characters) */
   readonly textHash?: string | null;
-  /** Further facts. */
+  /** Metadata of the span. */
   readonly metadata?: JsonObject | null;
   readonly [member: string]: unknown;
 };
 
 /** A node; further members are kept. Names with underscores, such as `source_spans`, are read as well. */
 export type SvcGraphNodeInput = {
-  /** The node: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** Id of the node: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly id: string;
-  /** What it is: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** Type of the node: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly type: string;
-  /** Name for people. (at most 900000 characters) */
+  /** Display name of the node. (at most 900000 characters) */
   readonly label?: string | null;
-  /** Facts about it. A number `score` is what `minScore` of a traversal judges. */
+  /** Properties of the node. A traversal compares a number `score` with `minScore`. */
   readonly properties?: JsonObject | null;
-  /** Where it is said. (at most 10000 items) */
+  /** Supporting places in sources. (at most 10000 items) */
   readonly sourceSpans?: readonly SvcGraphSourceSpanInput[] | null;
-  /** Assertions about it. (at most 10000 items) */
+  /** Ids of assertions about the element. (at most 10000 items) */
   readonly assertionIds?: readonly string[] | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the node was created, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
-  /** When it was changed, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the node was changed, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly updatedAt?: string | null;
   readonly [member: string]: unknown;
 };
 
 /** A node, with further members as they were given. */
 export type SvcGraphNode = {
-  /** The node. (at most 900000 characters) */
+  /** Id of the node. (at most 900000 characters) */
   readonly id: string;
-  /** What it is. (at most 900000 characters) */
+  /** Type of the node. (at most 900000 characters) */
   readonly type: string;
-  /** Name for people. (at most 900000 characters) */
+  /** Display name of the node. (at most 900000 characters) */
   readonly label?: string | null;
-  /** Facts about it. A number `score` is what `minScore` of a traversal judges. */
+  /** Properties of the node. A traversal compares a number `score` with `minScore`. */
   readonly properties?: JsonObject | null;
-  /** Where it is said. (at most 10000 items) */
+  /** Supporting places in sources. (at most 10000 items) */
   readonly sourceSpans?: readonly SvcGraphSourceSpan[] | null;
-  /** Assertions about it. (at most 10000 items) */
+  /** Ids of assertions about the element. (at most 10000 items) */
   readonly assertionIds?: readonly string[] | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the node was created, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
-  /** When it was changed, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the node was changed, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly updatedAt?: string | null;
   readonly [member: string]: unknown;
 };
 
 /**
  * An edge from one node to another; further members are kept. Names with underscores, such as `source_spans`,
- * are read as well. `sourceId` and `targetId` are required, under one name or the other. Nodes of both ends
- * may come later, or never.
+ * are read as well. `sourceId` and `targetId` are required, under one name or the other. The nodes of both
+ * ends may be imported later, or never.
  */
 export type SvcGraphEdgeInput = {
-  /** The edge: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** Id of the edge: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly id: string;
-  /** The node that it begins at. (at most 2048 characters) */
+  /** Id of the start node. (at most 2048 characters) */
   readonly sourceId?: string | null;
-  /** The node that it ends at. (at most 2048 characters) */
+  /** Id of the end node. (at most 2048 characters) */
   readonly targetId?: string | null;
-  /** What it says: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** Predicate of the edge: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly predicate: string;
-  /** Name for people. (at most 900000 characters) */
+  /** Display name of the edge. (at most 900000 characters) */
   readonly label?: string | null;
-  /** Facts about it. A number `score` is what `minScore` of a traversal judges. */
+  /** Properties of the edge. A traversal compares a number `score` with `minScore`. */
   readonly properties?: JsonObject | null;
-  /** Where it is said. (at most 10000 items) */
+  /** Supporting places in sources. (at most 10000 items) */
   readonly sourceSpans?: readonly SvcGraphSourceSpanInput[] | null;
-  /** Assertions about it. (at most 10000 items) */
+  /** Ids of assertions about the element. (at most 10000 items) */
   readonly assertionIds?: readonly string[] | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the edge was created, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
-  /** When it was changed, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the edge was changed, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly updatedAt?: string | null;
   readonly [member: string]: unknown;
 };
 
 /** An edge from one node to another, with further members as they were given. */
 export type SvcGraphEdge = {
-  /** The edge. (at most 900000 characters) */
+  /** Id of the edge. (at most 900000 characters) */
   readonly id: string;
-  /** The node that it begins at. (at most 900000 characters) */
+  /** Id of the start node. (at most 900000 characters) */
   readonly sourceId: string;
-  /** The node that it ends at. (at most 900000 characters) */
+  /** Id of the end node. (at most 900000 characters) */
   readonly targetId: string;
-  /** What it says. (at most 900000 characters) */
+  /** Predicate of the edge. (at most 900000 characters) */
   readonly predicate: string;
-  /** Name for people. (at most 900000 characters) */
+  /** Display name of the edge. (at most 900000 characters) */
   readonly label?: string | null;
-  /** Facts about it. A number `score` is what `minScore` of a traversal judges. */
+  /** Properties of the edge. A traversal compares a number `score` with `minScore`. */
   readonly properties?: JsonObject | null;
-  /** Where it is said. (at most 10000 items) */
+  /** Supporting places in sources. (at most 10000 items) */
   readonly sourceSpans?: readonly SvcGraphSourceSpan[] | null;
-  /** Assertions about it. (at most 10000 items) */
+  /** Ids of assertions about the element. (at most 10000 items) */
   readonly assertionIds?: readonly string[] | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the edge was created, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
-  /** When it was changed, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the edge was changed, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly updatedAt?: string | null;
   readonly [member: string]: unknown;
 };
 
 /**
- * What somebody asserts of an element; further members are kept. Names with underscores, such as
+ * A statement of a source about an element; further members are kept. Names with underscores, such as
  * `source_spans`, are read as well. `subjectId` is required, under one name or the other.
  */
 export type SvcGraphAssertionInput = {
-  /** The assertion: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** Id of the assertion: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly id: string;
-  /** The element that it is about. (at most 2048 characters) */
+  /** Id of the element that the assertion is about. (at most 2048 characters) */
   readonly subjectId?: string | null;
   /**
-   * What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
+   * Kind of the element: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
    * "node" when absent)
    */
   readonly subjectKind?: string | null;
-  /** How far it is accepted. (at most 2048 characters, "proposed" when absent) */
+  /** How far the assertion is accepted. (at most 2048 characters, "proposed" when absent) */
   readonly status?: string | null;
-  /** How it was found. (at most 2048 characters, "unspecified" when absent) */
+  /** Method that produced the assertion. (at most 2048 characters, "unspecified" when absent) */
   readonly method?: string | null;
-  /** Who asserts it. (at most 2048 characters, "system" when absent) */
+  /** Author of the assertion. (at most 2048 characters, "system" when absent) */
   readonly actor?: string | null;
-  /** How sure the actor is. */
+  /** Confidence of the actor in the assertion. */
   readonly confidence?: number | null;
-  /** Where it is said. (at most 10000 items) */
+  /** Supporting places in sources. (at most 10000 items) */
   readonly sourceSpans?: readonly SvcGraphSourceSpanInput[] | null;
-  /** Facts about it. */
+  /** Properties of the assertion. */
   readonly properties?: JsonObject | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the assertion was made, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
   readonly [member: string]: unknown;
 };
 
-/** What somebody asserts of an element, with further members as they were given. */
+/** A statement of a source about an element, with further members as they were given. */
 export type SvcGraphAssertion = {
-  /** The assertion. (at most 900000 characters) */
+  /** Id of the assertion. (at most 900000 characters) */
   readonly id: string;
-  /** The element that it is about. (at most 900000 characters) */
+  /** Id of the element that the assertion is about. (at most 900000 characters) */
   readonly subjectId: string;
   /**
-   * What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
+   * Kind of the element: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
    */
   readonly subjectKind: string;
-  /** How far it is accepted. (at most 900000 characters) */
+  /** How far the assertion is accepted. (at most 900000 characters) */
   readonly status: string;
-  /** How it was found. (at most 900000 characters) */
+  /** Method that produced the assertion. (at most 900000 characters) */
   readonly method: string;
-  /** Who asserts it. (at most 900000 characters) */
+  /** Author of the assertion. (at most 900000 characters) */
   readonly actor: string;
-  /** How sure the actor is. */
+  /** Confidence of the actor in the assertion. */
   readonly confidence?: number | null;
-  /** Where it is said. (at most 10000 items) */
+  /** Supporting places in sources. (at most 10000 items) */
   readonly sourceSpans?: readonly SvcGraphSourceSpan[] | null;
-  /** Facts about it. */
+  /** Properties of the assertion. */
   readonly properties?: JsonObject | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the assertion was made, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
   readonly [member: string]: unknown;
 };
 
 /**
- * What a reviewer decides about an element; further members are kept. Names with underscores, such as
+ * Decision of a reviewer about an element; further members are kept. Names with underscores, such as
  * `source_spans`, are read as well. `subjectId` is required, under one name or the other.
  */
 export type SvcGraphReviewEventInput = {
-  /** The review: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** Id of the review: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly id: string;
-  /** The element that it is about. (at most 2048 characters) */
+  /** Id of the element that the review is about. (at most 2048 characters) */
   readonly subjectId?: string | null;
   /**
-   * What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
+   * Kind of the element: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
    * "assertion" when absent)
    */
   readonly subjectKind?: string | null;
-  /** What the reviewer decides: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** Decision of the reviewer: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly status: string;
-  /** Who reviews: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** The reviewer: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly reviewer: string;
-  /** What the reviewer says of it. (at most 900000 characters) */
+  /** Comment of the reviewer. (at most 900000 characters) */
   readonly notes?: string | null;
-  /** Facts about it. */
+  /** Properties of the assertion. */
   readonly properties?: JsonObject | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the review was made, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
   readonly [member: string]: unknown;
 };
 
-/** What a reviewer decides about an element, with further members as they were given. */
+/** Decision of a reviewer about an element, with further members as they were given. */
 export type SvcGraphReviewEvent = {
-  /** The review. (at most 900000 characters) */
+  /** Id of the review. (at most 900000 characters) */
   readonly id: string;
-  /** The element that it is about. (at most 900000 characters) */
+  /** Id of the element that the review is about. (at most 900000 characters) */
   readonly subjectId: string;
   /**
-   * What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
+   * Kind of the element: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
    */
   readonly subjectKind: string;
-  /** What the reviewer decides. (at most 900000 characters) */
+  /** Decision of the reviewer. (at most 900000 characters) */
   readonly status: string;
-  /** Who reviews. (at most 900000 characters) */
+  /** The reviewer. (at most 900000 characters) */
   readonly reviewer: string;
-  /** What the reviewer says of it. (at most 900000 characters) */
+  /** Comment of the reviewer. (at most 900000 characters) */
   readonly notes?: string | null;
-  /** Facts about it. */
+  /** Properties of the assertion. */
   readonly properties?: JsonObject | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the review was made, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
   readonly [member: string]: unknown;
 };
 
 /**
- * How a traversal walks. Names with underscores, such as `max_depth`, are read as well; further members are
+ * Rules of a traversal. Names with underscores, such as `max_depth`, are read as well; further members are
  * ignored.
  */
 export type SvcGraphTraversalProfileInput = {
-  /** Its name. (at most 2048 characters, "default" when absent) */
+  /** Name of the profile. (at most 2048 characters, "default" when absent) */
   readonly id?: string | null;
   /**
-   * Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters, "both" when
+   * Edges that the traversal follows: `outgoing`, `incoming` or `both`. (at most 16 characters, "both" when
    * absent)
    */
   readonly direction?: string | null;
-  /** Edges between a node and the nearest start, at most. (at least 0, 1 when absent) */
+  /** Maximum number of edges between a node and the nearest start. (at least 0, 1 when absent) */
   readonly maxDepth?: number | null;
-  /** Predicates of the edges that it follows; empty: all. (at most 10000 items) */
+  /** Predicates of the edges that the traversal follows; empty: all. (at most 10000 items) */
   readonly predicates?: readonly string[] | null;
   /** Types of the nodes of the answer; empty: all. (at most 10000 items) */
   readonly nodeTypes?: readonly string[] | null;
-  /** Nodes of the answer, at most. Edges to further nodes are left out. (at least 1, 100 when absent) */
+  /**
+   * Maximum number of nodes in the answer. Edges to further nodes are left out. (at least 1, 100 when absent)
+   */
   readonly limit?: number | null;
-  /** Edges of the answer, at most. The walk ends with them. (at least 1, 100 when absent) */
+  /**
+   * Maximum number of edges in the answer. The traversal ends at this number. (at least 1, 100 when absent)
+   */
   readonly edgeLimit?: number | null;
   /**
-   * Whether the answer has the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
-   * refuses is left out and counted; the walk begins at it all the same. (true when absent)
+   * Whether the answer includes the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
+   * refuses is left out and counted; the traversal still begins at it. (true when absent)
    */
   readonly includeStart?: boolean | null;
-  /** Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items) */
+  /** An edge needs a review with one of these statuses; empty: needs none. (at most 10000 items) */
   readonly reviewStatuses?: readonly string[] | null;
-  /** Statuses of assertions, of which an edge needs one; empty: it needs none. (at most 10000 items) */
+  /** An edge needs an assertion with one of these statuses; empty: needs none. (at most 10000 items) */
   readonly assertionStatuses?: readonly string[] | null;
-  /** Whether the walk goes only over edges and to nodes that have source spans. (false when absent) */
+  /** Whether only edges and nodes with source spans are followed. (false when absent) */
   readonly requireSourceGrounding?: boolean | null;
   /**
-   * Edges and nodes with a lower number `score` among their properties are left out. Those without one stay.
+   * Edges and nodes with a lower number `score` among their properties are left out. Elements without a score
+   * stay.
    */
   readonly minScore?: number | null;
-  /** Whether the diagnostics have the way to each node. (true when absent) */
+  /** Whether the diagnostics include the path to each node. (true when absent) */
   readonly includePathExplanations?: boolean | null;
   readonly [member: string]: unknown;
 };
 
-/** How a traversal walks, with all its defaults. In a kept projection: as it was given. */
+/** Rules of a traversal, with all defaults filled in. In a kept projection: as they were given. */
 export type SvcGraphTraversalProfile = {
-  /** Its name. (at most 2048 characters) */
+  /** Name of the profile. (at most 2048 characters) */
   readonly id?: string | null;
-  /** Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters) */
+  /** Edges that the traversal follows: `outgoing`, `incoming` or `both`. (at most 16 characters) */
   readonly direction?: string | null;
-  /** Edges between a node and the nearest start, at most. (at least 0) */
+  /** Maximum number of edges between a node and the nearest start. (at least 0) */
   readonly maxDepth?: number | null;
-  /** Predicates of the edges that it follows; empty: all. (at most 10000 items) */
+  /** Predicates of the edges that the traversal follows; empty: all. (at most 10000 items) */
   readonly predicates?: readonly string[] | null;
   /** Types of the nodes of the answer; empty: all. (at most 10000 items) */
   readonly nodeTypes?: readonly string[] | null;
-  /** Nodes of the answer, at most. Edges to further nodes are left out. (at least 1) */
+  /** Maximum number of nodes in the answer. Edges to further nodes are left out. (at least 1) */
   readonly limit?: number | null;
-  /** Edges of the answer, at most. The walk ends with them. (at least 1) */
+  /** Maximum number of edges in the answer. The traversal ends at this number. (at least 1) */
   readonly edgeLimit?: number | null;
   /**
-   * Whether the answer has the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
-   * refuses is left out and counted; the walk begins at it all the same.
+   * Whether the answer includes the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
+   * refuses is left out and counted; the traversal still begins at it.
    */
   readonly includeStart?: boolean | null;
-  /** Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items) */
+  /** An edge needs a review with one of these statuses; empty: needs none. (at most 10000 items) */
   readonly reviewStatuses?: readonly string[] | null;
-  /** Statuses of assertions, of which an edge needs one; empty: it needs none. (at most 10000 items) */
+  /** An edge needs an assertion with one of these statuses; empty: needs none. (at most 10000 items) */
   readonly assertionStatuses?: readonly string[] | null;
-  /** Whether the walk goes only over edges and to nodes that have source spans. */
+  /** Whether only edges and nodes with source spans are followed. */
   readonly requireSourceGrounding?: boolean | null;
   /**
-   * Edges and nodes with a lower number `score` among their properties are left out. Those without one stay.
+   * Edges and nodes with a lower number `score` among their properties are left out. Elements without a score
+   * stay.
    */
   readonly minScore?: number | null;
-  /** Whether the diagnostics have the way to each node. */
+  /** Whether the diagnostics include the path to each node. */
   readonly includePathExplanations?: boolean | null;
   readonly [member: string]: unknown;
 };
 
-/** A part of a graph that somebody keeps, such as the answer of a traversal; further members are kept. */
+/** A kept part of a graph, such as the answer of a traversal; further members are kept. */
 export type SvcGraphProjectionInput = {
-  /** The projection: not blank, at most 2,048 characters. (at most 2048 characters) */
+  /** Id of the projection: not blank, at most 2,048 characters. (at most 2048 characters) */
   readonly id: string;
-  /** How it was walked. */
+  /** Rules of the traversal. */
   readonly profile?: SvcGraphTraversalProfileInput | null;
-  /** The nodes that the walk began at. (at most 10000 items) */
+  /** Ids of the start nodes. (at most 10000 items) */
   readonly startNodeIds?: readonly string[] | null;
-  /** Its nodes. (at most 10000 items) */
+  /** Nodes of the projection. (at most 10000 items) */
   readonly nodes?: readonly SvcGraphNodeInput[] | null;
-  /** Its edges. (at most 10000 items) */
+  /** Edges of the projection. (at most 10000 items) */
   readonly edges?: readonly SvcGraphEdgeInput[] | null;
-  /** What the walk counted. */
+  /** Counts of the traversal. */
   readonly diagnostics?: JsonObject | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the projection was made, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
   readonly [member: string]: unknown;
 };
 
 /** A part of a graph: the answer of a traversal, or one that a caller imported. */
 export type SvcGraphProjection = {
-  /** The projection. (at most 900000 characters) */
+  /** Id of the projection. (at most 900000 characters) */
   readonly id: string;
-  /** How it was walked. */
+  /** Rules of the traversal. */
   readonly profile?: SvcGraphTraversalProfile | null;
-  /** The nodes that the walk began at. (at most 10000 items) */
+  /** Ids of the start nodes. (at most 10000 items) */
   readonly startNodeIds?: readonly string[] | null;
-  /** Its nodes. (at most 10000 items) */
+  /** Nodes of the projection. (at most 10000 items) */
   readonly nodes?: readonly SvcGraphNode[] | null;
-  /** Its edges. (at most 10000 items) */
+  /** Edges of the projection. (at most 10000 items) */
   readonly edges?: readonly SvcGraphEdge[] | null;
-  /** What the walk counted. */
+  /** Counts of the traversal. */
   readonly diagnostics?: JsonObject | null;
-  /** When it was made, as the caller says. (at most 40 characters, RFC 3339) */
+  /** When the projection was made, as given by the caller. (at most 40 characters, RFC 3339) */
   readonly createdAt?: string | null;
   readonly [member: string]: unknown;
 };
 
 /**
- * A graph: nodes, edges between them, and what is said about both. It makes at most 10,000 records: one of
- * its own and one for each element.
+ * A graph: nodes, edges between them, assertions about both, and reviews. It makes at most 10,000 records:
+ * one of its own and one for each element.
  */
 export type SvcGraphEnvelopeInput = {
-  /** Version of the form. (at most 900000 characters, "roman.graph.v1" when absent) */
+  /** Version of the graph format. (at most 900000 characters, "roman.graph.v1" when absent) */
   readonly schema?: string | null;
-  /** What names the graph. */
+  /** Identity of the graph. */
   readonly scope?: SvcGraphScopeInput | null;
-  /** Facts about the graph. */
+  /** Metadata of the graph. */
   readonly metadata?: JsonObject | null;
-  /** Its nodes. (at most 100000 items) */
+  /** Nodes of the graph. (at most 100000 items) */
   readonly nodes?: readonly SvcGraphNodeInput[] | null;
-  /** Its edges. (at most 100000 items) */
+  /** Edges of the graph. (at most 100000 items) */
   readonly edges?: readonly SvcGraphEdgeInput[] | null;
-  /** What is asserted of them. (at most 100000 items) */
+  /** Assertions about nodes and edges. (at most 100000 items) */
   readonly assertions?: readonly SvcGraphAssertionInput[] | null;
-  /** What reviewers decide about it. (at most 100000 items) */
+  /** Reviews of nodes, edges and assertions. (at most 100000 items) */
   readonly reviews?: readonly SvcGraphReviewEventInput[] | null;
-  /** Parts of the graph that somebody keeps. (at most 100000 items) */
+  /** Kept parts of the graph. (at most 100000 items) */
   readonly projections?: readonly SvcGraphProjectionInput[] | null;
 };
 
 /**
- * A graph: nodes, edges between them, and what is said about both. Each list is in the order of the ids of
- * its records.
+ * A graph: nodes, edges between them, assertions about both, and reviews. Each list is in the order of the
+ * ids of its records.
  */
 export type SvcGraphEnvelope = {
-  /** Version of the form. (at most 900000 characters) */
+  /** Version of the graph format. (at most 900000 characters) */
   readonly schema: string;
-  /** What names the graph. */
+  /** Identity of the graph. */
   readonly scope: SvcGraphScope;
-  /** Facts about the graph. */
+  /** Metadata of the graph. */
   readonly metadata: JsonObject | null;
-  /** Its nodes. (at most 10000 items) */
+  /** Nodes of the graph. (at most 10000 items) */
   readonly nodes: readonly SvcGraphNode[];
-  /** Its edges. (at most 10000 items) */
+  /** Edges of the graph. (at most 10000 items) */
   readonly edges: readonly SvcGraphEdge[];
-  /** What is asserted of them. (at most 10000 items) */
+  /** Assertions about nodes and edges. (at most 10000 items) */
   readonly assertions: readonly SvcGraphAssertion[];
-  /** What reviewers decide about it. (at most 10000 items) */
+  /** Reviews of nodes, edges and assertions. (at most 10000 items) */
   readonly reviews: readonly SvcGraphReviewEvent[];
-  /** Parts of the graph that somebody keeps. (at most 10000 items) */
+  /** Kept parts of the graph. (at most 10000 items) */
   readonly projections: readonly SvcGraphProjection[];
 };
 
-/** How a store of graphs names the members of a graph, and what it can do. */
+/** Names that a graph store gives to the members of a graph, and its capabilities. */
 export type SvcGraphProviderShape = {
-  /** The same as `providerId`. (at most 160 characters) */
+  /** Id of the graph store, the same as `providerId`. (at most 160 characters) */
   readonly id: string;
-  /** The store. (at most 160 characters) */
+  /** Id of the graph store. (at most 160 characters) */
   readonly providerId: string;
-  /** Its kind. (at most 160 characters) */
+  /** Kind of the graph store. (at most 160 characters) */
   readonly kind: string;
-  /** Member that names the graph. (at most 160 characters) */
+  /** Member that holds the id of the graph. (at most 160 characters) */
   readonly graphIdField: string;
-  /** Member that names a node. (at most 160 characters) */
+  /** Member that holds the id of a node. (at most 160 characters) */
   readonly nodeIdField: string;
-  /** Member that names an edge. (at most 160 characters) */
+  /** Member that holds the id of an edge. (at most 160 characters) */
   readonly edgeIdField: string;
-  /** Member of an edge that names the node that it begins at. (at most 160 characters) */
+  /** Member of an edge that holds the id of its start node. (at most 160 characters) */
   readonly sourceField: string;
-  /** Member of an edge that names the node that it ends at. (at most 160 characters) */
+  /** Member of an edge that holds the id of its end node. (at most 160 characters) */
   readonly targetField: string;
-  /** Member that names the partition. (at most 160 characters) */
+  /** Member that holds the partition. (at most 160 characters) */
   readonly partitionField: string;
-  /** Member that names the tenant. (at most 160 characters) */
+  /** Member that holds the tenant. (at most 160 characters) */
   readonly tenantField: string;
-  /** What it can do. (at most 16 items) */
+  /** Capabilities of the store. (at most 16 items) */
   readonly capabilities: readonly string[];
-  /** What to take care of. (at most 16 items) */
+  /** Limitations of the store. (at most 16 items) */
   readonly limitations: readonly string[];
-  /** Further facts. */
+  /** Metadata of the graph store. */
   readonly metadata: JsonObject | null;
 };
 
-/** Shapes of stores of graphs. (at most 64 items) */
+/** Shapes of graph stores. (at most 64 items) */
 export type SvcGraphProviderShapeList = readonly SvcGraphProviderShape[];
 
 /** A graph to merge into a collection. */
 export type SvcGraphCollectionImportRequest = {
-  /** The graph. */
+  /** The graph to import. */
   readonly envelope: SvcGraphEnvelopeInput;
-  /** Whether the import makes a collection that does not exist. (true when absent) */
+  /** Whether the import creates a collection that does not exist. (true when absent) */
   readonly createCollectionIfMissing?: boolean | null;
   /**
-   * Whether the graph takes the place of the collection with all its records, all at once at the end. It
-   * needs the right to delete. (false when absent)
+   * Whether the graph replaces the collection with all its records, all at once at the end. Needs the right
+   * to delete. (false when absent)
    */
   readonly replaceExisting?: boolean | null;
-  /** Whether the import goes on after a record that fails. (false when absent) */
+  /** Whether the import continues after a record that fails. (false when absent) */
   readonly continueOnError?: boolean | null;
-  /** Whether the graph may go into a collection that lacks indexes of graphs. (false when absent) */
+  /** Whether the import may write to a collection that lacks indexes of graphs. (false when absent) */
   readonly allowNonGraphPolicy?: boolean | null;
 };
 
-/** What an import of a graph wrote. */
+/** Result of an import of a graph. */
 export type SvcGraphCollectionImportResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** The graph. (at most 900000 characters) */
+  /** Id of the graph. (at most 900000 characters) */
   readonly graphId: string;
-  /** The partition of its records. (at most 900000 characters) */
+  /** Partition of the records of the graph. (at most 900000 characters) */
   readonly partitionKey: string;
-  /** How the collection came to its policy. */
+  /** Outcome for the policy of the collection. */
   readonly policyStatus: 
   | 'created'
   | 'replaced'
   | 'existing_graph_policy'
   | 'existing_non_graph_policy_allowed';
-  /** Nodes of the request. (at least 0) */
+  /** Number of nodes in the request. (at least 0) */
   readonly nodeCount: number;
-  /** Edges of the request. (at least 0) */
+  /** Number of edges in the request. (at least 0) */
   readonly edgeCount: number;
-  /** Assertions of the request. (at least 0) */
+  /** Number of assertions in the request. (at least 0) */
   readonly assertionCount: number;
-  /** Reviews of the request. (at least 0) */
+  /** Number of reviews in the request. (at least 0) */
   readonly reviewCount: number;
-  /** Projections of the request. (at least 0) */
+  /** Number of projections in the request. (at least 0) */
   readonly projectionCount: number;
-  /** Records of the request. (at least 0) */
+  /** Number of records in the request. (at least 0) */
   readonly recordCount: number;
   /**
-   * What happened to the records: the envelope, then nodes, edges, assertions, reviews and projections, each
-   * list in the order of the ids.
+   * Outcome of each record: the envelope, then nodes, edges, assertions, reviews and projections, each list
+   * in the order of the ids.
    */
   readonly records: RecordBatchUpsertResult;
 };
 
-/** What an import would do. */
+/** Expected result of an import. */
 export type SvcGraphCollectionImportPreflightResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
   /** When the collection was read. */
   readonly generatedAt: Timestamp;
-  /** Whether there are no errors. */
+  /** Whether `errors` is empty. */
   readonly valid: boolean;
-  /** The same as `valid`. */
+  /** Whether `errors` is empty, the same as `valid`. */
   readonly readyToImport: boolean;
-  /** The graph. (at most 900000 characters) */
+  /** Id of the graph. (at most 900000 characters) */
   readonly graphId: string;
-  /** Its namespace. (at most 900000 characters) */
+  /** Namespace of the graph. (at most 900000 characters) */
   readonly namespace: string;
-  /** Its tenant; empty without one. (at most 900000 characters) */
+  /** Tenant of the graph; empty without one. (at most 900000 characters) */
   readonly tenantId: string;
-  /** The partition of its records. (at most 900000 characters) */
+  /** Partition of the records of the graph. (at most 900000 characters) */
   readonly partitionKey: string;
-  /** Whether there is such a collection. */
+  /** Whether the collection exists. */
   readonly collectionExists: boolean;
   /**
-   * What the import would find or do: a `policyStatus` of its result, or `collection_missing` or
-   * `non_graph_policy`, which are errors. (at most 64 characters)
+   * Expected status: a `policyStatus` of an import result, or `collection_missing` or `non_graph_policy`,
+   * which are errors. (at most 64 characters)
    */
   readonly collectionPolicyStatus: string;
-  /** Whether it would make the collection. */
+  /** Whether the import would create the collection. */
   readonly wouldCreateCollection: boolean;
-  /** Whether it would replace the collection. */
+  /** Whether the import would replace the collection. */
   readonly wouldReplaceCollection: boolean;
-  /** Whether it would write into a collection that lacks indexes of graphs. */
+  /** Whether the import would write to a collection that lacks indexes of graphs. */
   readonly wouldAllowNonGraphPolicy: boolean;
-  /** As requested. */
+  /** `createCollectionIfMissing` of the request. */
   readonly createCollectionIfMissing: boolean;
-  /** As requested. */
+  /** `replaceExisting` of the request. */
   readonly replaceExisting: boolean;
-  /** As requested. */
+  /** `allowNonGraphPolicy` of the request. */
   readonly allowNonGraphPolicy: boolean;
-  /** Nodes of the request. (at least 0) */
+  /** Number of nodes in the request. (at least 0) */
   readonly nodeCount: number;
-  /** Edges of the request. (at least 0) */
+  /** Number of edges in the request. (at least 0) */
   readonly edgeCount: number;
-  /** Assertions of the request. (at least 0) */
+  /** Number of assertions in the request. (at least 0) */
   readonly assertionCount: number;
-  /** Reviews of the request. (at least 0) */
+  /** Number of reviews in the request. (at least 0) */
   readonly reviewCount: number;
-  /** Projections of the request. (at least 0) */
+  /** Number of projections in the request. (at least 0) */
   readonly projectionCount: number;
-  /** Records of the request. (at least 0) */
+  /** Number of records in the request. (at least 0) */
   readonly recordCount: number;
-  /** Records that an import has at most. (at least 1) */
+  /** Maximum number of records of an import. (at least 1) */
   readonly maxRecords: number;
-  /** Warnings. (at least 0) */
+  /** Number of warnings. (at least 0) */
   readonly warningCount: number;
-  /** What the caller should know. (at most 16 items) */
+  /** Warnings that do not block the import. (at most 16 items) */
   readonly warnings: readonly string[];
-  /** Errors of this answer. (at least 0) */
+  /** Number of errors in this answer. (at least 0) */
   readonly errorCount: number;
   /**
-   * What keeps the import from running: at most 100 faults of the graph, each with the JSON Pointer of its
-   * place. (at most 128 items)
+   * Faults that block the import: at most 100, each with the JSON Pointer of its place. (at most 128 items)
    */
   readonly errors: readonly string[];
 };
@@ -3110,38 +3118,39 @@ export type SvcGraphCollectionExportRequest = {
   readonly namespace?: string | null;
   /** Only records of this tenant, as the graph names it. (at most 400 characters) */
   readonly tenantId?: string | null;
-  /** Only records of this partition. With it a read costs less. (at most 2048 characters) */
+  /** Only records of this partition; the read costs less. (at most 2048 characters) */
   readonly partitionKey?: string | null;
-  /** Whether the export has projections. (true when absent) */
+  /** Whether the export includes projections. (true when absent) */
   readonly includeProjections?: boolean | null;
-  /** Records of the export, at most; 10,000 if absent. (1 to 10000) */
+  /** Maximum number of records in the export; 10,000 if absent. (1 to 10000) */
   readonly maxRecords?: number | null;
   /**
-   * Whether an export of a graph that has more records is refused; otherwise it is cut. (true when absent)
+   * Whether to refuse the export of a graph with more records; if false, the export is cut. (true when
+   * absent)
    */
   readonly failOnLimitExceeded?: boolean | null;
 };
 
-/** A graph as a collection holds it. */
+/** A graph exported from a collection. */
 export type SvcGraphCollectionExportResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** The graph. */
+  /** The exported graph. */
   readonly envelope: SvcGraphEnvelope;
-  /** Records of the export. (at least 0) */
+  /** Number of records in the export. (at least 0) */
   readonly recordCount: number;
   /** Whether the graph has more records. */
   readonly truncated: boolean;
   /**
-   * Continues a query of the same records by type and id; null where the export is whole. (at most 1024
-   * characters)
+   * Token that continues a query of the same records by type and id; null for a complete export. (at most
+   * 1024 characters)
    */
   readonly continuationToken: string | null;
   /** When the records were read. */
   readonly exportedAt: Timestamp;
 };
 
-/** A walk in a graph. */
+/** Graph, starts and rules of a traversal. */
 export type SvcGraphTraversalRequest = {
   /** Only records of this graph. (at most 400 characters) */
   readonly graphId?: string | null;
@@ -3149,44 +3158,46 @@ export type SvcGraphTraversalRequest = {
   readonly namespace?: string | null;
   /** Only records of this tenant, as the graph names it. (at most 400 characters) */
   readonly tenantId?: string | null;
-  /** Only records of this partition. With it a read costs less. (at most 2048 characters) */
+  /** Only records of this partition; the read costs less. (at most 2048 characters) */
   readonly partitionKey?: string | null;
-  /** The nodes to begin at. Missing ones are reported, not refused. (1 to 10000 items) */
+  /** Ids of the start nodes. Missing nodes are reported, not refused. (1 to 10000 items) */
   readonly startNodeIds: readonly string[];
-  /** How to walk. */
+  /** Rules of the traversal. */
   readonly profile?: SvcGraphTraversalProfileInput | null;
-  /** Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000) */
+  /** Maximum number of graph records to read; 10,000 if absent. (1 to 10000) */
   readonly maxRecords?: number | null;
-  /** Whether the walk may go over a part of a graph that has more records. (false when absent) */
+  /** Whether a graph with more records may be traversed in part. (false when absent) */
   readonly allowPartialGraph?: boolean | null;
 };
 
-/** What a walk found. */
+/** Result of a traversal. */
 export type SvcGraphTraversalResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** The graph of the request; `default` if absent. (at most 900000 characters) */
+  /** `graphId` of the request; `default` if absent. (at most 900000 characters) */
   readonly graphId: string;
   /**
-   * Nodes and edges by id. The diagnostics have the counts, the starts that are missing, what kept edges out,
-   * and the way to each node.
+   * Nodes and edges by id. The diagnostics have the counts, the starts that are missing, the reasons for
+   * edges left out, and the path to each node.
    */
   readonly projection: SvcGraphProjection;
-  /** Nodes of the projection. (at least 0) */
+  /** Number of nodes in the projection. (at least 0) */
   readonly nodeCount: number;
-  /** Edges of the projection. (at least 0) */
+  /** Number of edges in the projection. (at least 0) */
   readonly edgeCount: number;
-  /** Records of the graph that the walk went over. (at least 0) */
+  /** Number of graph records read. (at least 0) */
   readonly sourceRecordCount: number;
   /** Whether the graph has more records. */
   readonly sourceTruncated: boolean;
   /** `maxRecords` of the request, or its default. (at least 1) */
   readonly requestedMaxRecords: number;
-  /** The same as `sourceRecordCount`. (at least 0) */
+  /** Number of graph records read, the same as `sourceRecordCount`. (at least 0) */
   readonly exportedRecordCount: number;
-  /** Records that `maxRecords` must allow, at least, for the whole graph. (at least 0) */
+  /** Least `maxRecords` for the whole graph. (at least 0) */
   readonly estimatedRequiredRecordCount: number | null;
-  /** As of an export; null where the walk went over the whole graph. (at most 1024 characters) */
+  /**
+   * Continuation token as of an export; null if the traversal used the whole graph. (at most 1024 characters)
+   */
   readonly sourceContinuationToken: string | null;
 };
 
@@ -3198,57 +3209,57 @@ export type SvcGraphCollectionInspectionRequest = {
   readonly namespace?: string | null;
   /** Only records of this tenant, as the graph names it. (at most 400 characters) */
   readonly tenantId?: string | null;
-  /** Only records of this partition. With it a read costs less. (at most 2048 characters) */
+  /** Only records of this partition; the read costs less. (at most 2048 characters) */
   readonly partitionKey?: string | null;
-  /** Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000) */
+  /** Maximum number of graph records to read; 10,000 if absent. (1 to 10000) */
   readonly maxRecords?: number | null;
-  /** Whether a graph that was read in part may be ready for traversals. (false when absent) */
+  /** Whether a graph that was read in part may count as ready. (false when absent) */
   readonly allowPartialGraph?: boolean | null;
   /** Whether the answer lists anomalies. (true when absent) */
   readonly includeAnomalies?: boolean | null;
-  /** Anomalies that the answer lists, at most. All are counted. (0 to 500, 50 when absent) */
+  /** Maximum number of listed anomalies. All are counted. (0 to 500, 50 when absent) */
   readonly anomalyLimit?: number | null;
 };
 
-/** How many elements name their sources. */
+/** Number of elements with and without source spans. */
 export type SvcGraphSourceGroundingInspection = {
-  /** Nodes with source spans. (at least 0) */
+  /** Number of nodes with source spans. (at least 0) */
   readonly nodeGroundedCount: number;
-  /** Nodes without. (at least 0) */
+  /** Number of nodes without source spans. (at least 0) */
   readonly nodeUngroundedCount: number;
-  /** Share of the first in both; 1 where there are none. (0 to 1) */
+  /** Share of the nodes with source spans; 1 without nodes. (0 to 1) */
   readonly nodeCoverage: number;
-  /** Edges with source spans. (at least 0) */
+  /** Number of edges with source spans. (at least 0) */
   readonly edgeGroundedCount: number;
-  /** Edges without. (at least 0) */
+  /** Number of edges without source spans. (at least 0) */
   readonly edgeUngroundedCount: number;
-  /** Share of the first in both; 1 where there are none. (0 to 1) */
+  /** Share of the edges with source spans; 1 without edges. (0 to 1) */
   readonly edgeCoverage: number;
-  /** Assertions with source spans. (at least 0) */
+  /** Number of assertions with source spans. (at least 0) */
   readonly assertionGroundedCount: number;
-  /** Assertions without. (at least 0) */
+  /** Number of assertions without source spans. (at least 0) */
   readonly assertionUngroundedCount: number;
-  /** Share of the first in both; 1 where there are none. (0 to 1) */
+  /** Share of the assertions with source spans; 1 without assertions. (0 to 1) */
   readonly assertionCoverage: number;
 };
 
-/** Something odd in a graph. */
+/** An anomaly of a graph. */
 export type SvcGraphInspectionAnomaly = {
-  /** What is odd, such as `danglingEdge`. (at most 64 characters) */
+  /** Kind of the anomaly, such as `danglingEdge`. (at most 64 characters) */
   readonly kind: string;
-  /** The element. (at most 900000 characters) */
+  /** Id of the anomalous element. (at most 900000 characters) */
   readonly id: string;
-  /** What the element is about, where that is odd. (at most 900000 characters) */
+  /** Id of the element that the anomalous element refers to. (at most 900000 characters) */
   readonly subjectId: string | null;
-  /** What that is. (at most 900000 characters) */
+  /** Kind of the element that `subjectId` names. (at most 900000 characters) */
   readonly subjectKind: string | null;
-  /** The same in words. (at most 1800000 characters) */
+  /** The anomaly in words. (at most 1800000 characters) */
   readonly message: string;
-  /** What was found. */
+  /** Details of the anomaly. */
   readonly details: JsonObject;
 };
 
-/** Counts over the records of a graph, and what is odd about them. */
+/** Counts over the records of a graph, and its anomalies. */
 export type SvcGraphCollectionInspectionResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
@@ -3256,36 +3267,36 @@ export type SvcGraphCollectionInspectionResult = {
   readonly generatedAt: Timestamp;
   /** The graph of the request, or of the records. (at most 900000 characters) */
   readonly graphId: string;
-  /** Its namespace. (at most 900000 characters) */
+  /** Namespace of the graph. (at most 900000 characters) */
   readonly namespace: string;
-  /** Its tenant; empty without one. (at most 900000 characters) */
+  /** Tenant of the graph; empty without one. (at most 900000 characters) */
   readonly tenantId: string;
   /** The partition of the request, or of the records. (at most 900000 characters) */
   readonly partitionKey: string;
-  /** Records of the graph that were read. (at least 0) */
+  /** Number of graph records read. (at least 0) */
   readonly recordCount: number;
-  /** Whether the graph has more. */
+  /** Whether the graph has more records. */
   readonly truncated: boolean;
-  /** As of an export; null where the graph was read whole. (at most 1024 characters) */
+  /** Continuation token as of an export; null if the whole graph was read. (at most 1024 characters) */
   readonly continuationToken: string | null;
   /**
-   * Whether a walk finds what it should: there are nodes, nothing was left out, no edge dangles, nothing is
-   * an orphan and nothing is there twice.
+   * Whether a traversal finds all it should: nodes exist, no record was left out, no edge dangles, no element
+   * is an orphan and no id is duplicated.
    */
   readonly traversalReady: boolean;
-  /** Nodes of these records. (at least 0) */
+  /** Number of nodes read. (at least 0) */
   readonly nodeCount: number;
-  /** Edges of these records. (at least 0) */
+  /** Number of edges read. (at least 0) */
   readonly edgeCount: number;
-  /** Assertions of these records. (at least 0) */
+  /** Number of assertions read. (at least 0) */
   readonly assertionCount: number;
-  /** Reviews of these records. (at least 0) */
+  /** Number of reviews read. (at least 0) */
   readonly reviewCount: number;
-  /** Projections of these records. (at least 0) */
+  /** Number of projections read. (at least 0) */
   readonly projectionCount: number;
   /**
-   * Records by type; `(missing)` for a blank one and `(other)` for the rarest of very many, here and below.
-   * (at most 10000 entries)
+   * Records by type. In this and the other maps, `(missing)` counts a blank value and `(other)` the rarest of
+   * very many. (at most 10000 entries)
    */
   readonly recordTypeCounts: { readonly [name: string]: number };
   /** Records by graph. (at most 10000 entries) */
@@ -3304,41 +3315,41 @@ export type SvcGraphCollectionInspectionResult = {
   readonly assertionStatusCounts: { readonly [name: string]: number };
   /** Reviews by status. (at most 10000 entries) */
   readonly reviewStatusCounts: { readonly [name: string]: number };
-  /** How many elements name their sources. */
+  /** Number of elements with and without source spans. */
   readonly sourceGrounding: SvcGraphSourceGroundingInspection;
-  /** Edges with an end that is no node. (at least 0) */
+  /** Number of edges with an end that is not a node. (at least 0) */
   readonly danglingEdgeCount: number;
-  /** Assertions whose subject is not there. (at least 0) */
+  /** Number of assertions whose subject is missing. (at least 0) */
   readonly orphanAssertionCount: number;
-  /** Reviews whose subject is not there. (at least 0) */
+  /** Number of reviews whose subject is missing. (at least 0) */
   readonly orphanReviewCount: number;
-  /** Assertions that nodes or edges name and that are not there. (at least 0) */
+  /** Number of missing assertions that nodes or edges refer to. (at least 0) */
   readonly danglingAssertionReferenceCount: number;
-  /** Starts of projections that are no node. (at least 0) */
+  /** Number of starts of projections that are not nodes. (at least 0) */
   readonly danglingProjectionStartNodeCount: number;
-  /** Nodes that are there again. (at least 0) */
+  /** Number of nodes with the id of an earlier node. (at least 0) */
   readonly duplicateNodeIdCount: number;
-  /** Edges that are there again. (at least 0) */
+  /** Number of edges with the id of an earlier edge. (at least 0) */
   readonly duplicateEdgeIdCount: number;
-  /** Assertions that are there again. (at least 0) */
+  /** Number of assertions with the id of an earlier one. (at least 0) */
   readonly duplicateAssertionIdCount: number;
-  /** Reviews that are there again. (at least 0) */
+  /** Number of reviews with the id of an earlier one. (at least 0) */
   readonly duplicateReviewIdCount: number;
-  /** Projections that are there again. (at least 0) */
+  /** Number of projections with the id of an earlier one. (at least 0) */
   readonly duplicateProjectionIdCount: number;
-  /** Warnings. (at least 0) */
+  /** Number of warnings. (at least 0) */
   readonly warningCount: number;
   /** Anomalies by kind, and whether records were left out. (at most 32 items) */
   readonly warnings: readonly string[];
-  /** All anomalies. (at least 0) */
+  /** Number of all anomalies. (at least 0) */
   readonly anomalyCount: number;
-  /** Anomalies of this answer. (0 to 500) */
+  /** Number of anomalies in this answer. (0 to 500) */
   readonly returnedAnomalyCount: number;
   /** The first anomalies. (at most 500 items) */
   readonly anomalies: readonly SvcGraphInspectionAnomaly[];
 };
 
-/** The graph to examine, and the records that lead into it. */
+/** The graph to examine, and the collection whose records lead into it. */
 export type SvcGraphDoctorRequest = {
   /** Only records of this graph. (at most 400 characters) */
   readonly graphId?: string | null;
@@ -3346,60 +3357,60 @@ export type SvcGraphDoctorRequest = {
   readonly namespace?: string | null;
   /** Only records of this tenant, as the graph names it. (at most 400 characters) */
   readonly tenantId?: string | null;
-  /** Only records of this partition. With it a read costs less. (at most 2048 characters) */
+  /** Only records of this partition; the read costs less. (at most 2048 characters) */
   readonly partitionKey?: string | null;
   /** Collection whose records name nodes of the graph, such as documents. (at most 255 characters) */
   readonly targetCollection?: string | null;
-  /** Only records of these partitions; empty: of all. (at most 100 items) */
+  /** Only records of these partitions; empty: all partitions. (at most 100 items) */
   readonly targetPartitionKeys?: readonly string[] | null;
   /**
    * JSON Pointers of the members that name nodes; absent or empty: `/metadata/graphNodeId`,
    * `/metadata/nodeId`, `/metadata/graphNodeIds` and `/id`. (at most 32 items)
    */
   readonly seedJsonPointers?: readonly string[] | null;
-  /** Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000) */
+  /** Maximum number of graph records to read; 10,000 if absent. (1 to 10000) */
   readonly maxGraphRecords?: number | null;
-  /** Records of the target collection that the call reads, at most. (1 to 10000, 1000 when absent) */
+  /** Maximum number of records of the target collection to read. (1 to 10000, 1000 when absent) */
   readonly maxTargetRecords?: number | null;
-  /** Whether a graph that was read in part may be ready. (false when absent) */
+  /** Whether a graph that was read in part may count as ready. (false when absent) */
   readonly allowPartialGraph?: boolean | null;
   /** Whether the inspection lists anomalies. (true when absent) */
   readonly includeAnomalies?: boolean | null;
-  /** Anomalies that the inspection lists, at most. (0 to 500, 50 when absent) */
+  /** Maximum number of anomalies in the inspection. (0 to 500, 50 when absent) */
   readonly anomalyLimit?: number | null;
 };
 
-/** How well the records of a collection lead into a graph. */
+/** How well the records of a collection lead into a graph. A seed is a name of a node in a record. */
 export type SvcGraphSeedCoverage = {
-  /** The collection. (at most 255 characters) */
+  /** Collection of the records. (at most 255 characters) */
   readonly targetCollection: string;
-  /** Records that were read. (at least 0) */
+  /** Number of records read. (at least 0) */
   readonly targetRecordCount: number;
-  /** Whether it has more. */
+  /** Whether the collection has more records. */
   readonly targetTruncated: boolean;
-  /** The pointers. (at most 32 items) */
+  /** JSON Pointers of members that name nodes. (at most 32 items) */
   readonly seedJsonPointers: readonly string[];
-  /** Records that name a node. (at least 0) */
+  /** Number of records that name a node. (at least 0) */
   readonly recordsWithSeedMetadataCount: number;
-  /** Names of nodes. (at least 0) */
+  /** Number of names of nodes. (at least 0) */
   readonly seedValueCount: number;
-  /** Different ones. (at least 0) */
+  /** Number of different names of nodes. (at least 0) */
   readonly uniqueSeedValueCount: number;
-  /** Different ones that are nodes of the graph. (at least 0) */
+  /** Number of different names that are nodes of the graph. (at least 0) */
   readonly resolvedSeedNodeCount: number;
-  /** Different ones that are not. (at least 0) */
+  /** Number of different names that are not nodes of the graph. (at least 0) */
   readonly unresolvedSeedNodeCount: number;
-  /** Share of the records that name a node; 1 where there are none. (0 to 1) */
+  /** Share of the records that name a node; 1 without records. (0 to 1) */
   readonly seedCoverage: number;
-  /** Share of the different names that are nodes; 1 where there are none. (0 to 1) */
+  /** Share of the different names that are nodes of the graph; 1 without names. (0 to 1) */
   readonly resolvedSeedCoverage: number;
-  /** The first 100 of them. (at most 100 items) */
+  /** The first 100 names that are nodes of the graph. (at most 100 items) */
   readonly resolvedSeedNodeIds: readonly string[];
-  /** The first 100 of those that are no nodes. (at most 100 items) */
+  /** The first 100 names that are not nodes of the graph. (at most 100 items) */
   readonly unresolvedSeedNodeIds: readonly string[];
 };
 
-/** Whether a graph can be walked in, and what to do where it cannot. */
+/** Whether traversals of a graph work, with recommended actions if they do not. */
 export type SvcGraphDoctorResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
@@ -3412,93 +3423,96 @@ export type SvcGraphDoctorResult = {
    * `traversal_empty` or `ready`. (at most 64 characters)
    */
   readonly status: string;
-  /** The status, or `graph_anomalies`; null where the graph is ready. (at most 64 characters) */
+  /** The status, or `graph_anomalies`; null if the graph is ready. (at most 64 characters) */
   readonly failureMode: string | null;
   /** `traversalReady` of the inspection. */
   readonly graphReady: boolean;
-  /** Records of the graph that were read. (at least 0) */
+  /** Number of graph records read. (at least 0) */
   readonly graphRecordCount: number;
-  /** Its nodes. (at least 0) */
+  /** Number of nodes of the graph. (at least 0) */
   readonly graphNodeCount: number;
-  /** Its edges. (at least 0) */
+  /** Number of edges of the graph. (at least 0) */
   readonly graphEdgeCount: number;
   /** Whether the graph has more records. */
   readonly graphTruncated: boolean;
   /** The inspection of the graph. */
   readonly inspection: SvcGraphCollectionInspectionResult | null;
-  /** How the target collection leads into the graph; null without one. */
+  /** How well the target collection leads into the graph; null without a target collection. */
   readonly seedCoverage: SvcGraphSeedCoverage | null;
-  /** What to do. (at most 16 items) */
+  /** Recommended actions. (at most 16 items) */
   readonly recommendedActions: readonly string[];
 };
 
 /** An import, an inspection or an examination of a graph as a job. */
 export type GraphJob = {
-  /** The receipt of its admission. */
+  /** Admission receipt of the job. */
   readonly admission: AdmissionReceipt;
-  /** The job; also the id of its run. (at most 160 characters) */
+  /** Id of the job and of its run. (at most 160 characters) */
   readonly id: string;
-  /** What it does. */
+  /** Kind of job: import, inspection or examination. */
   readonly kind: 'import' | 'inspect' | 'doctor';
-  /** The status of the job. An import that some records failed in succeeds too: `failed` counts them. */
+  /** Status of the job. An import also succeeds if some records failed: `failed` counts them. */
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
   /** The collection. (at most 255 characters) */
   readonly collection: string;
   /** SHA-256 of the collection and the request. (at most 71 characters) */
   readonly requestHash: string;
-  /** When it was admitted. */
+  /** When the job was admitted. */
   readonly createdAt: Timestamp;
-  /** When it began. (at most 40 characters, RFC 3339) */
+  /** When the job started. (at most 40 characters, RFC 3339) */
   readonly startedAt: string | null;
-  /** When it ended. (at most 40 characters, RFC 3339) */
+  /** When the job ended. (at most 40 characters, RFC 3339) */
   readonly completedAt: string | null;
-  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  /** Duration in milliseconds, from the first start; null before the end. (at least 0) */
   readonly durationMs: number | null;
-  /** Whether a caller asked it to stop. */
+  /** Whether cancellation was requested. */
   readonly cancellationRequested: boolean;
-  /** Records of an import; 1 of the others. (at least 0) */
+  /** Number of records of an import; 1 for other jobs. (at least 0) */
   readonly requested: number;
-  /** Records that it tried so far; 1 for a graph that was examined. (at least 0) */
+  /** Number of records that an import tried so far; 1 for a graph that was examined. (at least 0) */
   readonly attempted: number;
-  /** Records that it wrote so far; 1 for a graph that was examined. (at least 0) */
+  /** Number of records that an import wrote so far; 1 for a graph that was examined. (at least 0) */
   readonly succeeded: number;
-  /** Records that it could not write so far; the result says why. (at least 0) */
+  /** Number of records that failed so far; the result has the errors. (at least 0) */
   readonly failed: number;
-  /** Share of the work that is done; 1 once it succeeded. (0 to 1) */
+  /** Completed share of the work; 1 after success. (0 to 1) */
   readonly progress: number;
-  /** The graph; null where the request names none and the job has not ended. (at most 900000 characters) */
+  /**
+   * Id of the graph; null if the request names none and the job has not ended. (at most 900000 characters)
+   */
   readonly graphId: string | null;
   /**
-   * The partition; null where the request names none and the job has not ended. (at most 900000 characters)
+   * Partition of the graph; null if the request names none and the job has not ended. (at most 900000
+   * characters)
    */
   readonly partitionKey: string | null;
-  /** Records of the graph: of an import as requested, of the others as read. (at least 0) */
+  /** Number of records of the graph: as requested for an import, as read for other jobs. (at least 0) */
   readonly recordCount: number;
-  /** Nodes of the graph, in the same way. (at least 0) */
+  /** Number of nodes of the graph, counted as `recordCount`. (at least 0) */
   readonly nodeCount: number;
-  /** Edges of the graph, in the same way. (at least 0) */
+  /** Number of edges of the graph, counted as `recordCount`. (at least 0) */
   readonly edgeCount: number;
-  /** Assertions of the graph, in the same way. (at least 0) */
+  /** Number of assertions of the graph, counted as `recordCount`. (at least 0) */
   readonly assertionCount: number;
-  /** Reviews of the graph, in the same way. (at least 0) */
+  /** Number of reviews of the graph, counted as `recordCount`. (at least 0) */
   readonly reviewCount: number;
-  /** Projections of the graph, in the same way. (at least 0) */
+  /** Number of projections of the graph, counted as `recordCount`. (at least 0) */
   readonly projectionCount: number;
-  /** Warnings of the result. (at least 0) */
+  /** Number of warnings of the result. (at least 0) */
   readonly warningCount: number;
-  /** Records that an import could not write. (at least 0) */
+  /** Number of records that an import could not write. (at least 0) */
   readonly errorCount: number;
-  /** Anomalies that an inspection found. (at least 0) */
+  /** Number of anomalies that an inspection found. (at least 0) */
   readonly anomalyCount: number;
   /** Kind of the failure. (at most 160 characters) */
   readonly failureClass: string | null;
   /** Description of the failure. (at most 4096 characters) */
   readonly error: string | null;
-  /** What an import wrote; null in lists unless `includeResult` is true. */
+  /** Counts of the import; null in lists unless `includeResult` is true. */
   readonly importResult: SvcGraphCollectionImportResult | null;
-  /** What an inspection found; null in lists unless `includeResult` is true. */
+  /** Result of the inspection; null in lists unless `includeResult` is true. */
   readonly inspectionResult: SvcGraphCollectionInspectionResult | null;
-  /** What the examination found; null in lists unless `includeResult` is true. */
+  /** Result of the examination; null in lists unless `includeResult` is true. */
   readonly doctorResult: SvcGraphDoctorResult | null;
 };
 

@@ -2733,18 +2733,20 @@ class ExecutionMaintenanceDispatchReconcileResult(TypedDict):
 
 
 class _SvcGraphScopeInputMembers(TypedDict):
-    """What names a graph; further members are kept."""
+    """Identity of a graph; further members are kept."""
 
     graphId: NotRequired[str | None]
-    """The graph. (at most 400 characters, "default" when absent)"""
+    """Id of the graph. (at most 400 characters, "default" when absent)"""
     namespace: NotRequired[str | None]
-    """Part of the graph that callers keep apart. (at most 400 characters, "default" when absent)"""
+    """Namespace: a part of the graph that callers keep apart. (at most 400 characters, "default" when absent)
+    """
     collection: NotRequired[str | None]
-    """What the caller names the collection of the graph; no collection of the service. (at most 400
-    characters, "default" when absent)
+    """Name that the caller gives to the collection of the graph; not a collection of the service. (at most
+    400 characters, "default" when absent)
     """
     tenantId: NotRequired[str | None]
-    """Whose graph it is, as the caller names it: it grants nothing. Empty if absent. (at most 400 characters)
+    """Tenant that owns the graph, as the caller names it: it grants no rights. Empty if absent. (at most 400
+    characters)
     """
     partitionKey: NotRequired[str | None]
     """Partition of all records of the graph; `tenant:` and the tenantId if absent, or else `graph:` and the
@@ -2753,22 +2755,22 @@ class _SvcGraphScopeInputMembers(TypedDict):
 
 
 SvcGraphScopeInput: TypeAlias = Union[_SvcGraphScopeInputMembers, Mapping[str, object]]
-"""What names a graph; further members are kept."""
+"""Identity of a graph; further members are kept."""
 
 
 class SvcGraphScope(TypedDict):
-    """What names a graph, with further members as the caller gave them."""
+    """Identity of a graph, with further members as the caller gave them."""
 
     graphId: str
-    """The graph. (at most 900000 characters)"""
+    """Id of the graph. (at most 900000 characters)"""
     namespace: str
-    """Part of the graph that callers keep apart. (at most 900000 characters)"""
+    """Namespace: a part of the graph that callers keep apart. (at most 900000 characters)"""
     collection: str
-    """What the caller names the collection of the graph; no collection of the service. (at most 900000
-    characters)
+    """Name that the caller gives to the collection of the graph; not a collection of the service. (at most
+    900000 characters)
     """
     tenantId: str
-    """Whose graph it is, as the caller names it. It grants nothing. (at most 900000 characters)"""
+    """Tenant that owns the graph, as the caller names it: it grants no rights. (at most 900000 characters)"""
     partitionKey: str
     """Partition of all records of the graph; empty: `tenant:` and the tenantId, or else `graph:` and the
     graphId. (at most 900000 characters)
@@ -2776,70 +2778,70 @@ class SvcGraphScope(TypedDict):
 
 
 class _SvcGraphSourceSpanInputMembers(TypedDict):
-    """Where an element is said; further members are kept. `source_ref`, `char_start`, `char_end` and
-    `text_hash` are read as well.
+    """Place in a source that supports an element; further members are kept. `source_ref`, `char_start`,
+    `char_end` and `text_hash` are read as well.
     """
 
     sourceRef: NotRequired[str | None]
-    """The source, such as an address. (at most 900000 characters)"""
+    """The source, such as its address. (at most 900000 characters)"""
     charStart: NotRequired[int | None]
-    """Where the span begins."""
+    """Start of the span in the source."""
     charEnd: NotRequired[int | None]
-    """Where it ends."""
+    """End of the span in the source."""
     unit: NotRequired[str | None]
-    """Unit of both numbers. (at most 64 characters)"""
+    """Unit of `charStart` and `charEnd`. (at most 64 characters)"""
     locator: NotRequired[str | None]
-    """The place in words, such as a page. (at most 900000 characters)"""
+    """Place in words, such as a page. (at most 900000 characters)"""
     textHash: NotRequired[str | None]
-    """Hash of the text. (at most 900000 characters)"""
+    """Hash of the text of the span. (at most 900000 characters)"""
     metadata: NotRequired[Mapping[str, object] | None]
-    """Further facts."""
+    """Metadata of the span."""
 
 
 SvcGraphSourceSpanInput: TypeAlias = Union[_SvcGraphSourceSpanInputMembers, Mapping[str, object]]
-"""Where an element is said; further members are kept. `source_ref`, `char_start`, `char_end` and `text_hash`
-are read as well.
+"""Place in a source that supports an element; further members are kept. `source_ref`, `char_start`,
+`char_end` and `text_hash` are read as well.
 """
 
 
 class SvcGraphSourceSpan(TypedDict):
-    """Where an element is said, with further members as they were given."""
+    """Place in a source that supports an element, with further members as they were given."""
 
     sourceRef: NotRequired[str | None]
-    """The source, such as an address. (at most 900000 characters)"""
+    """The source, such as its address. (at most 900000 characters)"""
     charStart: NotRequired[int | None]
-    """Where the span begins."""
+    """Start of the span in the source."""
     charEnd: NotRequired[int | None]
-    """Where it ends."""
+    """End of the span in the source."""
     unit: NotRequired[str | None]
-    """Unit of both numbers. (at most 64 characters)"""
+    """Unit of `charStart` and `charEnd`. (at most 64 characters)"""
     locator: NotRequired[str | None]
-    """The place in words, such as a page. (at most 900000 characters)"""
+    """Place in words, such as a page. (at most 900000 characters)"""
     textHash: NotRequired[str | None]
-    """Hash of the text. (at most 900000 characters)"""
+    """Hash of the text of the span. (at most 900000 characters)"""
     metadata: NotRequired[JsonObject | None]
-    """Further facts."""
+    """Metadata of the span."""
 
 
 class _SvcGraphNodeInputMembers(TypedDict):
     """A node; further members are kept. Names with underscores, such as `source_spans`, are read as well."""
 
     id: str
-    """The node: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """Id of the node: not blank, at most 2,048 characters. (at most 2048 characters)"""
     type: str
-    """What it is: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """Type of the node: not blank, at most 2,048 characters. (at most 2048 characters)"""
     label: NotRequired[str | None]
-    """Name for people. (at most 900000 characters)"""
+    """Display name of the node. (at most 900000 characters)"""
     properties: NotRequired[Mapping[str, object] | None]
-    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
+    """Properties of the node. A traversal compares a number `score` with `minScore`."""
     sourceSpans: NotRequired[Sequence[SvcGraphSourceSpanInput] | None]
-    """Where it is said. (at most 10000 items)"""
+    """Supporting places in sources. (at most 10000 items)"""
     assertionIds: NotRequired[Sequence[str] | None]
-    """Assertions about it. (at most 10000 items)"""
+    """Ids of assertions about the element. (at most 10000 items)"""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the node was created, as given by the caller. (at most 40 characters, RFC 3339)"""
     updatedAt: NotRequired[str | None]
-    """When it was changed, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the node was changed, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 SvcGraphNodeInput: TypeAlias = Union[_SvcGraphNodeInputMembers, Mapping[str, object]]
@@ -2850,55 +2852,55 @@ class SvcGraphNode(TypedDict):
     """A node, with further members as they were given."""
 
     id: str
-    """The node. (at most 900000 characters)"""
+    """Id of the node. (at most 900000 characters)"""
     type: str
-    """What it is. (at most 900000 characters)"""
+    """Type of the node. (at most 900000 characters)"""
     label: NotRequired[str | None]
-    """Name for people. (at most 900000 characters)"""
+    """Display name of the node. (at most 900000 characters)"""
     properties: NotRequired[JsonObject | None]
-    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
+    """Properties of the node. A traversal compares a number `score` with `minScore`."""
     sourceSpans: NotRequired[list[SvcGraphSourceSpan] | None]
-    """Where it is said. (at most 10000 items)"""
+    """Supporting places in sources. (at most 10000 items)"""
     assertionIds: NotRequired[list[str] | None]
-    """Assertions about it. (at most 10000 items)"""
+    """Ids of assertions about the element. (at most 10000 items)"""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the node was created, as given by the caller. (at most 40 characters, RFC 3339)"""
     updatedAt: NotRequired[str | None]
-    """When it was changed, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the node was changed, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 class _SvcGraphEdgeInputMembers(TypedDict):
     """An edge from one node to another; further members are kept. Names with underscores, such as
     `source_spans`, are read as well. `sourceId` and `targetId` are required, under one name or the other.
-    Nodes of both ends may come later, or never.
+    The nodes of both ends may be imported later, or never.
     """
 
     id: str
-    """The edge: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """Id of the edge: not blank, at most 2,048 characters. (at most 2048 characters)"""
     sourceId: NotRequired[str | None]
-    """The node that it begins at. (at most 2048 characters)"""
+    """Id of the start node. (at most 2048 characters)"""
     targetId: NotRequired[str | None]
-    """The node that it ends at. (at most 2048 characters)"""
+    """Id of the end node. (at most 2048 characters)"""
     predicate: str
-    """What it says: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """Predicate of the edge: not blank, at most 2,048 characters. (at most 2048 characters)"""
     label: NotRequired[str | None]
-    """Name for people. (at most 900000 characters)"""
+    """Display name of the edge. (at most 900000 characters)"""
     properties: NotRequired[Mapping[str, object] | None]
-    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
+    """Properties of the edge. A traversal compares a number `score` with `minScore`."""
     sourceSpans: NotRequired[Sequence[SvcGraphSourceSpanInput] | None]
-    """Where it is said. (at most 10000 items)"""
+    """Supporting places in sources. (at most 10000 items)"""
     assertionIds: NotRequired[Sequence[str] | None]
-    """Assertions about it. (at most 10000 items)"""
+    """Ids of assertions about the element. (at most 10000 items)"""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the edge was created, as given by the caller. (at most 40 characters, RFC 3339)"""
     updatedAt: NotRequired[str | None]
-    """When it was changed, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the edge was changed, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 SvcGraphEdgeInput: TypeAlias = Union[_SvcGraphEdgeInputMembers, Mapping[str, object]]
 """An edge from one node to another; further members are kept. Names with underscores, such as `source_spans`,
-are read as well. `sourceId` and `targetId` are required, under one name or the other. Nodes of both ends
-may come later, or never.
+are read as well. `sourceId` and `targetId` are required, under one name or the other. The nodes of both
+ends may be imported later, or never.
 """
 
 
@@ -2906,446 +2908,448 @@ class SvcGraphEdge(TypedDict):
     """An edge from one node to another, with further members as they were given."""
 
     id: str
-    """The edge. (at most 900000 characters)"""
+    """Id of the edge. (at most 900000 characters)"""
     sourceId: str
-    """The node that it begins at. (at most 900000 characters)"""
+    """Id of the start node. (at most 900000 characters)"""
     targetId: str
-    """The node that it ends at. (at most 900000 characters)"""
+    """Id of the end node. (at most 900000 characters)"""
     predicate: str
-    """What it says. (at most 900000 characters)"""
+    """Predicate of the edge. (at most 900000 characters)"""
     label: NotRequired[str | None]
-    """Name for people. (at most 900000 characters)"""
+    """Display name of the edge. (at most 900000 characters)"""
     properties: NotRequired[JsonObject | None]
-    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
+    """Properties of the edge. A traversal compares a number `score` with `minScore`."""
     sourceSpans: NotRequired[list[SvcGraphSourceSpan] | None]
-    """Where it is said. (at most 10000 items)"""
+    """Supporting places in sources. (at most 10000 items)"""
     assertionIds: NotRequired[list[str] | None]
-    """Assertions about it. (at most 10000 items)"""
+    """Ids of assertions about the element. (at most 10000 items)"""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the edge was created, as given by the caller. (at most 40 characters, RFC 3339)"""
     updatedAt: NotRequired[str | None]
-    """When it was changed, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the edge was changed, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 class _SvcGraphAssertionInputMembers(TypedDict):
-    """What somebody asserts of an element; further members are kept. Names with underscores, such as
+    """A statement of a source about an element; further members are kept. Names with underscores, such as
     `source_spans`, are read as well. `subjectId` is required, under one name or the other.
     """
 
     id: str
-    """The assertion: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """Id of the assertion: not blank, at most 2,048 characters. (at most 2048 characters)"""
     subjectId: NotRequired[str | None]
-    """The element that it is about. (at most 2048 characters)"""
+    """Id of the element that the assertion is about. (at most 2048 characters)"""
     subjectKind: NotRequired[str | None]
-    """What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
+    """Kind of the element: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
     "node" when absent)
     """
     status: NotRequired[str | None]
-    """How far it is accepted. (at most 2048 characters, "proposed" when absent)"""
+    """How far the assertion is accepted. (at most 2048 characters, "proposed" when absent)"""
     method: NotRequired[str | None]
-    """How it was found. (at most 2048 characters, "unspecified" when absent)"""
+    """Method that produced the assertion. (at most 2048 characters, "unspecified" when absent)"""
     actor: NotRequired[str | None]
-    """Who asserts it. (at most 2048 characters, "system" when absent)"""
+    """Author of the assertion. (at most 2048 characters, "system" when absent)"""
     confidence: NotRequired[float | None]
-    """How sure the actor is."""
+    """Confidence of the actor in the assertion."""
     sourceSpans: NotRequired[Sequence[SvcGraphSourceSpanInput] | None]
-    """Where it is said. (at most 10000 items)"""
+    """Supporting places in sources. (at most 10000 items)"""
     properties: NotRequired[Mapping[str, object] | None]
-    """Facts about it."""
+    """Properties of the assertion."""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the assertion was made, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 SvcGraphAssertionInput: TypeAlias = Union[_SvcGraphAssertionInputMembers, Mapping[str, object]]
-"""What somebody asserts of an element; further members are kept. Names with underscores, such as
+"""A statement of a source about an element; further members are kept. Names with underscores, such as
 `source_spans`, are read as well. `subjectId` is required, under one name or the other.
 """
 
 
 class SvcGraphAssertion(TypedDict):
-    """What somebody asserts of an element, with further members as they were given."""
+    """A statement of a source about an element, with further members as they were given."""
 
     id: str
-    """The assertion. (at most 900000 characters)"""
+    """Id of the assertion. (at most 900000 characters)"""
     subjectId: str
-    """The element that it is about. (at most 900000 characters)"""
+    """Id of the element that the assertion is about. (at most 900000 characters)"""
     subjectKind: str
-    """What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
+    """Kind of the element: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
     """
     status: str
-    """How far it is accepted. (at most 900000 characters)"""
+    """How far the assertion is accepted. (at most 900000 characters)"""
     method: str
-    """How it was found. (at most 900000 characters)"""
+    """Method that produced the assertion. (at most 900000 characters)"""
     actor: str
-    """Who asserts it. (at most 900000 characters)"""
+    """Author of the assertion. (at most 900000 characters)"""
     confidence: NotRequired[float | None]
-    """How sure the actor is."""
+    """Confidence of the actor in the assertion."""
     sourceSpans: NotRequired[list[SvcGraphSourceSpan] | None]
-    """Where it is said. (at most 10000 items)"""
+    """Supporting places in sources. (at most 10000 items)"""
     properties: NotRequired[JsonObject | None]
-    """Facts about it."""
+    """Properties of the assertion."""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the assertion was made, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 class _SvcGraphReviewEventInputMembers(TypedDict):
-    """What a reviewer decides about an element; further members are kept. Names with underscores, such as
+    """Decision of a reviewer about an element; further members are kept. Names with underscores, such as
     `source_spans`, are read as well. `subjectId` is required, under one name or the other.
     """
 
     id: str
-    """The review: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """Id of the review: not blank, at most 2,048 characters. (at most 2048 characters)"""
     subjectId: NotRequired[str | None]
-    """The element that it is about. (at most 2048 characters)"""
+    """Id of the element that the review is about. (at most 2048 characters)"""
     subjectKind: NotRequired[str | None]
-    """What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
+    """Kind of the element: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
     "assertion" when absent)
     """
     status: str
-    """What the reviewer decides: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """Decision of the reviewer: not blank, at most 2,048 characters. (at most 2048 characters)"""
     reviewer: str
-    """Who reviews: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """The reviewer: not blank, at most 2,048 characters. (at most 2048 characters)"""
     notes: NotRequired[str | None]
-    """What the reviewer says of it. (at most 900000 characters)"""
+    """Comment of the reviewer. (at most 900000 characters)"""
     properties: NotRequired[Mapping[str, object] | None]
-    """Facts about it."""
+    """Properties of the assertion."""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the review was made, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 SvcGraphReviewEventInput: TypeAlias = Union[_SvcGraphReviewEventInputMembers, Mapping[str, object]]
-"""What a reviewer decides about an element; further members are kept. Names with underscores, such as
+"""Decision of a reviewer about an element; further members are kept. Names with underscores, such as
 `source_spans`, are read as well. `subjectId` is required, under one name or the other.
 """
 
 
 class SvcGraphReviewEvent(TypedDict):
-    """What a reviewer decides about an element, with further members as they were given."""
+    """Decision of a reviewer about an element, with further members as they were given."""
 
     id: str
-    """The review. (at most 900000 characters)"""
+    """Id of the review. (at most 900000 characters)"""
     subjectId: str
-    """The element that it is about. (at most 900000 characters)"""
+    """Id of the element that the review is about. (at most 900000 characters)"""
     subjectKind: str
-    """What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
+    """Kind of the element: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
     """
     status: str
-    """What the reviewer decides. (at most 900000 characters)"""
+    """Decision of the reviewer. (at most 900000 characters)"""
     reviewer: str
-    """Who reviews. (at most 900000 characters)"""
+    """The reviewer. (at most 900000 characters)"""
     notes: NotRequired[str | None]
-    """What the reviewer says of it. (at most 900000 characters)"""
+    """Comment of the reviewer. (at most 900000 characters)"""
     properties: NotRequired[JsonObject | None]
-    """Facts about it."""
+    """Properties of the assertion."""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the review was made, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 class _SvcGraphTraversalProfileInputMembers(TypedDict):
-    """How a traversal walks. Names with underscores, such as `max_depth`, are read as well; further members
+    """Rules of a traversal. Names with underscores, such as `max_depth`, are read as well; further members
     are ignored.
     """
 
     id: NotRequired[str | None]
-    """Its name. (at most 2048 characters, "default" when absent)"""
+    """Name of the profile. (at most 2048 characters, "default" when absent)"""
     direction: NotRequired[str | None]
-    """Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters, "both" when
+    """Edges that the traversal follows: `outgoing`, `incoming` or `both`. (at most 16 characters, "both" when
     absent)
     """
     maxDepth: NotRequired[int | None]
-    """Edges between a node and the nearest start, at most. (at least 0, 1 when absent)"""
+    """Maximum number of edges between a node and the nearest start. (at least 0, 1 when absent)"""
     predicates: NotRequired[Sequence[str] | None]
-    """Predicates of the edges that it follows; empty: all. (at most 10000 items)"""
+    """Predicates of the edges that the traversal follows; empty: all. (at most 10000 items)"""
     nodeTypes: NotRequired[Sequence[str] | None]
     """Types of the nodes of the answer; empty: all. (at most 10000 items)"""
     limit: NotRequired[int | None]
-    """Nodes of the answer, at most. Edges to further nodes are left out. (at least 1, 100 when absent)"""
+    """Maximum number of nodes in the answer. Edges to further nodes are left out. (at least 1, 100 when
+    absent)
+    """
     edgeLimit: NotRequired[int | None]
-    """Edges of the answer, at most. The walk ends with them. (at least 1, 100 when absent)"""
+    """Maximum number of edges in the answer. The traversal ends at this number. (at least 1, 100 when absent)
+    """
     includeStart: NotRequired[bool | None]
-    """Whether the answer has the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
-    refuses is left out and counted; the walk begins at it all the same. (true when absent)
+    """Whether the answer includes the starts. A start that `nodeTypes`, `requireSourceGrounding` or
+    `minScore` refuses is left out and counted; the traversal still begins at it. (true when absent)
     """
     reviewStatuses: NotRequired[Sequence[str] | None]
-    """Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
+    """An edge needs a review with one of these statuses; empty: needs none. (at most 10000 items)"""
     assertionStatuses: NotRequired[Sequence[str] | None]
-    """Statuses of assertions, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
+    """An edge needs an assertion with one of these statuses; empty: needs none. (at most 10000 items)"""
     requireSourceGrounding: NotRequired[bool | None]
-    """Whether the walk goes only over edges and to nodes that have source spans. (false when absent)"""
+    """Whether only edges and nodes with source spans are followed. (false when absent)"""
     minScore: NotRequired[float | None]
-    """Edges and nodes with a lower number `score` among their properties are left out. Those without one
-    stay.
+    """Edges and nodes with a lower number `score` among their properties are left out. Elements without a
+    score stay.
     """
     includePathExplanations: NotRequired[bool | None]
-    """Whether the diagnostics have the way to each node. (true when absent)"""
+    """Whether the diagnostics include the path to each node. (true when absent)"""
 
 
 SvcGraphTraversalProfileInput: TypeAlias = Union[_SvcGraphTraversalProfileInputMembers, Mapping[str, object]]
-"""How a traversal walks. Names with underscores, such as `max_depth`, are read as well; further members are
+"""Rules of a traversal. Names with underscores, such as `max_depth`, are read as well; further members are
 ignored.
 """
 
 
 class SvcGraphTraversalProfile(TypedDict):
-    """How a traversal walks, with all its defaults. In a kept projection: as it was given."""
+    """Rules of a traversal, with all defaults filled in. In a kept projection: as they were given."""
 
     id: NotRequired[str | None]
-    """Its name. (at most 2048 characters)"""
+    """Name of the profile. (at most 2048 characters)"""
     direction: NotRequired[str | None]
-    """Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters)"""
+    """Edges that the traversal follows: `outgoing`, `incoming` or `both`. (at most 16 characters)"""
     maxDepth: NotRequired[int | None]
-    """Edges between a node and the nearest start, at most. (at least 0)"""
+    """Maximum number of edges between a node and the nearest start. (at least 0)"""
     predicates: NotRequired[list[str] | None]
-    """Predicates of the edges that it follows; empty: all. (at most 10000 items)"""
+    """Predicates of the edges that the traversal follows; empty: all. (at most 10000 items)"""
     nodeTypes: NotRequired[list[str] | None]
     """Types of the nodes of the answer; empty: all. (at most 10000 items)"""
     limit: NotRequired[int | None]
-    """Nodes of the answer, at most. Edges to further nodes are left out. (at least 1)"""
+    """Maximum number of nodes in the answer. Edges to further nodes are left out. (at least 1)"""
     edgeLimit: NotRequired[int | None]
-    """Edges of the answer, at most. The walk ends with them. (at least 1)"""
+    """Maximum number of edges in the answer. The traversal ends at this number. (at least 1)"""
     includeStart: NotRequired[bool | None]
-    """Whether the answer has the starts. A start that `nodeTypes`, `requireSourceGrounding` or `minScore`
-    refuses is left out and counted; the walk begins at it all the same.
+    """Whether the answer includes the starts. A start that `nodeTypes`, `requireSourceGrounding` or
+    `minScore` refuses is left out and counted; the traversal still begins at it.
     """
     reviewStatuses: NotRequired[list[str] | None]
-    """Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
+    """An edge needs a review with one of these statuses; empty: needs none. (at most 10000 items)"""
     assertionStatuses: NotRequired[list[str] | None]
-    """Statuses of assertions, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
+    """An edge needs an assertion with one of these statuses; empty: needs none. (at most 10000 items)"""
     requireSourceGrounding: NotRequired[bool | None]
-    """Whether the walk goes only over edges and to nodes that have source spans."""
+    """Whether only edges and nodes with source spans are followed."""
     minScore: NotRequired[float | None]
-    """Edges and nodes with a lower number `score` among their properties are left out. Those without one
-    stay.
+    """Edges and nodes with a lower number `score` among their properties are left out. Elements without a
+    score stay.
     """
     includePathExplanations: NotRequired[bool | None]
-    """Whether the diagnostics have the way to each node."""
+    """Whether the diagnostics include the path to each node."""
 
 
 class _SvcGraphProjectionInputMembers(TypedDict):
-    """A part of a graph that somebody keeps, such as the answer of a traversal; further members are kept."""
+    """A kept part of a graph, such as the answer of a traversal; further members are kept."""
 
     id: str
-    """The projection: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    """Id of the projection: not blank, at most 2,048 characters. (at most 2048 characters)"""
     profile: NotRequired[SvcGraphTraversalProfileInput | None]
-    """How it was walked."""
+    """Rules of the traversal."""
     startNodeIds: NotRequired[Sequence[str] | None]
-    """The nodes that the walk began at. (at most 10000 items)"""
+    """Ids of the start nodes. (at most 10000 items)"""
     nodes: NotRequired[Sequence[SvcGraphNodeInput] | None]
-    """Its nodes. (at most 10000 items)"""
+    """Nodes of the projection. (at most 10000 items)"""
     edges: NotRequired[Sequence[SvcGraphEdgeInput] | None]
-    """Its edges. (at most 10000 items)"""
+    """Edges of the projection. (at most 10000 items)"""
     diagnostics: NotRequired[Mapping[str, object] | None]
-    """What the walk counted."""
+    """Counts of the traversal."""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the projection was made, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 SvcGraphProjectionInput: TypeAlias = Union[_SvcGraphProjectionInputMembers, Mapping[str, object]]
-"""A part of a graph that somebody keeps, such as the answer of a traversal; further members are kept."""
+"""A kept part of a graph, such as the answer of a traversal; further members are kept."""
 
 
 class SvcGraphProjection(TypedDict):
     """A part of a graph: the answer of a traversal, or one that a caller imported."""
 
     id: str
-    """The projection. (at most 900000 characters)"""
+    """Id of the projection. (at most 900000 characters)"""
     profile: NotRequired[SvcGraphTraversalProfile | None]
-    """How it was walked."""
+    """Rules of the traversal."""
     startNodeIds: NotRequired[list[str] | None]
-    """The nodes that the walk began at. (at most 10000 items)"""
+    """Ids of the start nodes. (at most 10000 items)"""
     nodes: NotRequired[list[SvcGraphNode] | None]
-    """Its nodes. (at most 10000 items)"""
+    """Nodes of the projection. (at most 10000 items)"""
     edges: NotRequired[list[SvcGraphEdge] | None]
-    """Its edges. (at most 10000 items)"""
+    """Edges of the projection. (at most 10000 items)"""
     diagnostics: NotRequired[JsonObject | None]
-    """What the walk counted."""
+    """Counts of the traversal."""
     createdAt: NotRequired[str | None]
-    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    """When the projection was made, as given by the caller. (at most 40 characters, RFC 3339)"""
 
 
 class SvcGraphEnvelopeInput(TypedDict):
-    """A graph: nodes, edges between them, and what is said about both. It makes at most 10,000 records: one
-    of its own and one for each element.
+    """A graph: nodes, edges between them, assertions about both, and reviews. It makes at most 10,000
+    records: one of its own and one for each element.
     """
 
     schema: NotRequired[str | None]
-    """Version of the form. (at most 900000 characters, "roman.graph.v1" when absent)"""
+    """Version of the graph format. (at most 900000 characters, "roman.graph.v1" when absent)"""
     scope: NotRequired[SvcGraphScopeInput | None]
-    """What names the graph."""
+    """Identity of the graph."""
     metadata: NotRequired[Mapping[str, object] | None]
-    """Facts about the graph."""
+    """Metadata of the graph."""
     nodes: NotRequired[Sequence[SvcGraphNodeInput] | None]
-    """Its nodes. (at most 100000 items)"""
+    """Nodes of the graph. (at most 100000 items)"""
     edges: NotRequired[Sequence[SvcGraphEdgeInput] | None]
-    """Its edges. (at most 100000 items)"""
+    """Edges of the graph. (at most 100000 items)"""
     assertions: NotRequired[Sequence[SvcGraphAssertionInput] | None]
-    """What is asserted of them. (at most 100000 items)"""
+    """Assertions about nodes and edges. (at most 100000 items)"""
     reviews: NotRequired[Sequence[SvcGraphReviewEventInput] | None]
-    """What reviewers decide about it. (at most 100000 items)"""
+    """Reviews of nodes, edges and assertions. (at most 100000 items)"""
     projections: NotRequired[Sequence[SvcGraphProjectionInput] | None]
-    """Parts of the graph that somebody keeps. (at most 100000 items)"""
+    """Kept parts of the graph. (at most 100000 items)"""
 
 
 class SvcGraphEnvelope(TypedDict):
-    """A graph: nodes, edges between them, and what is said about both. Each list is in the order of the ids
-    of its records.
+    """A graph: nodes, edges between them, assertions about both, and reviews. Each list is in the order of
+    the ids of its records.
     """
 
     schema: str
-    """Version of the form. (at most 900000 characters)"""
+    """Version of the graph format. (at most 900000 characters)"""
     scope: SvcGraphScope
-    """What names the graph."""
+    """Identity of the graph."""
     metadata: JsonObject | None
-    """Facts about the graph."""
+    """Metadata of the graph."""
     nodes: list[SvcGraphNode]
-    """Its nodes. (at most 10000 items)"""
+    """Nodes of the graph. (at most 10000 items)"""
     edges: list[SvcGraphEdge]
-    """Its edges. (at most 10000 items)"""
+    """Edges of the graph. (at most 10000 items)"""
     assertions: list[SvcGraphAssertion]
-    """What is asserted of them. (at most 10000 items)"""
+    """Assertions about nodes and edges. (at most 10000 items)"""
     reviews: list[SvcGraphReviewEvent]
-    """What reviewers decide about it. (at most 10000 items)"""
+    """Reviews of nodes, edges and assertions. (at most 10000 items)"""
     projections: list[SvcGraphProjection]
-    """Parts of the graph that somebody keeps. (at most 10000 items)"""
+    """Kept parts of the graph. (at most 10000 items)"""
 
 
 class SvcGraphProviderShape(TypedDict):
-    """How a store of graphs names the members of a graph, and what it can do."""
+    """Names that a graph store gives to the members of a graph, and its capabilities."""
 
     id: str
-    """The same as `providerId`. (at most 160 characters)"""
+    """Id of the graph store, the same as `providerId`. (at most 160 characters)"""
     providerId: str
-    """The store. (at most 160 characters)"""
+    """Id of the graph store. (at most 160 characters)"""
     kind: str
-    """Its kind. (at most 160 characters)"""
+    """Kind of the graph store. (at most 160 characters)"""
     graphIdField: str
-    """Member that names the graph. (at most 160 characters)"""
+    """Member that holds the id of the graph. (at most 160 characters)"""
     nodeIdField: str
-    """Member that names a node. (at most 160 characters)"""
+    """Member that holds the id of a node. (at most 160 characters)"""
     edgeIdField: str
-    """Member that names an edge. (at most 160 characters)"""
+    """Member that holds the id of an edge. (at most 160 characters)"""
     sourceField: str
-    """Member of an edge that names the node that it begins at. (at most 160 characters)"""
+    """Member of an edge that holds the id of its start node. (at most 160 characters)"""
     targetField: str
-    """Member of an edge that names the node that it ends at. (at most 160 characters)"""
+    """Member of an edge that holds the id of its end node. (at most 160 characters)"""
     partitionField: str
-    """Member that names the partition. (at most 160 characters)"""
+    """Member that holds the partition. (at most 160 characters)"""
     tenantField: str
-    """Member that names the tenant. (at most 160 characters)"""
+    """Member that holds the tenant. (at most 160 characters)"""
     capabilities: list[str]
-    """What it can do. (at most 16 items)"""
+    """Capabilities of the store. (at most 16 items)"""
     limitations: list[str]
-    """What to take care of. (at most 16 items)"""
+    """Limitations of the store. (at most 16 items)"""
     metadata: JsonObject | None
-    """Further facts."""
+    """Metadata of the graph store."""
 
 
 class SvcGraphCollectionImportRequest(TypedDict):
     """A graph to merge into a collection."""
 
     envelope: SvcGraphEnvelopeInput
-    """The graph."""
+    """The graph to import."""
     createCollectionIfMissing: NotRequired[bool | None]
-    """Whether the import makes a collection that does not exist. (true when absent)"""
+    """Whether the import creates a collection that does not exist. (true when absent)"""
     replaceExisting: NotRequired[bool | None]
-    """Whether the graph takes the place of the collection with all its records, all at once at the end. It
-    needs the right to delete. (false when absent)
+    """Whether the graph replaces the collection with all its records, all at once at the end. Needs the right
+    to delete. (false when absent)
     """
     continueOnError: NotRequired[bool | None]
-    """Whether the import goes on after a record that fails. (false when absent)"""
+    """Whether the import continues after a record that fails. (false when absent)"""
     allowNonGraphPolicy: NotRequired[bool | None]
-    """Whether the graph may go into a collection that lacks indexes of graphs. (false when absent)"""
+    """Whether the import may write to a collection that lacks indexes of graphs. (false when absent)"""
 
 
 class SvcGraphCollectionImportResult(TypedDict):
-    """What an import of a graph wrote."""
+    """Result of an import of a graph."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     graphId: str
-    """The graph. (at most 900000 characters)"""
+    """Id of the graph. (at most 900000 characters)"""
     partitionKey: str
-    """The partition of its records. (at most 900000 characters)"""
+    """Partition of the records of the graph. (at most 900000 characters)"""
     policyStatus: Literal["created", "replaced", "existing_graph_policy", "existing_non_graph_policy_allowed"]
-    """How the collection came to its policy."""
+    """Outcome for the policy of the collection."""
     nodeCount: int
-    """Nodes of the request. (at least 0)"""
+    """Number of nodes in the request. (at least 0)"""
     edgeCount: int
-    """Edges of the request. (at least 0)"""
+    """Number of edges in the request. (at least 0)"""
     assertionCount: int
-    """Assertions of the request. (at least 0)"""
+    """Number of assertions in the request. (at least 0)"""
     reviewCount: int
-    """Reviews of the request. (at least 0)"""
+    """Number of reviews in the request. (at least 0)"""
     projectionCount: int
-    """Projections of the request. (at least 0)"""
+    """Number of projections in the request. (at least 0)"""
     recordCount: int
-    """Records of the request. (at least 0)"""
+    """Number of records in the request. (at least 0)"""
     records: RecordBatchUpsertResult
-    """What happened to the records: the envelope, then nodes, edges, assertions, reviews and projections,
-    each list in the order of the ids.
+    """Outcome of each record: the envelope, then nodes, edges, assertions, reviews and projections, each list
+    in the order of the ids.
     """
 
 
 class SvcGraphCollectionImportPreflightResult(TypedDict):
-    """What an import would do."""
+    """Expected result of an import."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     generatedAt: Timestamp
     """When the collection was read."""
     valid: bool
-    """Whether there are no errors."""
+    """Whether `errors` is empty."""
     readyToImport: bool
-    """The same as `valid`."""
+    """Whether `errors` is empty, the same as `valid`."""
     graphId: str
-    """The graph. (at most 900000 characters)"""
+    """Id of the graph. (at most 900000 characters)"""
     namespace: str
-    """Its namespace. (at most 900000 characters)"""
+    """Namespace of the graph. (at most 900000 characters)"""
     tenantId: str
-    """Its tenant; empty without one. (at most 900000 characters)"""
+    """Tenant of the graph; empty without one. (at most 900000 characters)"""
     partitionKey: str
-    """The partition of its records. (at most 900000 characters)"""
+    """Partition of the records of the graph. (at most 900000 characters)"""
     collectionExists: bool
-    """Whether there is such a collection."""
+    """Whether the collection exists."""
     collectionPolicyStatus: str
-    """What the import would find or do: a `policyStatus` of its result, or `collection_missing` or
-    `non_graph_policy`, which are errors. (at most 64 characters)
+    """Expected status: a `policyStatus` of an import result, or `collection_missing` or `non_graph_policy`,
+    which are errors. (at most 64 characters)
     """
     wouldCreateCollection: bool
-    """Whether it would make the collection."""
+    """Whether the import would create the collection."""
     wouldReplaceCollection: bool
-    """Whether it would replace the collection."""
+    """Whether the import would replace the collection."""
     wouldAllowNonGraphPolicy: bool
-    """Whether it would write into a collection that lacks indexes of graphs."""
+    """Whether the import would write to a collection that lacks indexes of graphs."""
     createCollectionIfMissing: bool
-    """As requested."""
+    """`createCollectionIfMissing` of the request."""
     replaceExisting: bool
-    """As requested."""
+    """`replaceExisting` of the request."""
     allowNonGraphPolicy: bool
-    """As requested."""
+    """`allowNonGraphPolicy` of the request."""
     nodeCount: int
-    """Nodes of the request. (at least 0)"""
+    """Number of nodes in the request. (at least 0)"""
     edgeCount: int
-    """Edges of the request. (at least 0)"""
+    """Number of edges in the request. (at least 0)"""
     assertionCount: int
-    """Assertions of the request. (at least 0)"""
+    """Number of assertions in the request. (at least 0)"""
     reviewCount: int
-    """Reviews of the request. (at least 0)"""
+    """Number of reviews in the request. (at least 0)"""
     projectionCount: int
-    """Projections of the request. (at least 0)"""
+    """Number of projections in the request. (at least 0)"""
     recordCount: int
-    """Records of the request. (at least 0)"""
+    """Number of records in the request. (at least 0)"""
     maxRecords: int
-    """Records that an import has at most. (at least 1)"""
+    """Maximum number of records of an import. (at least 1)"""
     warningCount: int
-    """Warnings. (at least 0)"""
+    """Number of warnings. (at least 0)"""
     warnings: list[str]
-    """What the caller should know. (at most 16 items)"""
+    """Warnings that do not block the import. (at most 16 items)"""
     errorCount: int
-    """Errors of this answer. (at least 0)"""
+    """Number of errors in this answer. (at least 0)"""
     errors: list[str]
-    """What keeps the import from running: at most 100 faults of the graph, each with the JSON Pointer of its
-    place. (at most 128 items)
+    """Faults that block the import: at most 100, each with the JSON Pointer of its place. (at most 128 items)
     """
 
 
@@ -3359,37 +3363,38 @@ class SvcGraphCollectionExportRequest(TypedDict):
     tenantId: NotRequired[str | None]
     """Only records of this tenant, as the graph names it. (at most 400 characters)"""
     partitionKey: NotRequired[str | None]
-    """Only records of this partition. With it a read costs less. (at most 2048 characters)"""
+    """Only records of this partition; the read costs less. (at most 2048 characters)"""
     includeProjections: NotRequired[bool | None]
-    """Whether the export has projections. (true when absent)"""
+    """Whether the export includes projections. (true when absent)"""
     maxRecords: NotRequired[int | None]
-    """Records of the export, at most; 10,000 if absent. (1 to 10000)"""
+    """Maximum number of records in the export; 10,000 if absent. (1 to 10000)"""
     failOnLimitExceeded: NotRequired[bool | None]
-    """Whether an export of a graph that has more records is refused; otherwise it is cut. (true when absent)
+    """Whether to refuse the export of a graph with more records; if false, the export is cut. (true when
+    absent)
     """
 
 
 class SvcGraphCollectionExportResult(TypedDict):
-    """A graph as a collection holds it."""
+    """A graph exported from a collection."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     envelope: SvcGraphEnvelope
-    """The graph."""
+    """The exported graph."""
     recordCount: int
-    """Records of the export. (at least 0)"""
+    """Number of records in the export. (at least 0)"""
     truncated: bool
     """Whether the graph has more records."""
     continuationToken: str | None
-    """Continues a query of the same records by type and id; null where the export is whole. (at most 1024
-    characters)
+    """Token that continues a query of the same records by type and id; null for a complete export. (at most
+    1024 characters)
     """
     exportedAt: Timestamp
     """When the records were read."""
 
 
 class SvcGraphTraversalRequest(TypedDict):
-    """A walk in a graph."""
+    """Graph, starts and rules of a traversal."""
 
     graphId: NotRequired[str | None]
     """Only records of this graph. (at most 400 characters)"""
@@ -3398,44 +3403,46 @@ class SvcGraphTraversalRequest(TypedDict):
     tenantId: NotRequired[str | None]
     """Only records of this tenant, as the graph names it. (at most 400 characters)"""
     partitionKey: NotRequired[str | None]
-    """Only records of this partition. With it a read costs less. (at most 2048 characters)"""
+    """Only records of this partition; the read costs less. (at most 2048 characters)"""
     startNodeIds: Sequence[str]
-    """The nodes to begin at. Missing ones are reported, not refused. (1 to 10000 items)"""
+    """Ids of the start nodes. Missing nodes are reported, not refused. (1 to 10000 items)"""
     profile: NotRequired[SvcGraphTraversalProfileInput | None]
-    """How to walk."""
+    """Rules of the traversal."""
     maxRecords: NotRequired[int | None]
-    """Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000)"""
+    """Maximum number of graph records to read; 10,000 if absent. (1 to 10000)"""
     allowPartialGraph: NotRequired[bool | None]
-    """Whether the walk may go over a part of a graph that has more records. (false when absent)"""
+    """Whether a graph with more records may be traversed in part. (false when absent)"""
 
 
 class SvcGraphTraversalResult(TypedDict):
-    """What a walk found."""
+    """Result of a traversal."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     graphId: str
-    """The graph of the request; `default` if absent. (at most 900000 characters)"""
+    """`graphId` of the request; `default` if absent. (at most 900000 characters)"""
     projection: SvcGraphProjection
-    """Nodes and edges by id. The diagnostics have the counts, the starts that are missing, what kept edges
-    out, and the way to each node.
+    """Nodes and edges by id. The diagnostics have the counts, the starts that are missing, the reasons for
+    edges left out, and the path to each node.
     """
     nodeCount: int
-    """Nodes of the projection. (at least 0)"""
+    """Number of nodes in the projection. (at least 0)"""
     edgeCount: int
-    """Edges of the projection. (at least 0)"""
+    """Number of edges in the projection. (at least 0)"""
     sourceRecordCount: int
-    """Records of the graph that the walk went over. (at least 0)"""
+    """Number of graph records read. (at least 0)"""
     sourceTruncated: bool
     """Whether the graph has more records."""
     requestedMaxRecords: int
     """`maxRecords` of the request, or its default. (at least 1)"""
     exportedRecordCount: int
-    """The same as `sourceRecordCount`. (at least 0)"""
+    """Number of graph records read, the same as `sourceRecordCount`. (at least 0)"""
     estimatedRequiredRecordCount: int | None
-    """Records that `maxRecords` must allow, at least, for the whole graph. (at least 0)"""
+    """Least `maxRecords` for the whole graph. (at least 0)"""
     sourceContinuationToken: str | None
-    """As of an export; null where the walk went over the whole graph. (at most 1024 characters)"""
+    """Continuation token as of an export; null if the traversal used the whole graph. (at most 1024
+    characters)
+    """
 
 
 class SvcGraphCollectionInspectionRequest(TypedDict):
@@ -3448,59 +3455,59 @@ class SvcGraphCollectionInspectionRequest(TypedDict):
     tenantId: NotRequired[str | None]
     """Only records of this tenant, as the graph names it. (at most 400 characters)"""
     partitionKey: NotRequired[str | None]
-    """Only records of this partition. With it a read costs less. (at most 2048 characters)"""
+    """Only records of this partition; the read costs less. (at most 2048 characters)"""
     maxRecords: NotRequired[int | None]
-    """Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000)"""
+    """Maximum number of graph records to read; 10,000 if absent. (1 to 10000)"""
     allowPartialGraph: NotRequired[bool | None]
-    """Whether a graph that was read in part may be ready for traversals. (false when absent)"""
+    """Whether a graph that was read in part may count as ready. (false when absent)"""
     includeAnomalies: NotRequired[bool | None]
     """Whether the answer lists anomalies. (true when absent)"""
     anomalyLimit: NotRequired[int | None]
-    """Anomalies that the answer lists, at most. All are counted. (0 to 500, 50 when absent)"""
+    """Maximum number of listed anomalies. All are counted. (0 to 500, 50 when absent)"""
 
 
 class SvcGraphSourceGroundingInspection(TypedDict):
-    """How many elements name their sources."""
+    """Number of elements with and without source spans."""
 
     nodeGroundedCount: int
-    """Nodes with source spans. (at least 0)"""
+    """Number of nodes with source spans. (at least 0)"""
     nodeUngroundedCount: int
-    """Nodes without. (at least 0)"""
+    """Number of nodes without source spans. (at least 0)"""
     nodeCoverage: float
-    """Share of the first in both; 1 where there are none. (0 to 1)"""
+    """Share of the nodes with source spans; 1 without nodes. (0 to 1)"""
     edgeGroundedCount: int
-    """Edges with source spans. (at least 0)"""
+    """Number of edges with source spans. (at least 0)"""
     edgeUngroundedCount: int
-    """Edges without. (at least 0)"""
+    """Number of edges without source spans. (at least 0)"""
     edgeCoverage: float
-    """Share of the first in both; 1 where there are none. (0 to 1)"""
+    """Share of the edges with source spans; 1 without edges. (0 to 1)"""
     assertionGroundedCount: int
-    """Assertions with source spans. (at least 0)"""
+    """Number of assertions with source spans. (at least 0)"""
     assertionUngroundedCount: int
-    """Assertions without. (at least 0)"""
+    """Number of assertions without source spans. (at least 0)"""
     assertionCoverage: float
-    """Share of the first in both; 1 where there are none. (0 to 1)"""
+    """Share of the assertions with source spans; 1 without assertions. (0 to 1)"""
 
 
 class SvcGraphInspectionAnomaly(TypedDict):
-    """Something odd in a graph."""
+    """An anomaly of a graph."""
 
     kind: str
-    """What is odd, such as `danglingEdge`. (at most 64 characters)"""
+    """Kind of the anomaly, such as `danglingEdge`. (at most 64 characters)"""
     id: str
-    """The element. (at most 900000 characters)"""
+    """Id of the anomalous element. (at most 900000 characters)"""
     subjectId: str | None
-    """What the element is about, where that is odd. (at most 900000 characters)"""
+    """Id of the element that the anomalous element refers to. (at most 900000 characters)"""
     subjectKind: str | None
-    """What that is. (at most 900000 characters)"""
+    """Kind of the element that `subjectId` names. (at most 900000 characters)"""
     message: str
-    """The same in words. (at most 1800000 characters)"""
+    """The anomaly in words. (at most 1800000 characters)"""
     details: JsonObject
-    """What was found."""
+    """Details of the anomaly."""
 
 
 class SvcGraphCollectionInspectionResult(TypedDict):
-    """Counts over the records of a graph, and what is odd about them."""
+    """Counts over the records of a graph, and its anomalies."""
 
     collection: str
     """The collection. (at most 255 characters)"""
@@ -3509,34 +3516,34 @@ class SvcGraphCollectionInspectionResult(TypedDict):
     graphId: str
     """The graph of the request, or of the records. (at most 900000 characters)"""
     namespace: str
-    """Its namespace. (at most 900000 characters)"""
+    """Namespace of the graph. (at most 900000 characters)"""
     tenantId: str
-    """Its tenant; empty without one. (at most 900000 characters)"""
+    """Tenant of the graph; empty without one. (at most 900000 characters)"""
     partitionKey: str
     """The partition of the request, or of the records. (at most 900000 characters)"""
     recordCount: int
-    """Records of the graph that were read. (at least 0)"""
+    """Number of graph records read. (at least 0)"""
     truncated: bool
-    """Whether the graph has more."""
+    """Whether the graph has more records."""
     continuationToken: str | None
-    """As of an export; null where the graph was read whole. (at most 1024 characters)"""
+    """Continuation token as of an export; null if the whole graph was read. (at most 1024 characters)"""
     traversalReady: bool
-    """Whether a walk finds what it should: there are nodes, nothing was left out, no edge dangles, nothing is
-    an orphan and nothing is there twice.
+    """Whether a traversal finds all it should: nodes exist, no record was left out, no edge dangles, no
+    element is an orphan and no id is duplicated.
     """
     nodeCount: int
-    """Nodes of these records. (at least 0)"""
+    """Number of nodes read. (at least 0)"""
     edgeCount: int
-    """Edges of these records. (at least 0)"""
+    """Number of edges read. (at least 0)"""
     assertionCount: int
-    """Assertions of these records. (at least 0)"""
+    """Number of assertions read. (at least 0)"""
     reviewCount: int
-    """Reviews of these records. (at least 0)"""
+    """Number of reviews read. (at least 0)"""
     projectionCount: int
-    """Projections of these records. (at least 0)"""
+    """Number of projections read. (at least 0)"""
     recordTypeCounts: dict[str, int]
-    """Records by type; `(missing)` for a blank one and `(other)` for the rarest of very many, here and below.
-    (at most 10000 entries)
+    """Records by type. In this and the other maps, `(missing)` counts a blank value and `(other)` the rarest
+    of very many. (at most 10000 entries)
     """
     graphIdCounts: dict[str, int]
     """Records by graph. (at most 10000 entries)"""
@@ -3555,41 +3562,41 @@ class SvcGraphCollectionInspectionResult(TypedDict):
     reviewStatusCounts: dict[str, int]
     """Reviews by status. (at most 10000 entries)"""
     sourceGrounding: SvcGraphSourceGroundingInspection
-    """How many elements name their sources."""
+    """Number of elements with and without source spans."""
     danglingEdgeCount: int
-    """Edges with an end that is no node. (at least 0)"""
+    """Number of edges with an end that is not a node. (at least 0)"""
     orphanAssertionCount: int
-    """Assertions whose subject is not there. (at least 0)"""
+    """Number of assertions whose subject is missing. (at least 0)"""
     orphanReviewCount: int
-    """Reviews whose subject is not there. (at least 0)"""
+    """Number of reviews whose subject is missing. (at least 0)"""
     danglingAssertionReferenceCount: int
-    """Assertions that nodes or edges name and that are not there. (at least 0)"""
+    """Number of missing assertions that nodes or edges refer to. (at least 0)"""
     danglingProjectionStartNodeCount: int
-    """Starts of projections that are no node. (at least 0)"""
+    """Number of starts of projections that are not nodes. (at least 0)"""
     duplicateNodeIdCount: int
-    """Nodes that are there again. (at least 0)"""
+    """Number of nodes with the id of an earlier node. (at least 0)"""
     duplicateEdgeIdCount: int
-    """Edges that are there again. (at least 0)"""
+    """Number of edges with the id of an earlier edge. (at least 0)"""
     duplicateAssertionIdCount: int
-    """Assertions that are there again. (at least 0)"""
+    """Number of assertions with the id of an earlier one. (at least 0)"""
     duplicateReviewIdCount: int
-    """Reviews that are there again. (at least 0)"""
+    """Number of reviews with the id of an earlier one. (at least 0)"""
     duplicateProjectionIdCount: int
-    """Projections that are there again. (at least 0)"""
+    """Number of projections with the id of an earlier one. (at least 0)"""
     warningCount: int
-    """Warnings. (at least 0)"""
+    """Number of warnings. (at least 0)"""
     warnings: list[str]
     """Anomalies by kind, and whether records were left out. (at most 32 items)"""
     anomalyCount: int
-    """All anomalies. (at least 0)"""
+    """Number of all anomalies. (at least 0)"""
     returnedAnomalyCount: int
-    """Anomalies of this answer. (0 to 500)"""
+    """Number of anomalies in this answer. (0 to 500)"""
     anomalies: list[SvcGraphInspectionAnomaly]
     """The first anomalies. (at most 500 items)"""
 
 
 class SvcGraphDoctorRequest(TypedDict):
-    """The graph to examine, and the records that lead into it."""
+    """The graph to examine, and the collection whose records lead into it."""
 
     graphId: NotRequired[str | None]
     """Only records of this graph. (at most 400 characters)"""
@@ -3598,60 +3605,60 @@ class SvcGraphDoctorRequest(TypedDict):
     tenantId: NotRequired[str | None]
     """Only records of this tenant, as the graph names it. (at most 400 characters)"""
     partitionKey: NotRequired[str | None]
-    """Only records of this partition. With it a read costs less. (at most 2048 characters)"""
+    """Only records of this partition; the read costs less. (at most 2048 characters)"""
     targetCollection: NotRequired[str | None]
     """Collection whose records name nodes of the graph, such as documents. (at most 255 characters)"""
     targetPartitionKeys: NotRequired[Sequence[str] | None]
-    """Only records of these partitions; empty: of all. (at most 100 items)"""
+    """Only records of these partitions; empty: all partitions. (at most 100 items)"""
     seedJsonPointers: NotRequired[Sequence[str] | None]
     """JSON Pointers of the members that name nodes; absent or empty: `/metadata/graphNodeId`,
     `/metadata/nodeId`, `/metadata/graphNodeIds` and `/id`. (at most 32 items)
     """
     maxGraphRecords: NotRequired[int | None]
-    """Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000)"""
+    """Maximum number of graph records to read; 10,000 if absent. (1 to 10000)"""
     maxTargetRecords: NotRequired[int | None]
-    """Records of the target collection that the call reads, at most. (1 to 10000, 1000 when absent)"""
+    """Maximum number of records of the target collection to read. (1 to 10000, 1000 when absent)"""
     allowPartialGraph: NotRequired[bool | None]
-    """Whether a graph that was read in part may be ready. (false when absent)"""
+    """Whether a graph that was read in part may count as ready. (false when absent)"""
     includeAnomalies: NotRequired[bool | None]
     """Whether the inspection lists anomalies. (true when absent)"""
     anomalyLimit: NotRequired[int | None]
-    """Anomalies that the inspection lists, at most. (0 to 500, 50 when absent)"""
+    """Maximum number of anomalies in the inspection. (0 to 500, 50 when absent)"""
 
 
 class SvcGraphSeedCoverage(TypedDict):
-    """How well the records of a collection lead into a graph."""
+    """How well the records of a collection lead into a graph. A seed is a name of a node in a record."""
 
     targetCollection: str
-    """The collection. (at most 255 characters)"""
+    """Collection of the records. (at most 255 characters)"""
     targetRecordCount: int
-    """Records that were read. (at least 0)"""
+    """Number of records read. (at least 0)"""
     targetTruncated: bool
-    """Whether it has more."""
+    """Whether the collection has more records."""
     seedJsonPointers: list[str]
-    """The pointers. (at most 32 items)"""
+    """JSON Pointers of members that name nodes. (at most 32 items)"""
     recordsWithSeedMetadataCount: int
-    """Records that name a node. (at least 0)"""
+    """Number of records that name a node. (at least 0)"""
     seedValueCount: int
-    """Names of nodes. (at least 0)"""
+    """Number of names of nodes. (at least 0)"""
     uniqueSeedValueCount: int
-    """Different ones. (at least 0)"""
+    """Number of different names of nodes. (at least 0)"""
     resolvedSeedNodeCount: int
-    """Different ones that are nodes of the graph. (at least 0)"""
+    """Number of different names that are nodes of the graph. (at least 0)"""
     unresolvedSeedNodeCount: int
-    """Different ones that are not. (at least 0)"""
+    """Number of different names that are not nodes of the graph. (at least 0)"""
     seedCoverage: float
-    """Share of the records that name a node; 1 where there are none. (0 to 1)"""
+    """Share of the records that name a node; 1 without records. (0 to 1)"""
     resolvedSeedCoverage: float
-    """Share of the different names that are nodes; 1 where there are none. (0 to 1)"""
+    """Share of the different names that are nodes of the graph; 1 without names. (0 to 1)"""
     resolvedSeedNodeIds: list[str]
-    """The first 100 of them. (at most 100 items)"""
+    """The first 100 names that are nodes of the graph. (at most 100 items)"""
     unresolvedSeedNodeIds: list[str]
-    """The first 100 of those that are no nodes. (at most 100 items)"""
+    """The first 100 names that are not nodes of the graph. (at most 100 items)"""
 
 
 class SvcGraphDoctorResult(TypedDict):
-    """Whether a graph can be walked in, and what to do where it cannot."""
+    """Whether traversals of a graph work, with recommended actions if they do not."""
 
     collection: str
     """The collection. (at most 255 characters)"""
@@ -3664,93 +3671,95 @@ class SvcGraphDoctorResult(TypedDict):
     `traversal_empty` or `ready`. (at most 64 characters)
     """
     failureMode: str | None
-    """The status, or `graph_anomalies`; null where the graph is ready. (at most 64 characters)"""
+    """The status, or `graph_anomalies`; null if the graph is ready. (at most 64 characters)"""
     graphReady: bool
     """`traversalReady` of the inspection."""
     graphRecordCount: int
-    """Records of the graph that were read. (at least 0)"""
+    """Number of graph records read. (at least 0)"""
     graphNodeCount: int
-    """Its nodes. (at least 0)"""
+    """Number of nodes of the graph. (at least 0)"""
     graphEdgeCount: int
-    """Its edges. (at least 0)"""
+    """Number of edges of the graph. (at least 0)"""
     graphTruncated: bool
     """Whether the graph has more records."""
     inspection: SvcGraphCollectionInspectionResult | None
     """The inspection of the graph."""
     seedCoverage: SvcGraphSeedCoverage | None
-    """How the target collection leads into the graph; null without one."""
+    """How well the target collection leads into the graph; null without a target collection."""
     recommendedActions: list[str]
-    """What to do. (at most 16 items)"""
+    """Recommended actions. (at most 16 items)"""
 
 
 class GraphJob(TypedDict):
     """An import, an inspection or an examination of a graph as a job."""
 
     admission: AdmissionReceipt
-    """The receipt of its admission."""
+    """Admission receipt of the job."""
     id: str
-    """The job; also the id of its run. (at most 160 characters)"""
+    """Id of the job and of its run. (at most 160 characters)"""
     kind: Literal["import", "inspect", "doctor"]
-    """What it does."""
+    """Kind of job: import, inspection or examination."""
     status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
-    """The status of the job. An import that some records failed in succeeds too: `failed` counts them."""
+    """Status of the job. An import also succeeds if some records failed: `failed` counts them."""
     collection: str
     """The collection. (at most 255 characters)"""
     requestHash: str
     """SHA-256 of the collection and the request. (at most 71 characters)"""
     createdAt: Timestamp
-    """When it was admitted."""
+    """When the job was admitted."""
     startedAt: str | None
-    """When it began. (at most 40 characters, RFC 3339)"""
+    """When the job started. (at most 40 characters, RFC 3339)"""
     completedAt: str | None
-    """When it ended. (at most 40 characters, RFC 3339)"""
+    """When the job ended. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
-    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    """Duration in milliseconds, from the first start; null before the end. (at least 0)"""
     cancellationRequested: bool
-    """Whether a caller asked it to stop."""
+    """Whether cancellation was requested."""
     requested: int
-    """Records of an import; 1 of the others. (at least 0)"""
+    """Number of records of an import; 1 for other jobs. (at least 0)"""
     attempted: int
-    """Records that it tried so far; 1 for a graph that was examined. (at least 0)"""
+    """Number of records that an import tried so far; 1 for a graph that was examined. (at least 0)"""
     succeeded: int
-    """Records that it wrote so far; 1 for a graph that was examined. (at least 0)"""
+    """Number of records that an import wrote so far; 1 for a graph that was examined. (at least 0)"""
     failed: int
-    """Records that it could not write so far; the result says why. (at least 0)"""
+    """Number of records that failed so far; the result has the errors. (at least 0)"""
     progress: float
-    """Share of the work that is done; 1 once it succeeded. (0 to 1)"""
+    """Completed share of the work; 1 after success. (0 to 1)"""
     graphId: str | None
-    """The graph; null where the request names none and the job has not ended. (at most 900000 characters)"""
+    """Id of the graph; null if the request names none and the job has not ended. (at most 900000 characters)
+    """
     partitionKey: str | None
-    """The partition; null where the request names none and the job has not ended. (at most 900000 characters)
+    """Partition of the graph; null if the request names none and the job has not ended. (at most 900000
+    characters)
     """
     recordCount: int
-    """Records of the graph: of an import as requested, of the others as read. (at least 0)"""
+    """Number of records of the graph: as requested for an import, as read for other jobs. (at least 0)"""
     nodeCount: int
-    """Nodes of the graph, in the same way. (at least 0)"""
+    """Number of nodes of the graph, counted as `recordCount`. (at least 0)"""
     edgeCount: int
-    """Edges of the graph, in the same way. (at least 0)"""
+    """Number of edges of the graph, counted as `recordCount`. (at least 0)"""
     assertionCount: int
-    """Assertions of the graph, in the same way. (at least 0)"""
+    """Number of assertions of the graph, counted as `recordCount`. (at least 0)"""
     reviewCount: int
-    """Reviews of the graph, in the same way. (at least 0)"""
+    """Number of reviews of the graph, counted as `recordCount`. (at least 0)"""
     projectionCount: int
-    """Projections of the graph, in the same way. (at least 0)"""
+    """Number of projections of the graph, counted as `recordCount`. (at least 0)"""
     warningCount: int
-    """Warnings of the result. (at least 0)"""
+    """Number of warnings of the result. (at least 0)"""
     errorCount: int
-    """Records that an import could not write. (at least 0)"""
+    """Number of records that an import could not write. (at least 0)"""
     anomalyCount: int
-    """Anomalies that an inspection found. (at least 0)"""
+    """Number of anomalies that an inspection found. (at least 0)"""
     failureClass: str | None
     """Kind of the failure. (at most 160 characters)"""
     error: str | None
     """Description of the failure. (at most 4096 characters)"""
     importResult: SvcGraphCollectionImportResult | None
-    """What an import wrote; null in lists unless `includeResult` is true."""
+    """Counts of the import; null in lists unless `includeResult` is true."""
     inspectionResult: SvcGraphCollectionInspectionResult | None
-    """What an inspection found; null in lists unless `includeResult` is true."""
+    """Result of the inspection; null in lists unless `includeResult` is true."""
     doctorResult: SvcGraphDoctorResult | None
-    """What the examination found; null in lists unless `includeResult` is true."""
+    """Result of the examination; null in lists unless `includeResult` is true."""
 
 
 # ---- objects
@@ -7083,7 +7092,7 @@ ExecutionArtifactList: TypeAlias = list[ExecutionArtifact]
 """The artifacts of one run, oldest first. (at most 1000 items)"""
 
 SvcGraphProviderShapeList: TypeAlias = list[SvcGraphProviderShape]
-"""Shapes of stores of graphs. (at most 64 items)"""
+"""Shapes of graph stores. (at most 64 items)"""
 
 GraphJobList: TypeAlias = list[GraphJob]
 """Graph jobs, newest first. (at most 200 items)"""
