@@ -3553,9 +3553,9 @@ export type ObjectListResult = {
 
 /** A provider of capabilities: a part of the service, or a model over the network that the settings name. */
 export type ProviderProfile = {
-  /** Its id. (at most 255 characters) */
+  /** Id of the provider. (at most 255 characters) */
   readonly id: string;
-  /** Its name for people. (at most 1000 characters) */
+  /** Display name of the provider. (at most 1000 characters) */
   readonly displayName: string;
   /**
    * `local` for a part of the service; else the kind of the settings, such as `openai-compatible` or
@@ -3564,69 +3564,72 @@ export type ProviderProfile = {
   readonly family: string;
   /** Version of the shape of this profile. (at most 32 characters) */
   readonly profileVersion: string;
-  /** Version of the code that calls it. (at most 32 characters) */
+  /** Version of the code that calls the provider. (at most 32 characters) */
   readonly implementationVersion: string;
-  /** Whether it is part of the service. */
+  /** Whether the provider is part of the service. */
   readonly local: boolean;
-  /** Whether each call of it goes over the network. */
+  /** Whether calls of the provider use the network. */
   readonly requiresNetwork: boolean;
   /**
-   * How the service proves itself to it: `none`, `api-key` or `google-credentials`. (at most 64 characters)
+   * Credential of the service at the provider: `none`, `api-key` or `google-credentials`. (at most 64
+   * characters)
    */
   readonly auth: string;
-  /** Names its configuration. A secret is no part of it. (at most 71 characters) */
+  /** Hash of the configuration of the provider, without secrets. (at most 71 characters) */
   readonly configHash: string | null;
-  /** What it can do, such as `ai.chat`. (at most 16 items) */
+  /** Capabilities of the provider, such as `ai.chat`. (at most 16 items) */
   readonly capabilities: readonly string[];
 };
 
 /** Providers, in the order of their ids. (at most 256 items) */
 export type ProviderProfileList = readonly ProviderProfile[];
 
-/** What a run in a mode may be. */
+/** Bounds of a run in one mode. */
 export type ProviderModePolicy = {
-  /** The mode. (at most 64 characters) */
+  /** Name of the mode. (at most 64 characters) */
   readonly id: string;
-  /** What an output is to be taken for. (at most 16 items) */
+  /** Kinds of output that the mode allows. (at most 16 items) */
   readonly allowedOutputKinds: readonly string[];
-  /** Bytes of the payload as canonical JSON, at most. (at least 1) */
+  /** Maximum payload, in bytes of canonical JSON. (at least 1) */
   readonly maxInputBytes: number;
-  /** Bytes of the output as canonical JSON, at most. (at least 1) */
+  /** Maximum output, in bytes of canonical JSON. (at least 1) */
   readonly maxOutputBytes: number;
-  /** Who calls tools: `caller-owned` or `provider-owned`. The service calls none. (at most 64 characters) */
+  /**
+   * Who calls tools: `caller-owned` or `provider-owned`. The service calls no tools. (at most 64 characters)
+   */
   readonly toolPolicy: string;
-  /** Whether runs of the provider go over the network. */
+  /** Whether runs of the provider use the network. */
   readonly allowNetwork: boolean;
-  /** Whether a run may write files: never. */
+  /** Always false: a run writes no files. */
   readonly allowSourceWrites: boolean;
-  /** Whether somebody has to judge an output before it is used. */
+  /** Whether an output needs a review before its use. */
   readonly reviewRequired: boolean;
   /** Whether each run leaves a trace. */
   readonly traceRequired: boolean;
   /**
-   * Time of a run that names none, in seconds; `defaultTimeoutSeconds` of the limits (120) where that is
-   * shorter. (at least 1)
+   * Default time limit of a run, in seconds; `defaultTimeoutSeconds` of the limits (120) if that is shorter.
+   * (at least 1)
    */
   readonly timeoutSeconds: number;
 };
 
 /** A capability of a provider with its bounds. */
 export type ProviderCapabilityDescriptor = {
-  /** The capability. (at most 160 characters) */
+  /** Id of the capability. (at most 160 characters) */
   readonly id: string;
-  /** Version of its payload and output. (at most 32 characters) */
+  /** Version of the payload and the output of the capability. (at most 32 characters) */
   readonly version: string;
-  /** Its operations: `run`. (at most 8 items) */
+  /** Operations of the capability: `run`. (at most 8 items) */
   readonly operations: readonly string[];
-  /** Bounds of payloads, the widest of all modes. */
+  /** Limits of payloads, the widest of all modes. */
   readonly inputLimits: JsonObject;
-  /** Bounds of outputs, the widest of all modes. */
+  /** Limits of outputs, the widest of all modes. */
   readonly outputLimits: JsonObject;
   /** Who calls tools. (at most 64 characters) */
   readonly toolPolicy: string;
-  /** What each mode allows. (at most 16 items) */
+  /** Bounds of each mode. (at most 16 items) */
   readonly modePolicies: readonly ProviderModePolicy[];
-  /** What other services have and this one does not. (at most 32 items) */
+  /** Features that other services have and this one lacks. (at most 32 items) */
   readonly unsupportedFeatures: readonly string[];
 };
 
@@ -3634,94 +3637,94 @@ export type ProviderCapabilityDescriptor = {
 export type ProviderTargetDescriptor = {
   /** The provider. */
   readonly profile: ProviderProfile;
-  /** Its capabilities. (at most 16 items) */
+  /** Capabilities of the provider. (at most 16 items) */
   readonly capabilities: readonly ProviderCapabilityDescriptor[];
 };
 
 /** Whether a provider has a capability. */
 export type ProviderCapabilitySupport = {
-  /** Whether it can be run. */
+  /** Whether the capability can be run. */
   readonly supported: boolean;
-  /** Its operations. (at most 8 items) */
+  /** Operations of the capability. (at most 8 items) */
   readonly operations: readonly string[];
-  /** Its modes. (at most 16 items) */
+  /** Modes of the capability. (at most 16 items) */
   readonly modes: readonly string[];
   /** Who calls tools. (at most 64 characters) */
   readonly toolPolicy: string;
   /**
-   * What is missing; `capability_not_advertised` and `provider_disabled_by_configuration` say why all of it
-   * is. (at most 32 items)
+   * Missing features; `capability_not_advertised` and `provider_disabled_by_configuration` are the reasons
+   * why the whole capability is missing. (at most 32 items)
    */
   readonly unsupportedFeatures: readonly string[];
 };
 
 /** A provider in the matrix of capabilities. */
 export type ProviderCapabilityMatrixItem = {
-  /** Its id. (at most 255 characters) */
+  /** Id of the provider. (at most 255 characters) */
   readonly provider: string;
-  /** Its name for people. (at most 1000 characters) */
+  /** Display name of the provider. (at most 1000 characters) */
   readonly displayName: string;
-  /** As in its profile. (at most 64 characters) */
+  /** `family` of the profile of the provider. (at most 64 characters) */
   readonly family: string;
-  /** Whether the service has the means to call it. */
+  /** Whether the service has the means to call the provider. */
   readonly registered: boolean;
-  /** Whether the settings let the service call it. */
+  /** Whether the settings allow calls of the provider. */
   readonly enabled: boolean;
   /** `registered` or `disabled`. (at most 64 characters) */
   readonly registrationStatus: string;
-  /** What to do about one that is disabled. (at most 512 characters) */
+  /** How to enable a disabled provider. (at most 512 characters) */
   readonly registrationHint: string | null;
-  /** Whether it is part of the service. */
+  /** Whether the provider is part of the service. */
   readonly local: boolean;
-  /** Whether each call of it goes over the network. */
+  /** Whether calls of the provider use the network. */
   readonly requiresNetwork: boolean;
-  /** As in its profile. (at most 64 characters) */
+  /** `auth` of the profile of the provider. (at most 64 characters) */
   readonly auth: string;
-  /** The capabilities that it has. (at most 16 items) */
+  /** Ids of the capabilities that the provider has. (at most 16 items) */
   readonly capabilityIds: readonly string[];
-  /** Each capability of the vocabulary, by its id. (at most 32 entries) */
+  /** Support of each capability of the vocabulary, by capability id. (at most 32 entries) */
   readonly capabilities: { readonly [name: string]: ProviderCapabilitySupport };
-  /** Whether its models can be listed. */
+  /** Whether models of the provider can be listed. */
   readonly supportsModelListing: boolean;
-  /** Whether what is left of its limits can be read. */
+  /** Whether the remaining quota can be read. */
   readonly supportsQuota: boolean;
-  /** Whether its runs are jobs. */
+  /** Whether runs of the provider are jobs. */
   readonly supportsAsyncJobs: boolean;
-  /** Whether it proposes files. */
+  /** Whether the provider proposes files. */
   readonly supportsArtifacts: boolean;
   /** Who writes proposed files. (at most 64 characters) */
   readonly artifactPolicy: string;
-  /** How failures show. (at most 16 items) */
+  /** How failures are reported. (at most 16 items) */
   readonly failureSemantics: readonly string[];
 };
 
-/** A provider that the settings do not let the service call. */
+/** A provider that the settings disable. */
 export type ProviderDisabledInfo = {
-  /** Its id. (at most 255 characters) */
+  /** Id of the provider. (at most 255 characters) */
   readonly providerId: string;
-  /** `disabled`. (at most 64 characters) */
+  /** Always `disabled`. (at most 64 characters) */
   readonly registrationStatus: string;
-  /** Whether the settings let the service call providers over the network. */
+  /** Whether the settings allow calls of providers over the network. */
   readonly enableLiveTargets: boolean;
-  /** What to do about it. (at most 512 characters) */
+  /** How to enable the provider. (at most 512 characters) */
   readonly hint: string;
 };
 
-/** Which provider has which capability. */
+/** Capabilities of each provider. */
 export type ProviderCapabilityMatrix = {
-  /** When it was made. */
+  /** When the matrix was made. */
   readonly generatedAt: Timestamp;
   /** The vocabulary of capabilities. (at most 32 items) */
   readonly capabilityIds: readonly string[];
   /** The providers, in the order of their ids. (at most 256 items) */
   readonly items: readonly ProviderCapabilityMatrixItem[];
-  /** The providers that may not be called. (at most 256 items) */
+  /** Providers that the settings disable. (at most 256 items) */
   readonly disabledProviders: readonly ProviderDisabledInfo[];
-  /** The classes of failures of runs. (at most 32 items) */
+  /** Failure classes of runs. (at most 32 items) */
   readonly failureClasses: readonly string[];
-  /** What one provider may be asked to do for one space. */
+  /** Limits of one space at one provider. */
   readonly operationalLimits: JsonObject;
-  /** What to know about it. (at most 16 items) */
+  /** Notes about the matrix. (at most 16 items) */
   readonly notes: readonly string[];
 };
 
@@ -3733,136 +3736,136 @@ export type ProviderCapabilityReadiness = {
   readonly capability: string;
   /** `registered` or `disabled`. (at most 64 characters) */
   readonly registrationStatus: string;
-  /** What to do about a provider that is disabled. (at most 512 characters) */
+  /** How to enable a disabled provider. (at most 512 characters) */
   readonly registrationHint: string | null;
-  /** Its operations. (at most 8 items) */
+  /** Operations of the capability. (at most 8 items) */
   readonly operations: readonly string[];
-  /** Its modes. (at most 16 items) */
+  /** Modes of the capability. (at most 16 items) */
   readonly modes: readonly string[];
-  /** Names the configuration of the provider. (at most 71 characters) */
+  /** Hash of the configuration of the provider. (at most 71 characters) */
   readonly configHash: string | null;
-  /** What the last qualification with these settings has proven. */
+  /** Status of the latest qualification with these settings. */
   readonly qualificationStatus: 'unvalidated' | 'validated' | 'failed' | 'unsupported';
-  /** When it was last proven to work. (at most 40 characters, RFC 3339) */
+  /** When the capability was last proven to work. (at most 40 characters, RFC 3339) */
   readonly lastValidatedAt: string | null;
   /** Whether runs reach the provider. */
   readonly callable: boolean;
-  /** Whether it is callable and was proven to work. */
+  /** Whether the capability is callable and was proven to work. */
   readonly ready: boolean;
-  /** Whether it is callable although nothing was proven. */
+  /** Whether the capability is callable without a proof. */
   readonly canRunUnvalidated: boolean;
   /**
-   * `validated`, `unvalidated`, `qualification_failed`, `unsupported`, `provider_doctor_failed` or
-   * `provider_disabled`. (at most 160 characters)
+   * Reason of the readiness: `validated`, `unvalidated`, `qualification_failed`, `unsupported`,
+   * `provider_doctor_failed` or `provider_disabled`. (at most 160 characters)
    */
   readonly reason: string;
   /**
-   * The proof, as `trace:`, `input:` and `output:` with an id or a hash. Only the answer of `qualifyProvider`
-   * has all of them; elsewhere a trial shows `input:`, and a run nothing. (at most 16 items)
+   * References of the proof: `trace:`, `input:` and `output:` with an id or a hash. Only the answer of
+   * `qualifyProvider` has all of them; elsewhere a trial shows `input:`, and a run none. (at most 16 items)
    */
   readonly evidenceRefs: readonly string[];
-  /** What makes the proof worthless. (at most 16 items) */
+  /** Changes that invalidate the proof. (at most 16 items) */
   readonly driftTriggers: readonly string[];
-  /** What other services have and this one does not. (at most 32 items) */
+  /** Features that other services have and this one lacks. (at most 32 items) */
   readonly unsupportedFeatures: readonly string[];
   /** Whether the provider is part of the service. */
   readonly local: boolean;
-  /** Whether each call goes over the network. */
+  /** Whether calls of the provider use the network. */
   readonly requiresNetwork: boolean;
-  /** As in the profile of the provider. (at most 64 characters) */
+  /** `auth` of the profile of the provider. (at most 64 characters) */
   readonly auth: string;
   /** Whether callers of the service need an API key. */
   readonly authRequired: boolean;
-  /** What the provider may be asked to do for one space. */
+  /** Limits of one space at the provider. */
   readonly operationalLimits: JsonObject;
 };
 
 /** The readiness of providers. */
 export type ProviderReadinessEnvelope = {
-  /** When it was judged. */
+  /** When the readiness was computed. */
   readonly generatedAt: Timestamp;
-  /** One for each capability of each provider. (at most 1024 items) */
+  /** Readiness of each capability of each provider. (at most 1024 items) */
   readonly items: readonly ProviderCapabilityReadiness[];
-  /** The providers that may not be called. (at most 256 items) */
+  /** Providers that the settings disable. (at most 256 items) */
   readonly disabledProviders: readonly ProviderDisabledInfo[];
 };
 
-/** The state of providers, in the order of their ids. (at most 256 items) */
+/** Check results of providers, in the order of their ids. (at most 256 items) */
 export type ProviderDoctorResultList = readonly ProviderDoctorResult[];
 
-/** How much of a limit is spent. */
+/** Used and remaining part of a limit in one time window. */
 export type ProviderQuotaWindow = {
-  /** Spent, in percent. (at least 0) */
+  /** Used part of the limit, in percent. (at least 0) */
   readonly usedPercent: number | null;
-  /** Left, in percent. (at least 0) */
+  /** Remaining part of the limit, in percent. (at least 0) */
   readonly remainingPercent: number | null;
-  /** Minutes after which it begins again. (at least 0) */
+  /** Length of the window, in minutes. (at least 0) */
   readonly windowDurationMins: number | null;
-  /** When it begins again, in seconds since 1970. (at least 0) */
+  /** When the window starts again, in seconds since 1970. (at least 0) */
   readonly resetsAtUnixSeconds: number | null;
-  /** When it begins again. (at most 40 characters, RFC 3339) */
+  /** When the window starts again. (at most 40 characters, RFC 3339) */
   readonly resetsAt: string | null;
 };
 
 /** One limit of a provider. */
 export type ProviderQuotaBucket = {
-  /** The limit: `calls_per_minute` or `tokens_per_day`. (at most 160 characters) */
+  /** Id of the limit: `calls_per_minute` or `tokens_per_day`. (at most 160 characters) */
   readonly limitId: string;
-  /** Its name for people. (at most 160 characters) */
+  /** Display name of the limit. (at most 160 characters) */
   readonly limitName: string | null;
-  /** What is spent of it. */
+  /** Used part of the shorter window. */
   readonly primary: ProviderQuotaWindow | null;
-  /** A longer window, where there is one. */
+  /** A longer window; null without one. */
   readonly secondary: ProviderQuotaWindow | null;
-  /** The limit once nothing is left of it. (at most 160 characters) */
+  /** The reached limit; null while quota remains. (at most 160 characters) */
   readonly rateLimitReachedType: string | null;
-  /** A plan of the provider, where it is known. (at most 160 characters) */
+  /** Plan of the provider; null if unknown. (at most 160 characters) */
   readonly planType: string | null;
-  /** Credits of the provider, where they are known. */
+  /** Credits of the provider; null if unknown. */
   readonly credits: JsonObject | null;
-  /** Further facts. */
+  /** Further data about the limit. */
   readonly metadata: JsonObject;
 };
 
-/** What is left of the limits of a provider, for the space of the caller. */
+/** Remaining quota of a provider, for the space of the caller. */
 export type ProviderQuotaResult = {
   /** The provider. (at most 255 characters) */
   readonly provider: string;
-  /** `unsupported` for a provider without limits of calls and tokens, and for one that is not registered. */
-  readonly status: 'succeeded' | 'unsupported' | 'unavailable' | 'failed';
-  /** Whose word it is: `configuration` or `none`. (at most 64 characters) */
-  readonly source: string;
-  /** Whether the provider itself may know better: always. */
-  readonly advisory: boolean;
-  /** The limits. (at most 16 items) */
-  readonly items: readonly ProviderQuotaBucket[];
-  /** Why there is nothing, such as `unsupported`. (at most 64 characters) */
-  readonly failureClass: string | null;
   /**
-   * The same as a word for machines: `quota_unsupported` or `provider_not_registered`. (at most 160
-   * characters)
+   * Status; `unsupported` for a provider without limits of calls and tokens, and for one that is not
+   * registered.
    */
+  readonly status: 'succeeded' | 'unsupported' | 'unavailable' | 'failed';
+  /** Source of the data: `configuration` or `none`. (at most 64 characters) */
+  readonly source: string;
+  /** Always true: the provider itself may have other data. */
+  readonly advisory: boolean;
+  /** Limits of the provider. (at most 16 items) */
+  readonly items: readonly ProviderQuotaBucket[];
+  /** Reason why the quota is unknown, such as `unsupported`. (at most 64 characters) */
+  readonly failureClass: string | null;
+  /** Machine-readable reason: `quota_unsupported` or `provider_not_registered`. (at most 160 characters) */
   readonly providerStatus: string | null;
-  /** When it was read. */
+  /** When the quota was read. */
   readonly generatedAt: Timestamp;
-  /** Further facts. */
+  /** Further data about the quota. */
   readonly metadata: JsonObject;
 };
 
-/** What is left of the limits of providers, in the order of their ids. (at most 256 items) */
+/** Remaining quota of providers, in the order of their ids. (at most 256 items) */
 export type ProviderQuotaResultList = readonly ProviderQuotaResult[];
 
 /** A model of a provider. */
 export type ProviderModelDescriptor = {
-  /** The model, as the provider names it. (at most 256 characters) */
+  /** Id of the model at the provider. (at most 256 characters) */
   readonly id: string;
-  /** Its name for people. (at most 1000 characters) */
+  /** Display name of the model. (at most 1000 characters) */
   readonly displayName: string | null;
-  /** Whether runs use it. */
+  /** Whether runs use the model. */
   readonly default: boolean;
-  /** What it is used for. (at most 16 items) */
+  /** Capabilities that use the model. (at most 16 items) */
   readonly capabilities: readonly string[];
-  /** Further facts. */
+  /** Further data about the model. */
   readonly metadata: JsonObject;
 };
 
@@ -3870,43 +3873,43 @@ export type ProviderModelDescriptor = {
 export type ProviderModelListResult = {
   /** The provider. (at most 255 characters) */
   readonly provider: string;
-  /** `unsupported` for a provider that is not registered. */
+  /** Status; `unsupported` for a provider that is not registered. */
   readonly status: 'succeeded' | 'unsupported' | 'failed';
-  /** Whose word it is: `local-static`, `configuration` or `none`. (at most 64 characters) */
+  /** Source of the data: `local-static`, `configuration` or `none`. (at most 64 characters) */
   readonly source: string;
-  /** The model of every run. (at most 256 characters) */
+  /** Id of the model of every run. (at most 256 characters) */
   readonly defaultModelId: string | null;
   /** The models. (at most 64 items) */
   readonly items: readonly ProviderModelDescriptor[];
-  /** Why there is nothing, such as `unsupported`. (at most 64 characters) */
+  /** Reason why the list is empty, such as `unsupported`. (at most 64 characters) */
   readonly failureClass: string | null;
-  /** The same as a word for machines. (at most 160 characters) */
+  /** Machine-readable reason for an empty list. (at most 160 characters) */
   readonly providerStatus: string | null;
-  /** When it was read. */
+  /** When the list was made. */
   readonly generatedAt: Timestamp;
 };
 
-/** What was last proven of a capability of a provider. */
+/** Latest proof of a capability of a provider. */
 export type ProviderQualification = {
   /** The provider. (at most 255 characters) */
   readonly provider: string;
   /** The capability. (at most 160 characters) */
   readonly capability: string;
-  /** The operations that were tried. (at most 8 items) */
+  /** Operations that were tried. (at most 8 items) */
   readonly operationSet: readonly string[];
-  /** Names the settings that it holds for. (at most 71 characters) */
+  /** Hash of the settings that the proof holds for. (at most 71 characters) */
   readonly configHash: string | null;
-  /** What was proven. */
+  /** Status of the proof. */
   readonly status: 'unvalidated' | 'validated' | 'failed' | 'unsupported';
-  /** When it was last proven to work. (at most 40 characters, RFC 3339) */
+  /** When the capability was last proven to work. (at most 40 characters, RFC 3339) */
   readonly lastValidatedAt: string | null;
-  /** What makes the proof worthless. (at most 16 items) */
+  /** Changes that invalidate the proof. (at most 16 items) */
   readonly driftTriggers: readonly string[];
-  /** What other services have and this one does not. (at most 32 items) */
+  /** Features that other services have and this one lacks. (at most 32 items) */
   readonly unsupportedFeatures: readonly string[];
   /**
-   * The proof, as `trace:`, `input:` and `output:` with an id or a hash. Only the answer of `qualifyProvider`
-   * has all of them; elsewhere a trial shows `input:`, and a run nothing. (at most 16 items)
+   * References of the proof: `trace:`, `input:` and `output:` with an id or a hash. Only the answer of
+   * `qualifyProvider` has all of them; elsewhere a trial shows `input:`, and a run none. (at most 16 items)
    */
   readonly evidenceRefs: readonly string[];
 };
@@ -3914,31 +3917,31 @@ export type ProviderQualification = {
 /** Qualifications of the capabilities of a provider. (at most 16 items) */
 export type ProviderQualificationList = readonly ProviderQualification[];
 
-/** Which capabilities to try. */
+/** Selects the capabilities to try. */
 export type ProviderQualificationRequest = {
-  /** The capability; all of the provider where absent. (at most 160 characters) */
+  /** The capability; all of the provider if absent. (at most 160 characters) */
   readonly capability?: string | null;
   /** The mode of the runs. (at most 64 characters, "mechanics" when absent) */
   readonly mode?: string | null;
 };
 
-/** A run of a capability. */
+/** A request to run a capability. */
 export type ProviderRunRequest = {
-  /** The provider of the path, where it is given. (at most 255 characters) */
+  /** Id of the provider; if present, the same as in the path. (at most 255 characters) */
   readonly provider?: string | null;
-  /** What to do, such as `ai.chat`. (at most 160 characters) */
+  /** Capability to run, such as `ai.chat`. (at most 160 characters) */
   readonly capability: string;
   /** The operation of the capability: `run`. (at most 160 characters, "run" when absent) */
   readonly operation?: string | null;
   /**
-   * What the run may be: `mechanics`, `development`, `advisory`, `research`, `review` or `scaffold`. (at most
+   * Purpose of the run: `mechanics`, `development`, `advisory`, `research`, `review` or `scaffold`. (at most
    * 64 characters, "advisory" when absent)
    */
   readonly mode?: string | null;
-  /** The model of the provider, where it is given: no other can be chosen. (at most 256 characters) */
+  /** Model of the provider, if present: no other model can be chosen. (at most 256 characters) */
   readonly modelId?: string | null;
   /**
-   * What the capability works on. `ai.chat`: `messages` of `role` and `content`, `system`, `maxOutputChars`.
+   * Input of the capability. `ai.chat`: `messages` of `role` and `content`, `system`, `maxOutputChars`.
    * `ai.embedding`: `texts`, `purpose`. `ai.extract`: `text`, `schema`, `instructions`. `ai.rerank`: `query`,
    * `candidates` of `id` and `text`, `limit`. `ai.review`: `prompt`, `subject`, `instructions`, `references`,
    * `maxFindings`. `ai.scaffold`: `prompt`, `instructions`, `target`, `references`, `allowedPaths`,
@@ -3946,26 +3949,26 @@ export type ProviderRunRequest = {
    */
   readonly payload: JsonObject;
   /**
-   * The caller's name for a chain of work; that of the request where it is absent or blank. At most 160
-   * UTF-16 units. (at most 160 characters)
+   * The caller's name for a chain of work; that of the request if absent or blank. At most 160 UTF-16 units.
+   * (at most 160 characters)
    */
   readonly correlationId?: string | null;
-  /** What the caller has read for it; the trace keeps these names. (at most 64 items) */
+  /** References that the caller read for the run; the trace keeps these names. (at most 64 items) */
   readonly contextRefs?: readonly string[] | null;
   /**
-   * Time of the whole run in seconds, from 1 to 300. Where it is absent, that of the mode or
-   * `defaultTimeoutSeconds` of the limits (120), whichever is shorter.
+   * Time limit of the whole run, in seconds, from 1 to 300. If absent, that of the mode or
+   * `defaultTimeoutSeconds` of the limits (120), the shorter one.
    */
   readonly timeoutSeconds?: number | null;
-  /** Bytes of the output as canonical JSON, from 1 to 131,072. */
+  /** Maximum output in bytes of canonical JSON, from 1 to 131,072. */
   readonly maxOutputBytes?: number | null;
-  /** Refused where it is given: the service writes no files. (at most 1024 characters) */
+  /** Refused if present: the service writes no files. (at most 1024 characters) */
   readonly artifactDirectory?: string | null;
 };
 
-/** Why a run did not succeed, and what to do. */
+/** Reason why a run did not succeed, and the next step. */
 export type ProviderRunRejectionDiagnostic = {
-  /** Who decided. */
+  /** Component that refused the run or its output. */
   readonly source: 
   | 'svc_policy'
   | 'svc_guardrail'
@@ -3975,25 +3978,25 @@ export type ProviderRunRejectionDiagnostic = {
   | 'configuration'
   | 'unsupported'
   | 'unknown';
-  /** The reason as a word for machines, such as `input_limit`. (at most 160 characters) */
+  /** Machine-readable reason, such as `input_limit`. (at most 160 characters) */
   readonly category: string;
-  /** The reason in words of the service. (at most 4096 characters) */
+  /** Reason in words of the service. (at most 4096 characters) */
   readonly message: string;
-  /** Whether the output can be used: never. */
+  /** Always false: the output cannot be used. */
   readonly contentUsable: boolean;
-  /** Whether there is an output of the wrong shape. */
+  /** Whether the provider gave an output of the wrong shape. */
   readonly parsedOutputPresent: boolean;
   /** Whether the output had the shape of its capability. */
   readonly structuredOutputAccepted: boolean;
-  /** `rejected` where the answer had another shape. (at most 64 characters) */
+  /** `rejected` if the answer had another shape. (at most 64 characters) */
   readonly structuredOutputValidationStatus: string | null;
-  /** What became of the answer. */
+  /** Outcome of the validation of the answer. */
   readonly parsedOutputDisposition: 
   | 'none'
   | 'not_capability_output'
   | 'quarantine_for_operator_review'
   | 'debug_only';
-  /** Where it was decided. */
+  /** Stage at which the run was refused. */
   readonly decisionAuthority: 
   | 'svc_preflight'
   | 'svc_policy'
@@ -4016,7 +4019,7 @@ export type ProviderRunRejectionDiagnostic = {
   | 'unknown';
   /** Whether another run may succeed. */
   readonly retryable: boolean;
-  /** What to do before another run. */
+  /** Action to take before another run. */
   readonly retryRecommendation: 
   | 'do_not_retry'
   | 'retry_after_backoff'
@@ -4026,13 +4029,13 @@ export type ProviderRunRejectionDiagnostic = {
   | 'fix_configuration'
   | 'use_supported_capability'
   | 'operator_review';
-  /** Whether an operator has to look at it. */
+  /** Whether an operator should review the failure. */
   readonly operatorReviewRecommended: boolean;
 };
 
-/** What the trace of a run says. It has hashes where the result has content. */
+/** Trace of a run. It has hashes instead of the content of the result. */
 export type ProviderTraceEvent = {
-  /** The trace; `getTrace` shows it to callers who may read records. (at most 160 characters) */
+  /** Id of the trace; `getTrace` shows it to callers who may read records. (at most 160 characters) */
   readonly traceId: string;
   /** When the run began. */
   readonly timestamp: Timestamp;
@@ -4046,27 +4049,27 @@ export type ProviderTraceEvent = {
   readonly mode: string;
   /** SHA-256 of the payload as canonical JSON. (at most 71 characters) */
   readonly inputHash: string | null;
-  /** SHA-256 of the output as canonical JSON; null without one. (at most 71 characters) */
+  /** SHA-256 of the output as canonical JSON; null without an output. (at most 71 characters) */
   readonly outputHash: string | null;
   /** The model. (at most 256 characters) */
   readonly modelId: string | null;
-  /** What called it. (at most 255 characters) */
+  /** Adapter that called the provider. (at most 255 characters) */
   readonly adapterId: string | null;
-  /** Names the configuration of the provider. (at most 71 characters) */
+  /** Hash of the configuration of the provider. (at most 71 characters) */
   readonly configHash: string | null;
-  /** Milliseconds of the run. (at least 0) */
+  /** Duration of the run, in milliseconds. (at least 0) */
   readonly durationMs: number;
-  /** The class of the failure; null for a success. (at most 64 characters) */
+  /** Failure class; null for a success. (at most 64 characters) */
   readonly failureClass: string | null;
-  /** Whose word the output is: `proposal_only`. (at most 64 characters) */
+  /** Authority of the output: `proposal_only`. (at most 64 characters) */
   readonly authorityBoundary: string;
-  /** Files of the run: none. (at most 16 items) */
+  /** Files of the run: always empty. (at most 16 items) */
   readonly artifactRefs: readonly string[];
 };
 
-/** How a run ended. The output is a proposal: its reader decides. */
+/** Result of a run. The output is a proposal: its reader decides about its use. */
 export type ProviderRunResult = {
-  /** How it ended. */
+  /** How the run ended. */
   readonly status: 
   | 'Succeeded'
   | 'Failed'
@@ -4084,32 +4087,32 @@ export type ProviderRunResult = {
   /** The mode. (at most 64 characters) */
   readonly mode: string;
   /**
-   * What the capability gave; empty without a success. `ai.chat`: `message`, `stopReason`. `ai.embedding`:
+   * Output of the capability; empty without a success. `ai.chat`: `message`, `stopReason`. `ai.embedding`:
    * `dimensions`, `purpose`, `items` with `values`. `ai.extract`: `data`. `ai.rerank`: `items` of `id`,
    * `rank` and `score`. `ai.review`: `summary`, `findings`. `ai.scaffold`: `summary`, `artifacts`.
    * `ai.toolPlan`: `calls`, each of which needs an approval. All but chats and vectors have a
    * `validationStatus`.
    */
   readonly output: JsonObject;
-  /** The class of the failure; null for a success. (at most 64 characters) */
+  /** Failure class; null for a success. (at most 64 characters) */
   readonly failureClass: string | null;
-  /** A word for machines, such as `ok`, `input_limit` or `http_503`. (at most 160 characters) */
+  /** Machine-readable status, such as `ok`, `input_limit` or `http_503`. (at most 160 characters) */
   readonly providerStatus: string | null;
-  /** The failure in words of the service. (at most 4096 characters) */
+  /** Description of the failure; null for a success. (at most 4096 characters) */
   readonly error: string | null;
-  /** What to do about it; null for a success. */
+  /** Reason of the failure and next step; null for a success. */
   readonly rejection: ProviderRunRejectionDiagnostic | null;
-  /** What its trace says. */
+  /** Trace of the run. */
   readonly trace: ProviderTraceEvent | null;
 };
 
 /** A run of a capability as a job. */
 export type ProviderRunJob = {
-  /** The receipt of its admission. It stays accepted where the run is refused later. */
+  /** Admission receipt of the job. It stays accepted if the run is refused later. */
   readonly admission: AdmissionReceipt;
-  /** The job; also the id of its run. (at most 160 characters) */
+  /** Id of the job and of its run. (at most 160 characters) */
   readonly id: string;
-  /** The status of the run, then that of its result. */
+  /** Status of the run; after its end, status of its result. */
   readonly status: 
   | 'Succeeded'
   | 'Failed'
@@ -4132,23 +4135,23 @@ export type ProviderRunJob = {
   readonly requestHash: string;
   /** The caller's name for a chain of work. (at most 160 characters) */
   readonly correlationId: string;
-  /** When it was admitted. */
+  /** When the job was admitted. */
   readonly createdAt: Timestamp;
-  /** When it began. (at most 40 characters, RFC 3339) */
+  /** When the job started. (at most 40 characters, RFC 3339) */
   readonly startedAt: string | null;
-  /** When it ended. (at most 40 characters, RFC 3339) */
+  /** When the job ended. (at most 40 characters, RFC 3339) */
   readonly completedAt: string | null;
-  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  /** Duration in milliseconds, from the first start; null before the end. (at least 0) */
   readonly durationMs: number | null;
-  /** Whether a caller asked it to stop. */
+  /** Whether cancellation was requested. */
   readonly cancellationRequested: boolean;
-  /** The trace of the run, once it ended. (at most 160 characters) */
+  /** Id of the trace of the run; null before its end. (at most 160 characters) */
   readonly traceId: string | null;
-  /** The class of the failure; null for a success and before the end. (at most 160 characters) */
+  /** Failure class; null for a success and before the end. (at most 160 characters) */
   readonly failureClass: string | null;
-  /** A word for machines, such as `ok` or `rate_limited`. (at most 160 characters) */
+  /** Machine-readable status, such as `ok` or `rate_limited`. (at most 160 characters) */
   readonly providerStatus: string | null;
-  /** How the run ended; null before its end, and in lists unless `includeResult` is true. */
+  /** Result of the run; null before its end, and in lists unless `includeResult` is true. */
   readonly result: ProviderRunResult | null;
 };
 

@@ -3803,9 +3803,9 @@ class ProviderProfile(TypedDict):
     """
 
     id: str
-    """Its id. (at most 255 characters)"""
+    """Id of the provider. (at most 255 characters)"""
     displayName: str
-    """Its name for people. (at most 1000 characters)"""
+    """Display name of the provider. (at most 1000 characters)"""
     family: str
     """`local` for a part of the service; else the kind of the settings, such as `openai-compatible` or
     `vertex`. (at most 64 characters)
@@ -3813,43 +3813,46 @@ class ProviderProfile(TypedDict):
     profileVersion: str
     """Version of the shape of this profile. (at most 32 characters)"""
     implementationVersion: str
-    """Version of the code that calls it. (at most 32 characters)"""
+    """Version of the code that calls the provider. (at most 32 characters)"""
     local: bool
-    """Whether it is part of the service."""
+    """Whether the provider is part of the service."""
     requiresNetwork: bool
-    """Whether each call of it goes over the network."""
+    """Whether calls of the provider use the network."""
     auth: str
-    """How the service proves itself to it: `none`, `api-key` or `google-credentials`. (at most 64 characters)
+    """Credential of the service at the provider: `none`, `api-key` or `google-credentials`. (at most 64
+    characters)
     """
     configHash: str | None
-    """Names its configuration. A secret is no part of it. (at most 71 characters)"""
+    """Hash of the configuration of the provider, without secrets. (at most 71 characters)"""
     capabilities: list[str]
-    """What it can do, such as `ai.chat`. (at most 16 items)"""
+    """Capabilities of the provider, such as `ai.chat`. (at most 16 items)"""
 
 
 class ProviderModePolicy(TypedDict):
-    """What a run in a mode may be."""
+    """Bounds of a run in one mode."""
 
     id: str
-    """The mode. (at most 64 characters)"""
+    """Name of the mode. (at most 64 characters)"""
     allowedOutputKinds: list[str]
-    """What an output is to be taken for. (at most 16 items)"""
+    """Kinds of output that the mode allows. (at most 16 items)"""
     maxInputBytes: int
-    """Bytes of the payload as canonical JSON, at most. (at least 1)"""
+    """Maximum payload, in bytes of canonical JSON. (at least 1)"""
     maxOutputBytes: int
-    """Bytes of the output as canonical JSON, at most. (at least 1)"""
+    """Maximum output, in bytes of canonical JSON. (at least 1)"""
     toolPolicy: str
-    """Who calls tools: `caller-owned` or `provider-owned`. The service calls none. (at most 64 characters)"""
+    """Who calls tools: `caller-owned` or `provider-owned`. The service calls no tools. (at most 64
+    characters)
+    """
     allowNetwork: bool
-    """Whether runs of the provider go over the network."""
+    """Whether runs of the provider use the network."""
     allowSourceWrites: bool
-    """Whether a run may write files: never."""
+    """Always false: a run writes no files."""
     reviewRequired: bool
-    """Whether somebody has to judge an output before it is used."""
+    """Whether an output needs a review before its use."""
     traceRequired: bool
     """Whether each run leaves a trace."""
     timeoutSeconds: int
-    """Time of a run that names none, in seconds; `defaultTimeoutSeconds` of the limits (120) where that is
+    """Default time limit of a run, in seconds; `defaultTimeoutSeconds` of the limits (120) if that is
     shorter. (at least 1)
     """
 
@@ -3858,21 +3861,21 @@ class ProviderCapabilityDescriptor(TypedDict):
     """A capability of a provider with its bounds."""
 
     id: str
-    """The capability. (at most 160 characters)"""
+    """Id of the capability. (at most 160 characters)"""
     version: str
-    """Version of its payload and output. (at most 32 characters)"""
+    """Version of the payload and the output of the capability. (at most 32 characters)"""
     operations: list[str]
-    """Its operations: `run`. (at most 8 items)"""
+    """Operations of the capability: `run`. (at most 8 items)"""
     inputLimits: JsonObject
-    """Bounds of payloads, the widest of all modes."""
+    """Limits of payloads, the widest of all modes."""
     outputLimits: JsonObject
-    """Bounds of outputs, the widest of all modes."""
+    """Limits of outputs, the widest of all modes."""
     toolPolicy: str
     """Who calls tools. (at most 64 characters)"""
     modePolicies: list[ProviderModePolicy]
-    """What each mode allows. (at most 16 items)"""
+    """Bounds of each mode. (at most 16 items)"""
     unsupportedFeatures: list[str]
-    """What other services have and this one does not. (at most 32 items)"""
+    """Features that other services have and this one lacks. (at most 32 items)"""
 
 
 class ProviderTargetDescriptor(TypedDict):
@@ -3881,23 +3884,23 @@ class ProviderTargetDescriptor(TypedDict):
     profile: ProviderProfile
     """The provider."""
     capabilities: list[ProviderCapabilityDescriptor]
-    """Its capabilities. (at most 16 items)"""
+    """Capabilities of the provider. (at most 16 items)"""
 
 
 class ProviderCapabilitySupport(TypedDict):
     """Whether a provider has a capability."""
 
     supported: bool
-    """Whether it can be run."""
+    """Whether the capability can be run."""
     operations: list[str]
-    """Its operations. (at most 8 items)"""
+    """Operations of the capability. (at most 8 items)"""
     modes: list[str]
-    """Its modes. (at most 16 items)"""
+    """Modes of the capability. (at most 16 items)"""
     toolPolicy: str
     """Who calls tools. (at most 64 characters)"""
     unsupportedFeatures: list[str]
-    """What is missing; `capability_not_advertised` and `provider_disabled_by_configuration` say why all of it
-    is. (at most 32 items)
+    """Missing features; `capability_not_advertised` and `provider_disabled_by_configuration` are the reasons
+    why the whole capability is missing. (at most 32 items)
     """
 
 
@@ -3905,73 +3908,73 @@ class ProviderCapabilityMatrixItem(TypedDict):
     """A provider in the matrix of capabilities."""
 
     provider: str
-    """Its id. (at most 255 characters)"""
+    """Id of the provider. (at most 255 characters)"""
     displayName: str
-    """Its name for people. (at most 1000 characters)"""
+    """Display name of the provider. (at most 1000 characters)"""
     family: str
-    """As in its profile. (at most 64 characters)"""
+    """`family` of the profile of the provider. (at most 64 characters)"""
     registered: bool
-    """Whether the service has the means to call it."""
+    """Whether the service has the means to call the provider."""
     enabled: bool
-    """Whether the settings let the service call it."""
+    """Whether the settings allow calls of the provider."""
     registrationStatus: str
     """`registered` or `disabled`. (at most 64 characters)"""
     registrationHint: str | None
-    """What to do about one that is disabled. (at most 512 characters)"""
+    """How to enable a disabled provider. (at most 512 characters)"""
     local: bool
-    """Whether it is part of the service."""
+    """Whether the provider is part of the service."""
     requiresNetwork: bool
-    """Whether each call of it goes over the network."""
+    """Whether calls of the provider use the network."""
     auth: str
-    """As in its profile. (at most 64 characters)"""
+    """`auth` of the profile of the provider. (at most 64 characters)"""
     capabilityIds: list[str]
-    """The capabilities that it has. (at most 16 items)"""
+    """Ids of the capabilities that the provider has. (at most 16 items)"""
     capabilities: dict[str, ProviderCapabilitySupport]
-    """Each capability of the vocabulary, by its id. (at most 32 entries)"""
+    """Support of each capability of the vocabulary, by capability id. (at most 32 entries)"""
     supportsModelListing: bool
-    """Whether its models can be listed."""
+    """Whether models of the provider can be listed."""
     supportsQuota: bool
-    """Whether what is left of its limits can be read."""
+    """Whether the remaining quota can be read."""
     supportsAsyncJobs: bool
-    """Whether its runs are jobs."""
+    """Whether runs of the provider are jobs."""
     supportsArtifacts: bool
-    """Whether it proposes files."""
+    """Whether the provider proposes files."""
     artifactPolicy: str
     """Who writes proposed files. (at most 64 characters)"""
     failureSemantics: list[str]
-    """How failures show. (at most 16 items)"""
+    """How failures are reported. (at most 16 items)"""
 
 
 class ProviderDisabledInfo(TypedDict):
-    """A provider that the settings do not let the service call."""
+    """A provider that the settings disable."""
 
     providerId: str
-    """Its id. (at most 255 characters)"""
+    """Id of the provider. (at most 255 characters)"""
     registrationStatus: str
-    """`disabled`. (at most 64 characters)"""
+    """Always `disabled`. (at most 64 characters)"""
     enableLiveTargets: bool
-    """Whether the settings let the service call providers over the network."""
+    """Whether the settings allow calls of providers over the network."""
     hint: str
-    """What to do about it. (at most 512 characters)"""
+    """How to enable the provider. (at most 512 characters)"""
 
 
 class ProviderCapabilityMatrix(TypedDict):
-    """Which provider has which capability."""
+    """Capabilities of each provider."""
 
     generatedAt: Timestamp
-    """When it was made."""
+    """When the matrix was made."""
     capabilityIds: list[str]
     """The vocabulary of capabilities. (at most 32 items)"""
     items: list[ProviderCapabilityMatrixItem]
     """The providers, in the order of their ids. (at most 256 items)"""
     disabledProviders: list[ProviderDisabledInfo]
-    """The providers that may not be called. (at most 256 items)"""
+    """Providers that the settings disable. (at most 256 items)"""
     failureClasses: list[str]
-    """The classes of failures of runs. (at most 32 items)"""
+    """Failure classes of runs. (at most 32 items)"""
     operationalLimits: JsonObject
-    """What one provider may be asked to do for one space."""
+    """Limits of one space at one provider."""
     notes: list[str]
-    """What to know about it. (at most 16 items)"""
+    """Notes about the matrix. (at most 16 items)"""
 
 
 class ProviderCapabilityReadiness(TypedDict):
@@ -3984,133 +3987,132 @@ class ProviderCapabilityReadiness(TypedDict):
     registrationStatus: str
     """`registered` or `disabled`. (at most 64 characters)"""
     registrationHint: str | None
-    """What to do about a provider that is disabled. (at most 512 characters)"""
+    """How to enable a disabled provider. (at most 512 characters)"""
     operations: list[str]
-    """Its operations. (at most 8 items)"""
+    """Operations of the capability. (at most 8 items)"""
     modes: list[str]
-    """Its modes. (at most 16 items)"""
+    """Modes of the capability. (at most 16 items)"""
     configHash: str | None
-    """Names the configuration of the provider. (at most 71 characters)"""
+    """Hash of the configuration of the provider. (at most 71 characters)"""
     qualificationStatus: Literal["unvalidated", "validated", "failed", "unsupported"]
-    """What the last qualification with these settings has proven."""
+    """Status of the latest qualification with these settings."""
     lastValidatedAt: str | None
-    """When it was last proven to work. (at most 40 characters, RFC 3339)"""
+    """When the capability was last proven to work. (at most 40 characters, RFC 3339)"""
     callable: bool
     """Whether runs reach the provider."""
     ready: bool
-    """Whether it is callable and was proven to work."""
+    """Whether the capability is callable and was proven to work."""
     canRunUnvalidated: bool
-    """Whether it is callable although nothing was proven."""
+    """Whether the capability is callable without a proof."""
     reason: str
-    """`validated`, `unvalidated`, `qualification_failed`, `unsupported`, `provider_doctor_failed` or
-    `provider_disabled`. (at most 160 characters)
+    """Reason of the readiness: `validated`, `unvalidated`, `qualification_failed`, `unsupported`,
+    `provider_doctor_failed` or `provider_disabled`. (at most 160 characters)
     """
     evidenceRefs: list[str]
-    """The proof, as `trace:`, `input:` and `output:` with an id or a hash. Only the answer of
-    `qualifyProvider` has all of them; elsewhere a trial shows `input:`, and a run nothing. (at most 16
-    items)
+    """References of the proof: `trace:`, `input:` and `output:` with an id or a hash. Only the answer of
+    `qualifyProvider` has all of them; elsewhere a trial shows `input:`, and a run none. (at most 16 items)
     """
     driftTriggers: list[str]
-    """What makes the proof worthless. (at most 16 items)"""
+    """Changes that invalidate the proof. (at most 16 items)"""
     unsupportedFeatures: list[str]
-    """What other services have and this one does not. (at most 32 items)"""
+    """Features that other services have and this one lacks. (at most 32 items)"""
     local: bool
     """Whether the provider is part of the service."""
     requiresNetwork: bool
-    """Whether each call goes over the network."""
+    """Whether calls of the provider use the network."""
     auth: str
-    """As in the profile of the provider. (at most 64 characters)"""
+    """`auth` of the profile of the provider. (at most 64 characters)"""
     authRequired: bool
     """Whether callers of the service need an API key."""
     operationalLimits: JsonObject
-    """What the provider may be asked to do for one space."""
+    """Limits of one space at the provider."""
 
 
 class ProviderReadinessEnvelope(TypedDict):
     """The readiness of providers."""
 
     generatedAt: Timestamp
-    """When it was judged."""
+    """When the readiness was computed."""
     items: list[ProviderCapabilityReadiness]
-    """One for each capability of each provider. (at most 1024 items)"""
+    """Readiness of each capability of each provider. (at most 1024 items)"""
     disabledProviders: list[ProviderDisabledInfo]
-    """The providers that may not be called. (at most 256 items)"""
+    """Providers that the settings disable. (at most 256 items)"""
 
 
 class ProviderQuotaWindow(TypedDict):
-    """How much of a limit is spent."""
+    """Used and remaining part of a limit in one time window."""
 
     usedPercent: float | None
-    """Spent, in percent. (at least 0)"""
+    """Used part of the limit, in percent. (at least 0)"""
     remainingPercent: float | None
-    """Left, in percent. (at least 0)"""
+    """Remaining part of the limit, in percent. (at least 0)"""
     windowDurationMins: int | None
-    """Minutes after which it begins again. (at least 0)"""
+    """Length of the window, in minutes. (at least 0)"""
     resetsAtUnixSeconds: int | None
-    """When it begins again, in seconds since 1970. (at least 0)"""
+    """When the window starts again, in seconds since 1970. (at least 0)"""
     resetsAt: str | None
-    """When it begins again. (at most 40 characters, RFC 3339)"""
+    """When the window starts again. (at most 40 characters, RFC 3339)"""
 
 
 class ProviderQuotaBucket(TypedDict):
     """One limit of a provider."""
 
     limitId: str
-    """The limit: `calls_per_minute` or `tokens_per_day`. (at most 160 characters)"""
+    """Id of the limit: `calls_per_minute` or `tokens_per_day`. (at most 160 characters)"""
     limitName: str | None
-    """Its name for people. (at most 160 characters)"""
+    """Display name of the limit. (at most 160 characters)"""
     primary: ProviderQuotaWindow | None
-    """What is spent of it."""
+    """Used part of the shorter window."""
     secondary: ProviderQuotaWindow | None
-    """A longer window, where there is one."""
+    """A longer window; null without one."""
     rateLimitReachedType: str | None
-    """The limit once nothing is left of it. (at most 160 characters)"""
+    """The reached limit; null while quota remains. (at most 160 characters)"""
     planType: str | None
-    """A plan of the provider, where it is known. (at most 160 characters)"""
+    """Plan of the provider; null if unknown. (at most 160 characters)"""
     credits: JsonObject | None
-    """Credits of the provider, where they are known."""
+    """Credits of the provider; null if unknown."""
     metadata: JsonObject
-    """Further facts."""
+    """Further data about the limit."""
 
 
 class ProviderQuotaResult(TypedDict):
-    """What is left of the limits of a provider, for the space of the caller."""
+    """Remaining quota of a provider, for the space of the caller."""
 
     provider: str
     """The provider. (at most 255 characters)"""
     status: Literal["succeeded", "unsupported", "unavailable", "failed"]
-    """`unsupported` for a provider without limits of calls and tokens, and for one that is not registered."""
-    source: str
-    """Whose word it is: `configuration` or `none`. (at most 64 characters)"""
-    advisory: bool
-    """Whether the provider itself may know better: always."""
-    items: list[ProviderQuotaBucket]
-    """The limits. (at most 16 items)"""
-    failureClass: str | None
-    """Why there is nothing, such as `unsupported`. (at most 64 characters)"""
-    providerStatus: str | None
-    """The same as a word for machines: `quota_unsupported` or `provider_not_registered`. (at most 160
-    characters)
+    """Status; `unsupported` for a provider without limits of calls and tokens, and for one that is not
+    registered.
     """
+    source: str
+    """Source of the data: `configuration` or `none`. (at most 64 characters)"""
+    advisory: bool
+    """Always true: the provider itself may have other data."""
+    items: list[ProviderQuotaBucket]
+    """Limits of the provider. (at most 16 items)"""
+    failureClass: str | None
+    """Reason why the quota is unknown, such as `unsupported`. (at most 64 characters)"""
+    providerStatus: str | None
+    """Machine-readable reason: `quota_unsupported` or `provider_not_registered`. (at most 160 characters)"""
     generatedAt: Timestamp
-    """When it was read."""
+    """When the quota was read."""
     metadata: JsonObject
-    """Further facts."""
+    """Further data about the quota."""
 
 
 class ProviderModelDescriptor(TypedDict):
     """A model of a provider."""
 
     id: str
-    """The model, as the provider names it. (at most 256 characters)"""
+    """Id of the model at the provider. (at most 256 characters)"""
     displayName: str | None
-    """Its name for people. (at most 1000 characters)"""
+    """Display name of the model. (at most 1000 characters)"""
     default: bool
-    """Whether runs use it."""
+    """Whether runs use the model."""
     capabilities: list[str]
-    """What it is used for. (at most 16 items)"""
+    """Capabilities that use the model. (at most 16 items)"""
     metadata: JsonObject
-    """Further facts."""
+    """Further data about the model."""
 
 
 class ProviderModelListResult(TypedDict):
@@ -4119,97 +4121,96 @@ class ProviderModelListResult(TypedDict):
     provider: str
     """The provider. (at most 255 characters)"""
     status: Literal["succeeded", "unsupported", "failed"]
-    """`unsupported` for a provider that is not registered."""
+    """Status; `unsupported` for a provider that is not registered."""
     source: str
-    """Whose word it is: `local-static`, `configuration` or `none`. (at most 64 characters)"""
+    """Source of the data: `local-static`, `configuration` or `none`. (at most 64 characters)"""
     defaultModelId: str | None
-    """The model of every run. (at most 256 characters)"""
+    """Id of the model of every run. (at most 256 characters)"""
     items: list[ProviderModelDescriptor]
     """The models. (at most 64 items)"""
     failureClass: str | None
-    """Why there is nothing, such as `unsupported`. (at most 64 characters)"""
+    """Reason why the list is empty, such as `unsupported`. (at most 64 characters)"""
     providerStatus: str | None
-    """The same as a word for machines. (at most 160 characters)"""
+    """Machine-readable reason for an empty list. (at most 160 characters)"""
     generatedAt: Timestamp
-    """When it was read."""
+    """When the list was made."""
 
 
 class ProviderQualification(TypedDict):
-    """What was last proven of a capability of a provider."""
+    """Latest proof of a capability of a provider."""
 
     provider: str
     """The provider. (at most 255 characters)"""
     capability: str
     """The capability. (at most 160 characters)"""
     operationSet: list[str]
-    """The operations that were tried. (at most 8 items)"""
+    """Operations that were tried. (at most 8 items)"""
     configHash: str | None
-    """Names the settings that it holds for. (at most 71 characters)"""
+    """Hash of the settings that the proof holds for. (at most 71 characters)"""
     status: Literal["unvalidated", "validated", "failed", "unsupported"]
-    """What was proven."""
+    """Status of the proof."""
     lastValidatedAt: str | None
-    """When it was last proven to work. (at most 40 characters, RFC 3339)"""
+    """When the capability was last proven to work. (at most 40 characters, RFC 3339)"""
     driftTriggers: list[str]
-    """What makes the proof worthless. (at most 16 items)"""
+    """Changes that invalidate the proof. (at most 16 items)"""
     unsupportedFeatures: list[str]
-    """What other services have and this one does not. (at most 32 items)"""
+    """Features that other services have and this one lacks. (at most 32 items)"""
     evidenceRefs: list[str]
-    """The proof, as `trace:`, `input:` and `output:` with an id or a hash. Only the answer of
-    `qualifyProvider` has all of them; elsewhere a trial shows `input:`, and a run nothing. (at most 16
-    items)
+    """References of the proof: `trace:`, `input:` and `output:` with an id or a hash. Only the answer of
+    `qualifyProvider` has all of them; elsewhere a trial shows `input:`, and a run none. (at most 16 items)
     """
 
 
 class ProviderQualificationRequest(TypedDict):
-    """Which capabilities to try."""
+    """Selects the capabilities to try."""
 
     capability: NotRequired[str | None]
-    """The capability; all of the provider where absent. (at most 160 characters)"""
+    """The capability; all of the provider if absent. (at most 160 characters)"""
     mode: NotRequired[str | None]
     """The mode of the runs. (at most 64 characters, "mechanics" when absent)"""
 
 
 class ProviderRunRequest(TypedDict):
-    """A run of a capability."""
+    """A request to run a capability."""
 
     provider: NotRequired[str | None]
-    """The provider of the path, where it is given. (at most 255 characters)"""
+    """Id of the provider; if present, the same as in the path. (at most 255 characters)"""
     capability: str
-    """What to do, such as `ai.chat`. (at most 160 characters)"""
+    """Capability to run, such as `ai.chat`. (at most 160 characters)"""
     operation: NotRequired[str | None]
     """The operation of the capability: `run`. (at most 160 characters, "run" when absent)"""
     mode: NotRequired[str | None]
-    """What the run may be: `mechanics`, `development`, `advisory`, `research`, `review` or `scaffold`. (at
+    """Purpose of the run: `mechanics`, `development`, `advisory`, `research`, `review` or `scaffold`. (at
     most 64 characters, "advisory" when absent)
     """
     modelId: NotRequired[str | None]
-    """The model of the provider, where it is given: no other can be chosen. (at most 256 characters)"""
+    """Model of the provider, if present: no other model can be chosen. (at most 256 characters)"""
     payload: Mapping[str, object]
-    """What the capability works on. `ai.chat`: `messages` of `role` and `content`, `system`,
-    `maxOutputChars`. `ai.embedding`: `texts`, `purpose`. `ai.extract`: `text`, `schema`, `instructions`.
-    `ai.rerank`: `query`, `candidates` of `id` and `text`, `limit`. `ai.review`: `prompt`, `subject`,
-    `instructions`, `references`, `maxFindings`. `ai.scaffold`: `prompt`, `instructions`, `target`,
-    `references`, `allowedPaths`, `maxArtifacts`. `ai.toolPlan`: `prompt`, `tools` of `name`, `description`
-    and `inputSchema`.
+    """Input of the capability. `ai.chat`: `messages` of `role` and `content`, `system`, `maxOutputChars`.
+    `ai.embedding`: `texts`, `purpose`. `ai.extract`: `text`, `schema`, `instructions`. `ai.rerank`:
+    `query`, `candidates` of `id` and `text`, `limit`. `ai.review`: `prompt`, `subject`, `instructions`,
+    `references`, `maxFindings`. `ai.scaffold`: `prompt`, `instructions`, `target`, `references`,
+    `allowedPaths`, `maxArtifacts`. `ai.toolPlan`: `prompt`, `tools` of `name`, `description` and
+    `inputSchema`.
     """
     correlationId: NotRequired[str | None]
-    """The caller's name for a chain of work; that of the request where it is absent or blank. At most 160
-    UTF-16 units. (at most 160 characters)
+    """The caller's name for a chain of work; that of the request if absent or blank. At most 160 UTF-16
+    units. (at most 160 characters)
     """
     contextRefs: NotRequired[Sequence[str] | None]
-    """What the caller has read for it; the trace keeps these names. (at most 64 items)"""
+    """References that the caller read for the run; the trace keeps these names. (at most 64 items)"""
     timeoutSeconds: NotRequired[int | None]
-    """Time of the whole run in seconds, from 1 to 300. Where it is absent, that of the mode or
-    `defaultTimeoutSeconds` of the limits (120), whichever is shorter.
+    """Time limit of the whole run, in seconds, from 1 to 300. If absent, that of the mode or
+    `defaultTimeoutSeconds` of the limits (120), the shorter one.
     """
     maxOutputBytes: NotRequired[int | None]
-    """Bytes of the output as canonical JSON, from 1 to 131,072."""
+    """Maximum output in bytes of canonical JSON, from 1 to 131,072."""
     artifactDirectory: NotRequired[str | None]
-    """Refused where it is given: the service writes no files. (at most 1024 characters)"""
+    """Refused if present: the service writes no files. (at most 1024 characters)"""
 
 
 class ProviderRunRejectionDiagnostic(TypedDict):
-    """Why a run did not succeed, and what to do."""
+    """Reason why a run did not succeed, and the next step."""
 
     source: Literal[
         "svc_policy",
@@ -4221,26 +4222,26 @@ class ProviderRunRejectionDiagnostic(TypedDict):
         "unsupported",
         "unknown",
     ]
-    """Who decided."""
+    """Component that refused the run or its output."""
     category: str
-    """The reason as a word for machines, such as `input_limit`. (at most 160 characters)"""
+    """Machine-readable reason, such as `input_limit`. (at most 160 characters)"""
     message: str
-    """The reason in words of the service. (at most 4096 characters)"""
+    """Reason in words of the service. (at most 4096 characters)"""
     contentUsable: bool
-    """Whether the output can be used: never."""
+    """Always false: the output cannot be used."""
     parsedOutputPresent: bool
-    """Whether there is an output of the wrong shape."""
+    """Whether the provider gave an output of the wrong shape."""
     structuredOutputAccepted: bool
     """Whether the output had the shape of its capability."""
     structuredOutputValidationStatus: str | None
-    """`rejected` where the answer had another shape. (at most 64 characters)"""
+    """`rejected` if the answer had another shape. (at most 64 characters)"""
     parsedOutputDisposition: Literal[
         "none",
         "not_capability_output",
         "quarantine_for_operator_review",
         "debug_only",
     ]
-    """What became of the answer."""
+    """Outcome of the validation of the answer."""
     decisionAuthority: Literal[
         "svc_preflight",
         "svc_policy",
@@ -4251,7 +4252,7 @@ class ProviderRunRejectionDiagnostic(TypedDict):
         "server_guardrail",
         "unknown",
     ]
-    """Where it was decided."""
+    """Stage at which the run was refused."""
     processOutcome: Literal[
         "not_started",
         "exit_zero",
@@ -4276,16 +4277,16 @@ class ProviderRunRejectionDiagnostic(TypedDict):
         "use_supported_capability",
         "operator_review",
     ]
-    """What to do before another run."""
+    """Action to take before another run."""
     operatorReviewRecommended: bool
-    """Whether an operator has to look at it."""
+    """Whether an operator should review the failure."""
 
 
 class ProviderTraceEvent(TypedDict):
-    """What the trace of a run says. It has hashes where the result has content."""
+    """Trace of a run. It has hashes instead of the content of the result."""
 
     traceId: str
-    """The trace; `getTrace` shows it to callers who may read records. (at most 160 characters)"""
+    """Id of the trace; `getTrace` shows it to callers who may read records. (at most 160 characters)"""
     timestamp: Timestamp
     """When the run began."""
     provider: str
@@ -4299,25 +4300,25 @@ class ProviderTraceEvent(TypedDict):
     inputHash: str | None
     """SHA-256 of the payload as canonical JSON. (at most 71 characters)"""
     outputHash: str | None
-    """SHA-256 of the output as canonical JSON; null without one. (at most 71 characters)"""
+    """SHA-256 of the output as canonical JSON; null without an output. (at most 71 characters)"""
     modelId: str | None
     """The model. (at most 256 characters)"""
     adapterId: str | None
-    """What called it. (at most 255 characters)"""
+    """Adapter that called the provider. (at most 255 characters)"""
     configHash: str | None
-    """Names the configuration of the provider. (at most 71 characters)"""
+    """Hash of the configuration of the provider. (at most 71 characters)"""
     durationMs: float
-    """Milliseconds of the run. (at least 0)"""
+    """Duration of the run, in milliseconds. (at least 0)"""
     failureClass: str | None
-    """The class of the failure; null for a success. (at most 64 characters)"""
+    """Failure class; null for a success. (at most 64 characters)"""
     authorityBoundary: str
-    """Whose word the output is: `proposal_only`. (at most 64 characters)"""
+    """Authority of the output: `proposal_only`. (at most 64 characters)"""
     artifactRefs: list[str]
-    """Files of the run: none. (at most 16 items)"""
+    """Files of the run: always empty. (at most 16 items)"""
 
 
 class ProviderRunResult(TypedDict):
-    """How a run ended. The output is a proposal: its reader decides."""
+    """Result of a run. The output is a proposal: its reader decides about its use."""
 
     status: Literal[
         "Succeeded",
@@ -4328,7 +4329,7 @@ class ProviderRunResult(TypedDict):
         "NotConfigured",
         "Cancelled",
     ]
-    """How it ended."""
+    """How the run ended."""
     provider: str
     """The provider. (at most 255 characters)"""
     capability: str
@@ -4338,31 +4339,31 @@ class ProviderRunResult(TypedDict):
     mode: str
     """The mode. (at most 64 characters)"""
     output: JsonObject
-    """What the capability gave; empty without a success. `ai.chat`: `message`, `stopReason`. `ai.embedding`:
+    """Output of the capability; empty without a success. `ai.chat`: `message`, `stopReason`. `ai.embedding`:
     `dimensions`, `purpose`, `items` with `values`. `ai.extract`: `data`. `ai.rerank`: `items` of `id`,
     `rank` and `score`. `ai.review`: `summary`, `findings`. `ai.scaffold`: `summary`, `artifacts`.
     `ai.toolPlan`: `calls`, each of which needs an approval. All but chats and vectors have a
     `validationStatus`.
     """
     failureClass: str | None
-    """The class of the failure; null for a success. (at most 64 characters)"""
+    """Failure class; null for a success. (at most 64 characters)"""
     providerStatus: str | None
-    """A word for machines, such as `ok`, `input_limit` or `http_503`. (at most 160 characters)"""
+    """Machine-readable status, such as `ok`, `input_limit` or `http_503`. (at most 160 characters)"""
     error: str | None
-    """The failure in words of the service. (at most 4096 characters)"""
+    """Description of the failure; null for a success. (at most 4096 characters)"""
     rejection: ProviderRunRejectionDiagnostic | None
-    """What to do about it; null for a success."""
+    """Reason of the failure and next step; null for a success."""
     trace: ProviderTraceEvent | None
-    """What its trace says."""
+    """Trace of the run."""
 
 
 class ProviderRunJob(TypedDict):
     """A run of a capability as a job."""
 
     admission: AdmissionReceipt
-    """The receipt of its admission. It stays accepted where the run is refused later."""
+    """Admission receipt of the job. It stays accepted if the run is refused later."""
     id: str
-    """The job; also the id of its run. (at most 160 characters)"""
+    """Id of the job and of its run. (at most 160 characters)"""
     status: Literal[
         "Succeeded",
         "Failed",
@@ -4374,7 +4375,7 @@ class ProviderRunJob(TypedDict):
         "Queued",
         "Running",
     ]
-    """The status of the run, then that of its result."""
+    """Status of the run; after its end, status of its result."""
     provider: str
     """The provider. (at most 255 characters)"""
     capability: str
@@ -4388,23 +4389,23 @@ class ProviderRunJob(TypedDict):
     correlationId: str
     """The caller's name for a chain of work. (at most 160 characters)"""
     createdAt: Timestamp
-    """When it was admitted."""
+    """When the job was admitted."""
     startedAt: str | None
-    """When it began. (at most 40 characters, RFC 3339)"""
+    """When the job started. (at most 40 characters, RFC 3339)"""
     completedAt: str | None
-    """When it ended. (at most 40 characters, RFC 3339)"""
+    """When the job ended. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
-    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    """Duration in milliseconds, from the first start; null before the end. (at least 0)"""
     cancellationRequested: bool
-    """Whether a caller asked it to stop."""
+    """Whether cancellation was requested."""
     traceId: str | None
-    """The trace of the run, once it ended. (at most 160 characters)"""
+    """Id of the trace of the run; null before its end. (at most 160 characters)"""
     failureClass: str | None
-    """The class of the failure; null for a success and before the end. (at most 160 characters)"""
+    """Failure class; null for a success and before the end. (at most 160 characters)"""
     providerStatus: str | None
-    """A word for machines, such as `ok` or `rate_limited`. (at most 160 characters)"""
+    """Machine-readable status, such as `ok` or `rate_limited`. (at most 160 characters)"""
     result: ProviderRunResult | None
-    """How the run ended; null before its end, and in lists unless `includeResult` is true."""
+    """Result of the run; null before its end, and in lists unless `includeResult` is true."""
 
 
 # ---- rag
@@ -7101,10 +7102,10 @@ ProviderProfileList: TypeAlias = list[ProviderProfile]
 """Providers, in the order of their ids. (at most 256 items)"""
 
 ProviderDoctorResultList: TypeAlias = list[ProviderDoctorResult]
-"""The state of providers, in the order of their ids. (at most 256 items)"""
+"""Check results of providers, in the order of their ids. (at most 256 items)"""
 
 ProviderQuotaResultList: TypeAlias = list[ProviderQuotaResult]
-"""What is left of the limits of providers, in the order of their ids. (at most 256 items)"""
+"""Remaining quota of providers, in the order of their ids. (at most 256 items)"""
 
 ProviderQualificationList: TypeAlias = list[ProviderQualification]
 """Qualifications of the capabilities of a provider. (at most 16 items)"""
