@@ -5219,59 +5219,59 @@ export type RagContextEvaluationResult = {
 
 // ---- records
 
-/** What happened to one record of a batch. */
+/** Outcome of one record of a batch. */
 export type RecordBatchUpsertItemResult = {
-  /** Its place in the request. (at least 0) */
+  /** Position of the record in the request, from 0. (at least 0) */
   readonly index: number;
-  /** Its id. (at most 1023 characters) */
+  /** Id of the record. (at most 1023 characters) */
   readonly id: string | null;
-  /** Its partition key. (at most 2048 characters) */
+  /** Partition key of the record. (at most 2048 characters) */
   readonly partitionKey: string | null;
-  /** Whether it was written. */
+  /** Whether the record was written. */
   readonly status: 'succeeded' | 'failed';
-  /** Its new etag. (at most 64 characters) */
+  /** New etag of the record. (at most 64 characters) */
   readonly etag: string | null;
-  /** Its new revision. (at least 1) */
+  /** New revision of the record. (at least 1) */
   readonly revision: number | null;
   /**
-   * Why it was not written; it begins with the JSON Pointer of the member that is at fault, if one is. (at
-   * most 4096 characters)
+   * Why the record was not written; begins with the JSON Pointer of the member at fault, if one is. (at most
+   * 4096 characters)
    */
   readonly error: string | null;
 };
 
-/** What a batch or an import wrote. A batch is not atomic: records before a failed one stay written. */
+/** Result of a batch or an import. A batch is not atomic: records before a failed one stay written. */
 export type RecordBatchUpsertResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** Records of the request. (at least 0) */
+  /** Number of records in the request. (at least 0) */
   readonly requested: number;
-  /** Records that it tried. (at least 0) */
+  /** Number of records tried. (at least 0) */
   readonly attempted: number;
-  /** Records that it wrote. (at least 0) */
+  /** Number of records written. (at least 0) */
   readonly succeeded: number;
-  /** Records that it could not write. (at least 0) */
+  /** Number of records that could not be written. (at least 0) */
   readonly failed: number;
-  /** Whether a failed record stopped it before the last one: the records behind it were not tried. */
+  /** Whether the batch stopped at a failed record before the last one: later records were not tried. */
   readonly stoppedOnError: boolean;
   /**
-   * The records that it tried, in order. Where `stoppedOnError` is true, the last one is the failed one. (at
+   * Outcome of each tried record, in order. If `stoppedOnError` is true, the last one is the failed one. (at
    * most 10000 items)
    */
   readonly items: readonly RecordBatchUpsertItemResult[];
 };
 
-/** A source of a record. The service keeps further members. */
+/** A source of a record. The service keeps unknown members. */
 export type SvcSourceReferenceInput = {
   /** Id of the source. (at most 900000 characters) */
   readonly id?: string | null;
   /** Kind of the source. (at most 900000 characters) */
   readonly kind?: string | null;
-  /** Where the source is. (at most 900000 characters) */
+  /** Address of the source. (at most 900000 characters) */
   readonly uri?: string | null;
-  /** Name of the source for people. (at most 900000 characters) */
+  /** Display name of the source. (at most 900000 characters) */
   readonly label?: string | null;
-  /** The part of the source, with any members. */
+  /** Part of the source that the record uses, with any members. */
   readonly span?: object | null;
   /** Further members, which the service keeps. */
   readonly [member: string]: unknown;
@@ -5283,11 +5283,11 @@ export type SvcSourceReference = {
   readonly id?: string | null;
   /** Kind of the source. (at most 900000 characters) */
   readonly kind?: string | null;
-  /** Where the source is. (at most 900000 characters) */
+  /** Address of the source. (at most 900000 characters) */
   readonly uri?: string | null;
-  /** Name of the source for people. (at most 900000 characters) */
+  /** Display name of the source. (at most 900000 characters) */
   readonly label?: string | null;
-  /** The part of the source, with any members. */
+  /** Part of the source that the record uses, with any members. */
   readonly span?: JsonObject | null;
   /** Further members, which the service keeps. */
   readonly [member: string]: unknown;
@@ -5295,70 +5295,69 @@ export type SvcSourceReference = {
 
 /** A vector of a record. */
 export type SvcVectorInput = {
-  /** The numbers, kept as float32. (at most 65536 items) */
+  /** Numbers of the vector, stored as float32. (at most 65536 items) */
   readonly values?: readonly number[] | null;
-  /** How many numbers; that of the policy if absent or 0. (at least 0) */
+  /** Dimensions of the vector; those of the policy if absent or 0. (at least 0) */
   readonly dimensions?: number | null;
-  /** Model that made it. (at most 900000 characters) */
+  /** Model that computed the vector. (at most 900000 characters) */
   readonly model?: string | null;
-  /** As in the policy. (at most 32 characters, "float32" when absent) */
+  /** Type of the numbers, as in the policy. (at most 32 characters, "float32" when absent) */
   readonly datatype?: string | null;
-  /** As in the policy. (at most 32 characters, "cosine" when absent) */
+  /** Distance function, as in the policy. (at most 32 characters, "cosine" when absent) */
   readonly distanceFunction?: string | null;
-  /** When it was made. (at most 40 characters, RFC 3339) */
+  /** When the vector was computed. (at most 40 characters, RFC 3339) */
   readonly generatedAt?: string | null;
-  /** Field that it was made from. (at most 900000 characters) */
+  /** Field that the vector was computed from. (at most 900000 characters) */
   readonly sourceField?: string | null;
 };
 
 /** A vector of a record. */
 export type SvcVector = {
-  /** The numbers, kept as float32. (at most 65536 items) */
+  /** Numbers of the vector, stored as float32. (at most 65536 items) */
   readonly values: readonly number[];
-  /** How many numbers. (at least 1) */
+  /** Dimensions of the vector. (at least 1) */
   readonly dimensions: number;
-  /** Model that made it. (at most 900000 characters) */
+  /** Model that computed the vector. (at most 900000 characters) */
   readonly model: string | null;
-  /** As in the policy. (at most 32 characters) */
+  /** Type of the numbers, as in the policy. (at most 32 characters) */
   readonly datatype: string;
-  /** As in the policy. (at most 32 characters) */
+  /** Distance function, as in the policy. (at most 32 characters) */
   readonly distanceFunction: string;
-  /** When it was made. (at most 40 characters, RFC 3339) */
+  /** When the vector was computed. (at most 40 characters, RFC 3339) */
   readonly generatedAt: string | null;
-  /** Field that it was made from. (at most 900000 characters) */
+  /** Field that the vector was computed from. (at most 900000 characters) */
   readonly sourceField: string | null;
 };
 
-/** A record to write. The service keeps further members, and the order and the spelling of all. */
+/** A record to write. The service keeps unknown members, and the order and spelling of all members. */
 export type SvcRecordInput = {
   /**
-   * The record within its partition: at most 1,023 bytes of UTF-8, none of `/`, `\`, `?` and `#`, not blank.
-   * (at most 1023 characters)
+   * Id of the record within its partition: at most 1,023 bytes of UTF-8, none of `/`, `\`, `?` and `#`, not
+   * blank. (at most 1023 characters)
    */
   readonly id: string;
-  /** The partition: at most 2,048 bytes of UTF-8, not blank. (at most 2048 characters) */
+  /** Partition of the record: at most 2,048 bytes of UTF-8, not blank. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** The type; empty if absent. (at most 900000 characters) */
+  /** Type of the record; empty if absent. (at most 900000 characters) */
   readonly type?: string | null;
-  /** Version of the form of the content. (at most 900000 characters) */
+  /** The caller's version of the shape of the content. (at most 900000 characters) */
   readonly schemaVersion?: string | null;
-  /** Facts to query by. */
+  /** Metadata of the record, for queries. */
   readonly metadata?: object | null;
-  /** The content. */
+  /** Content of the record. */
   readonly content?: object | null;
-  /** Where the content comes from. (at most 10000 items) */
+  /** Sources of the content. (at most 10000 items) */
   readonly sources?: readonly SvcSourceReferenceInput[] | null;
-  /** Vectors by name; the policy of the collection names them. (at most 64 entries) */
+  /** Vectors by name; the policy of the collection defines the names. (at most 64 entries) */
   readonly vectors?: { readonly [name: string]: SvcVectorInput } | null;
-  /** Facts about the embedding. */
+  /** Metadata of the embedding. */
   readonly embedding?: object | null;
   /** Ignored: the service assigns it. (at most 900000 characters) */
   readonly etag?: string | null;
   /** Ignored: the service assigns it. */
   readonly revision?: number | null;
   /**
-   * When the record was made, for a record that does not exist yet; now if absent. (at most 40 characters,
-   * RFC 3339)
+   * When the record was created, if it does not exist yet; now if absent. (at most 40 characters, RFC 3339)
    */
   readonly createdAt?: string | null;
   /** Ignored: the service assigns it. (at most 40 characters, RFC 3339) */
@@ -5367,39 +5366,41 @@ export type SvcRecordInput = {
   readonly [member: string]: unknown;
 };
 
-/** A record, with further members as its writer sent them. */
+/** A record, with all members that its writer sent. */
 export type SvcRecord = {
-  /** The record within its partition. (at most 1023 characters) */
+  /** Id of the record within its partition. (at most 1023 characters) */
   readonly id: string;
-  /** The partition. (at most 2048 characters) */
+  /** Partition of the record. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** The type; empty without one. (at most 900000 characters) */
+  /** Type of the record; empty without one. (at most 900000 characters) */
   readonly type: string;
-  /** Version of the form of the content. (at most 900000 characters) */
+  /** The caller's version of the shape of the content. (at most 900000 characters) */
   readonly schemaVersion: string | null;
-  /** Facts to query by. */
+  /** Metadata of the record, for queries. */
   readonly metadata: JsonObject | null;
-  /** The content. */
+  /** Content of the record. */
   readonly content: JsonObject | null;
-  /** Where the content comes from. (at most 10000 items) */
+  /** Sources of the content. (at most 10000 items) */
   readonly sources: readonly SvcSourceReference[] | null;
-  /** Vectors by name; the policy of the collection names them. (at most 64 entries) */
+  /** Vectors by name; the policy of the collection defines the names. (at most 64 entries) */
   readonly vectors: { readonly [name: string]: SvcVector } | null;
-  /** Facts about the embedding. */
+  /** Metadata of the embedding. */
   readonly embedding?: JsonObject | null;
   /** `rev:` and the revision. (at most 64 characters) */
   readonly etag: string;
-  /** Counts the writes, from 1; a deleted record begins again. (at least 1) */
+  /**
+   * Number of writes of the record, from 1; a record written again after a delete starts at 1. (at least 1)
+   */
   readonly revision: number;
-  /** When the record was made. */
+  /** When the record was created. */
   readonly createdAt: Timestamp;
-  /** When it was last written. */
+  /** When the record was last written. */
   readonly updatedAt: Timestamp;
   /** Further members, which the service keeps. */
   readonly [member: string]: unknown;
 };
 
-/** The condition of one write. All given members must hold. */
+/** Condition of one write. All given members must hold. */
 export type RecordWritePrecondition = {
   /**
    * The etag that the record must have; `*` for any existing record. One pair of quotes around it is ignored.
@@ -5418,9 +5419,9 @@ export type RecordWritePrecondition = {
 export type RecordBatchUpsertRequest = {
   /** The records. (1 to 1000 items) */
   readonly records: readonly SvcRecordInput[];
-  /** One condition for each record, or none at all. (at most 1000 items) */
+  /** One condition for each record, or no conditions at all. (at most 1000 items) */
   readonly preconditions?: readonly RecordWritePrecondition[] | null;
-  /** Whether the batch goes on after a record that fails. (false when absent) */
+  /** Whether the batch continues after a record that fails. (false when absent) */
   readonly continueOnError?: boolean | null;
 };
 
@@ -5429,167 +5430,174 @@ export type RecordBatchUpsertRequest = {
  */
 export type FilterNode = {
   /**
-   * Where the value is in the record: a JSON Pointer such as `/metadata/year`, or `$.metadata.year`. Its
+   * Path of the value in the record: a JSON Pointer such as `/metadata/year`, or `$.metadata.year`. Its
    * segments hold letters, digits, `_` and `-`. (at most 1024 characters)
    */
   readonly path?: string | null;
   /**
-   * `eq`, `neq`, `in`, `gt`, `gte`, `lt`, `lte`, `exists`, `contains` or `startsWith`; upper and lower case
-   * are the same. (at most 32 characters, "eq" when absent)
+   * Comparison: `eq`, `neq`, `in`, `gt`, `gte`, `lt`, `lte`, `exists`, `contains` or `startsWith`;
+   * case-insensitive. (at most 32 characters, "eq" when absent)
    */
   readonly op?: string | null;
   /** The value to compare with: a scalar, or an array of scalars for `in`. */
   readonly value?: JsonInput;
-  /** How `children` are combined: `all`, or `any` for at least one. (at most 32 characters) */
+  /**
+   * How `children` are combined: `all` conditions must hold, or `any` one of them. (at most 32 characters)
+   */
   readonly combine?: string | null;
-  /** The conditions of a group. At most 100 nodes in all, nested at most 16 deep. (at most 100 items) */
+  /** Conditions of a group. At most 100 nodes in all, nested at most 16 deep. (at most 100 items) */
   readonly children?: readonly FilterNode[] | null;
 };
 
-/** One key of the order. */
+/** One key of the sort order. */
 export type OrderExpression = {
-  /** Where the value is in the record, as in a filter. (at most 1024 characters) */
+  /** Path of the value in the record, as in a filter. (at most 1024 characters) */
   readonly path: string;
-  /** `asc` or `desc`; upper and lower case are the same. (at most 32 characters, "asc" when absent) */
+  /** Direction: `asc` or `desc`; case-insensitive. (at most 32 characters, "asc" when absent) */
   readonly direction?: string | null;
 };
 
-/** Which records a query or a search answers, and in which order. */
+/** Filter and order of the records of a query or a search. */
 export type QueryEnvelope = {
-  /** Only records of these partitions; of all if empty or absent. (at most 1000 items) */
+  /** Only records of these partitions; all if empty or absent. (at most 1000 items) */
   readonly partitionKeys?: readonly string[] | null;
-  /** The condition that records must meet. */
+  /** Condition that the records must meet. */
   readonly filter?: FilterNode | null;
-  /** Only in a search: ranks the records by a vector. At most one of `vector` and `lexical`. */
+  /** Only in a search: ranks the records by a vector. A search has at most one of `vector` and `lexical`. */
   readonly vector?: VectorSearchOptions | null;
   /** Only in a search: ranks the records by words. */
   readonly lexical?: LexicalSearchOptions | null;
   /**
-   * The order. Records that are equal in it follow in the order of partition key and id, which is the order
-   * without it. Missing values come first, numbers before texts. A search by `vector` or `lexical` orders by
-   * score and takes none. (at most 8 items)
+   * Sort order. Records with equal values, and all records without it, follow the order of partition key and
+   * id. Missing values come first, numbers before texts. A search by `vector` or `lexical` orders by score
+   * and refuses this member. (at most 8 items)
    */
   readonly orderBy?: readonly OrderExpression[] | null;
-  /** The largest number of records of the page; if absent, the largest page. (at least 1) */
+  /** Maximum number of records per page; if absent, the largest page. (at least 1) */
   readonly limit?: number | null;
-  /** The token of the page before. (at most 1024 characters) */
+  /** Token of the previous page. (at most 1024 characters) */
   readonly continuationToken?: string | null;
 };
 
 /** A page of records. */
 export type RecordQueryResult = {
-  /** The records. (at most 10000 items) */
+  /** Records of the page. (at most 10000 items) */
   readonly items: readonly SvcRecord[];
-  /** Asks for the next page; null on the last one. (at most 1024 characters) */
+  /** Token for the next page; null on the last. (at most 1024 characters) */
   readonly continuationToken: string | null;
 };
 
 /**
- * Ranks records by how alike their vector is to a given one, exactly. Records without the vector are left
- * out.
+ * Ranks records by the similarity of their vector to a given one, by exact comparison. Records without the
+ * vector are left out.
  */
 export type VectorSearchOptions = {
-  /** The name of the vector in the policy of the collection. (at most 128 characters) */
+  /** Name of the vector in the policy of the collection. (at most 128 characters) */
   readonly field: string;
-  /** The numbers to compare with, as many as the policy says; read as float32. (1 to 65536 items) */
+  /**
+   * Numbers of the vector to compare with, with the dimensions of the policy; read as float32. (1 to 65536
+   * items)
+   */
   readonly value: readonly number[];
-  /** The largest number of matches, of all pages together. (at least 1, 10 when absent) */
+  /** Maximum number of matches on all pages. (at least 1, 10 when absent) */
   readonly top?: number | null;
   /** Matches with a lower score are left out. */
   readonly minScore?: number | null;
 };
 
-/** Ranks records by the words that they hold. */
+/** Ranks records by the words in them. */
 export type LexicalSearchOptions = {
   /**
-   * The words; required, not blank. Text between double quotes is a phrase. Frequent English words such as
-   * `the` count only in phrases or where there are no others. (at most 16384 characters)
+   * Words to search for; required, not blank. Text between double quotes is a phrase. Frequent English words
+   * such as `the` count only in phrases or if the query has no other words. (at most 16384 characters)
    */
   readonly query?: string | null;
   /**
-   * JSON Pointers to the parts of a record that are scored; `/content`, `/metadata`, `/id`, `/type` and
-   * `/sources` if empty or absent. (at most 100 items)
+   * JSON Pointers to the scored parts of a record; `/content`, `/metadata`, `/id`, `/type` and `/sources` if
+   * empty or absent. (at most 100 items)
    */
   readonly fields?: readonly string[] | null;
-  /** The largest number of matches, of all pages together. (at least 1, 50 when absent) */
+  /** Maximum number of matches on all pages. (at least 1, 50 when absent) */
   readonly top?: number | null;
   /**
-   * The largest number of candidates that are scored. The setting Records:LexicalCandidatesMax may be lower.
-   * The diagnostics of each match name the limit that held, and whether there are other candidates. Where
-   * there are, a page without matches is refused with `search_budget_exceeded`. (at least 1, 5000 when
-   * absent)
+   * Maximum number of scored candidates. The setting Records:LexicalCandidatesMax may be lower. The
+   * diagnostics of each match name the effective limit, and whether other candidates exist. If they do, a
+   * page without matches is refused with `search_budget_exceeded`. (at least 1, 5000 when absent)
    */
   readonly scanLimit?: number | null;
   /** Matches with a lower score are left out. */
   readonly minScore?: number | null;
   /**
-   * `bm25`, which weighs rare words more, or `coverage`, the share of the words that a record holds. ("bm25"
+   * `bm25`, which weighs rare words more, or `coverage`, the share of the query words in the record. ("bm25"
    * when absent)
    */
   readonly scoring?: 'bm25' | 'coverage' | null;
   /** Whether a record needs `any` word or phrase of the query, or `all` of them. ("any" when absent) */
   readonly matchMode?: 'any' | 'all' | null;
   /**
-   * Factors by JSON Pointer for words in these parts of a record; the longest pointer that leads to a part
-   * decides, without one it is 1. Negative factors count as 0. (at most 100 entries)
+   * Factors by JSON Pointer for words in these parts of a record. The longest matching pointer decides;
+   * without one the factor is 1. Negative factors count as 0. (at most 100 entries)
    */
   readonly fieldBoosts?: { readonly [name: string]: number } | null;
-  /** How much repeated words count, in `bm25`. (above 0, 1.2 when absent) */
+  /** `k1` of `bm25`: weight of repeated words. (above 0, 1.2 when absent) */
   readonly bm25K1?: number | null;
-  /** How much the length of a record counts, in `bm25`. (0 to 1, 0.75 when absent) */
+  /** `b` of `bm25`: weight of the length of a record. (0 to 1, 0.75 when absent) */
   readonly bm25B?: number | null;
   /**
-   * Added to the score where a phrase, or the whole query, stands in a field. Negative numbers count as 0.
-   * (0.15 when absent)
+   * Added to the score if a field contains a phrase or the whole query. Negative numbers count as 0. (0.15
+   * when absent)
    */
   readonly phraseBoost?: number | null;
-  /** Added to the score where it is all of a field. Negative numbers count as 0. (0.25 when absent) */
+  /**
+   * Added to the score if a phrase or the whole query is the whole field. Negative numbers count as 0. (0.25
+   * when absent)
+   */
   readonly exactBoost?: number | null;
   /**
-   * Added to the score where `/metadata`, `/sources` or `/id` holds a word. Negative numbers count as 0. (0.1
-   * when absent)
+   * Added to the score if `/metadata`, `/sources` or `/id` contains a word of the query. Negative numbers
+   * count as 0. (0.1 when absent)
    */
   readonly metadataBoost?: number | null;
   /** Whether words of the query also match longer words that begin with them. (false when absent) */
   readonly prefixMatching?: boolean | null;
-  /** Characters of the shortest word that matches longer ones. (at least 1, 3 when absent) */
+  /** Shortest query word that matches longer words, in characters. (at least 1, 3 when absent) */
   readonly prefixMinChars?: number | null;
-  /** A record must hold at least one phrase of each group. (at most 16 items) */
+  /** Groups of phrases: a record must contain at least one phrase of each group. (at most 16 items) */
   readonly requiredPhraseGroups?: readonly (readonly string[])[] | null;
 };
 
-/** Which record a match is. */
+/** Identity of the record of a match. */
 export type RetrievalResultIdentity = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** The partition. (at most 2048 characters) */
+  /** Partition of the record. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** The record within its partition. (at most 1023 characters) */
+  /** Id of the record within its partition. (at most 1023 characters) */
   readonly id: string;
-  /** The type; empty without one. (at most 900000 characters) */
+  /** Type of the record; empty without one. (at most 900000 characters) */
   readonly type: string;
-  /** The etag that was ranked. (at most 64 characters) */
+  /** Etag of the ranked revision. (at most 64 characters) */
   readonly etag: string | null;
-  /** The revision that was ranked. (at least 1) */
+  /** The ranked revision. (at least 1) */
   readonly revision: number | null;
 };
 
-/** What a score means. */
+/** Meaning of a score. */
 export type RetrievalScoreNormalization = {
-  /** What `score` is: `vector.raw_similarity` or `lexical.score`. (at most 128 characters) */
+  /** Kind of `score`: `vector.raw_similarity` or `lexical.score`. (at most 128 characters) */
   readonly finalScoreKind: string;
   /**
-   * `vector.similarity.` and the distance function in lower case; null without a vector. (at most 128
+   * `vector.similarity.` and the distance function in lower case; null without a vector search. (at most 128
    * characters)
    */
   readonly vectorScoreKind: string | null;
-  /** `lexical.` and the scoring; null without words. (at most 128 characters) */
+  /** `lexical.` and the scoring; null without a search by words. (at most 128 characters) */
   readonly lexicalScoreKind: string | null;
-  /** How scores of several kinds were joined; null where there is one. (at most 128 characters) */
+  /** How scores of several kinds were joined; null if the search has one kind. (at most 128 characters) */
   readonly hybridFusion: string | null;
-  /** The distance function of the policy; null without a vector. (at most 128 characters) */
+  /** Distance function of the policy; null without a vector search. (at most 128 characters) */
   readonly vectorDistanceFunction: string | null;
-  /** How vector scores were scaled; null where they were not. (at most 128 characters) */
+  /** How vector scores were scaled; null if they were not. (at most 128 characters) */
   readonly vectorNormalization: string | null;
   /** Weights of the joined scores. (at most 64 entries) */
   readonly weights: { readonly [name: string]: number };
@@ -5597,42 +5605,42 @@ export type RetrievalScoreNormalization = {
   readonly parameters: JsonObject;
 };
 
-/** A trace that tells more of a match. */
+/** A trace with more data about a match. */
 export type RetrievalTraceReference = {
-  /** The kind of the trace. (at most 128 characters) */
+  /** Kind of the trace. (at most 128 characters) */
   readonly kind: string;
-  /** The operation that wrote it. (at most 128 characters) */
+  /** Operation that wrote the trace. (at most 128 characters) */
   readonly operation: string;
-  /** Its id. (at most 160 characters) */
+  /** Id of the trace. (at most 160 characters) */
   readonly traceId: string;
-  /** The provider that was called, if one was. (at most 160 characters) */
+  /** The called provider; null if none was called. (at most 160 characters) */
   readonly provider: string | null;
-  /** The model that was used, if one was. (at most 160 characters) */
+  /** The used model; null if none was used. (at most 160 characters) */
   readonly modelId: string | null;
-  /** What it leaves out. (at most 128 characters) */
+  /** Content that the trace leaves out. (at most 128 characters) */
   readonly redaction: string;
-  /** Whether it holds no content of records and requests. */
+  /** Whether the trace holds no content of records and requests. */
   readonly safe: boolean;
 };
 
-/** Why a match has its score and its place. The names in the maps may grow in number. */
+/** Why a match has its score and its rank. Later versions may add names to the maps. */
 export type RetrievalDiagnostics = {
-  /** The form of the diagnostics: `svc.retrieval.diagnostics.v1`. (at most 128 characters) */
+  /** Version of the diagnostics: `svc.retrieval.diagnostics.v1`. (at most 128 characters) */
   readonly schemaVersion: string;
-  /** The record. */
+  /** Identity of the record. */
   readonly resultIdentity: RetrievalResultIdentity;
-  /** The parts of the score by name. (at most 64 entries) */
+  /** Parts of the score by name. (at most 64 entries) */
   readonly scoreComponents: { readonly [name: string]: number };
-  /** What the score means. */
+  /** Meaning of the score. */
   readonly scoreNormalization: RetrievalScoreNormalization;
-  /** What offered the record: `vector` or `lexical`. (at most 16 items) */
+  /** Source of the candidate: `vector` or `lexical`. (at most 16 items) */
   readonly candidateSources: readonly string[];
   /**
-   * `searchCandidatePool`: records that were judged. `returnedCandidates`: matches of the whole answer. (at
-   * most 64 entries)
+   * `searchCandidatePool`: number of candidates that were judged. `returnedCandidates`: number of matches on
+   * all pages. (at most 64 entries)
    */
   readonly candidateCounts: { readonly [name: string]: number };
-  /** What was done, as codes. (at most 64 items) */
+  /** Steps of the search, as codes. (at most 64 items) */
   readonly reasonCodes: readonly string[];
   /**
    * Paths of the record that matched, in ordinal order: the first 100 in the record that have at most 1,024
@@ -5643,7 +5651,7 @@ export type RetrievalDiagnostics = {
   readonly matchedTerms: readonly string[];
   /** Traces of the search. (at most 64 items) */
   readonly traceReferences: readonly RetrievalTraceReference[];
-  /** Further facts by name: the rank, the key that breaks ties, the parts of a lexical score. */
+  /** Further details by name: the rank, the key that breaks ties, the parts of a lexical score. */
   readonly details: JsonObject;
 };
 
@@ -5651,17 +5659,17 @@ export type RetrievalDiagnostics = {
 export type SvcRecordMatch = {
   /** The record. */
   readonly record: SvcRecord;
-  /** How well it matches, a float32: higher is better. 1 where nothing is ranked. */
+  /** Score of the match, a float32: higher is better. 1 without a ranking. */
   readonly score: number;
-  /** Why it has this score; null where nothing is ranked. */
+  /** Why the match has this score; null without a ranking. */
   readonly diagnostics: RetrievalDiagnostics | null;
 };
 
 /** A page of matches, the best first. */
 export type RecordSearchResult = {
-  /** The matches: by score downwards, then in the order of partition key and id. (at most 10000 items) */
+  /** Matches with descending score, then in the order of partition key and id. (at most 10000 items) */
   readonly items: readonly SvcRecordMatch[];
-  /** Asks for the next page; null on the last one. (at most 1024 characters) */
+  /** Token for the next page; null on the last. (at most 1024 characters) */
   readonly continuationToken: string | null;
 };
 

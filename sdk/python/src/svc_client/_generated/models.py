@@ -5436,64 +5436,64 @@ class RagContextEvaluationResult(TypedDict):
 
 
 class RecordBatchUpsertItemResult(TypedDict):
-    """What happened to one record of a batch."""
+    """Outcome of one record of a batch."""
 
     index: int
-    """Its place in the request. (at least 0)"""
+    """Position of the record in the request, from 0. (at least 0)"""
     id: str | None
-    """Its id. (at most 1023 characters)"""
+    """Id of the record. (at most 1023 characters)"""
     partitionKey: str | None
-    """Its partition key. (at most 2048 characters)"""
+    """Partition key of the record. (at most 2048 characters)"""
     status: Literal["succeeded", "failed"]
-    """Whether it was written."""
+    """Whether the record was written."""
     etag: str | None
-    """Its new etag. (at most 64 characters)"""
+    """New etag of the record. (at most 64 characters)"""
     revision: int | None
-    """Its new revision. (at least 1)"""
+    """New revision of the record. (at least 1)"""
     error: str | None
-    """Why it was not written; it begins with the JSON Pointer of the member that is at fault, if one is. (at
+    """Why the record was not written; begins with the JSON Pointer of the member at fault, if one is. (at
     most 4096 characters)
     """
 
 
 class RecordBatchUpsertResult(TypedDict):
-    """What a batch or an import wrote. A batch is not atomic: records before a failed one stay written."""
+    """Result of a batch or an import. A batch is not atomic: records before a failed one stay written."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     requested: int
-    """Records of the request. (at least 0)"""
+    """Number of records in the request. (at least 0)"""
     attempted: int
-    """Records that it tried. (at least 0)"""
+    """Number of records tried. (at least 0)"""
     succeeded: int
-    """Records that it wrote. (at least 0)"""
+    """Number of records written. (at least 0)"""
     failed: int
-    """Records that it could not write. (at least 0)"""
+    """Number of records that could not be written. (at least 0)"""
     stoppedOnError: bool
-    """Whether a failed record stopped it before the last one: the records behind it were not tried."""
+    """Whether the batch stopped at a failed record before the last one: later records were not tried."""
     items: list[RecordBatchUpsertItemResult]
-    """The records that it tried, in order. Where `stoppedOnError` is true, the last one is the failed one.
+    """Outcome of each tried record, in order. If `stoppedOnError` is true, the last one is the failed one.
     (at most 10000 items)
     """
 
 
 class _SvcSourceReferenceInputMembers(TypedDict):
-    """A source of a record. The service keeps further members."""
+    """A source of a record. The service keeps unknown members."""
 
     id: NotRequired[str | None]
     """Id of the source. (at most 900000 characters)"""
     kind: NotRequired[str | None]
     """Kind of the source. (at most 900000 characters)"""
     uri: NotRequired[str | None]
-    """Where the source is. (at most 900000 characters)"""
+    """Address of the source. (at most 900000 characters)"""
     label: NotRequired[str | None]
-    """Name of the source for people. (at most 900000 characters)"""
+    """Display name of the source. (at most 900000 characters)"""
     span: NotRequired[Mapping[str, object] | None]
-    """The part of the source, with any members."""
+    """Part of the source that the record uses, with any members."""
 
 
 SvcSourceReferenceInput: TypeAlias = Union[_SvcSourceReferenceInputMembers, Mapping[str, object]]
-"""A source of a record. The service keeps further members."""
+"""A source of a record. The service keeps unknown members."""
 
 
 class SvcSourceReference(TypedDict):
@@ -5504,123 +5504,123 @@ class SvcSourceReference(TypedDict):
     kind: NotRequired[str | None]
     """Kind of the source. (at most 900000 characters)"""
     uri: NotRequired[str | None]
-    """Where the source is. (at most 900000 characters)"""
+    """Address of the source. (at most 900000 characters)"""
     label: NotRequired[str | None]
-    """Name of the source for people. (at most 900000 characters)"""
+    """Display name of the source. (at most 900000 characters)"""
     span: NotRequired[JsonObject | None]
-    """The part of the source, with any members."""
+    """Part of the source that the record uses, with any members."""
 
 
 class SvcVectorInput(TypedDict):
     """A vector of a record."""
 
     values: NotRequired[Sequence[float] | None]
-    """The numbers, kept as float32. (at most 65536 items)"""
+    """Numbers of the vector, stored as float32. (at most 65536 items)"""
     dimensions: NotRequired[int | None]
-    """How many numbers; that of the policy if absent or 0. (at least 0)"""
+    """Dimensions of the vector; those of the policy if absent or 0. (at least 0)"""
     model: NotRequired[str | None]
-    """Model that made it. (at most 900000 characters)"""
+    """Model that computed the vector. (at most 900000 characters)"""
     datatype: NotRequired[str | None]
-    """As in the policy. (at most 32 characters, "float32" when absent)"""
+    """Type of the numbers, as in the policy. (at most 32 characters, "float32" when absent)"""
     distanceFunction: NotRequired[str | None]
-    """As in the policy. (at most 32 characters, "cosine" when absent)"""
+    """Distance function, as in the policy. (at most 32 characters, "cosine" when absent)"""
     generatedAt: NotRequired[str | None]
-    """When it was made. (at most 40 characters, RFC 3339)"""
+    """When the vector was computed. (at most 40 characters, RFC 3339)"""
     sourceField: NotRequired[str | None]
-    """Field that it was made from. (at most 900000 characters)"""
+    """Field that the vector was computed from. (at most 900000 characters)"""
 
 
 class SvcVector(TypedDict):
     """A vector of a record."""
 
     values: list[float]
-    """The numbers, kept as float32. (at most 65536 items)"""
+    """Numbers of the vector, stored as float32. (at most 65536 items)"""
     dimensions: int
-    """How many numbers. (at least 1)"""
+    """Dimensions of the vector. (at least 1)"""
     model: str | None
-    """Model that made it. (at most 900000 characters)"""
+    """Model that computed the vector. (at most 900000 characters)"""
     datatype: str
-    """As in the policy. (at most 32 characters)"""
+    """Type of the numbers, as in the policy. (at most 32 characters)"""
     distanceFunction: str
-    """As in the policy. (at most 32 characters)"""
+    """Distance function, as in the policy. (at most 32 characters)"""
     generatedAt: str | None
-    """When it was made. (at most 40 characters, RFC 3339)"""
+    """When the vector was computed. (at most 40 characters, RFC 3339)"""
     sourceField: str | None
-    """Field that it was made from. (at most 900000 characters)"""
+    """Field that the vector was computed from. (at most 900000 characters)"""
 
 
 class _SvcRecordInputMembers(TypedDict):
-    """A record to write. The service keeps further members, and the order and the spelling of all."""
+    """A record to write. The service keeps unknown members, and the order and spelling of all members."""
 
     id: str
-    """The record within its partition: at most 1,023 bytes of UTF-8, none of `/`, `\\`, `?` and `#`, not
+    """Id of the record within its partition: at most 1,023 bytes of UTF-8, none of `/`, `\\`, `?` and `#`, not
     blank. (at most 1023 characters)
     """
     partitionKey: str
-    """The partition: at most 2,048 bytes of UTF-8, not blank. (at most 2048 characters)"""
+    """Partition of the record: at most 2,048 bytes of UTF-8, not blank. (at most 2048 characters)"""
     type: NotRequired[str | None]
-    """The type; empty if absent. (at most 900000 characters)"""
+    """Type of the record; empty if absent. (at most 900000 characters)"""
     schemaVersion: NotRequired[str | None]
-    """Version of the form of the content. (at most 900000 characters)"""
+    """The caller's version of the shape of the content. (at most 900000 characters)"""
     metadata: NotRequired[Mapping[str, object] | None]
-    """Facts to query by."""
+    """Metadata of the record, for queries."""
     content: NotRequired[Mapping[str, object] | None]
-    """The content."""
+    """Content of the record."""
     sources: NotRequired[Sequence[SvcSourceReferenceInput] | None]
-    """Where the content comes from. (at most 10000 items)"""
+    """Sources of the content. (at most 10000 items)"""
     vectors: NotRequired[Mapping[str, SvcVectorInput] | None]
-    """Vectors by name; the policy of the collection names them. (at most 64 entries)"""
+    """Vectors by name; the policy of the collection defines the names. (at most 64 entries)"""
     embedding: NotRequired[Mapping[str, object] | None]
-    """Facts about the embedding."""
+    """Metadata of the embedding."""
     etag: NotRequired[str | None]
     """Ignored: the service assigns it. (at most 900000 characters)"""
     revision: NotRequired[int | None]
     """Ignored: the service assigns it."""
     createdAt: NotRequired[str | None]
-    """When the record was made, for a record that does not exist yet; now if absent. (at most 40 characters,
-    RFC 3339)
+    """When the record was created, if it does not exist yet; now if absent. (at most 40 characters, RFC 3339)
     """
     updatedAt: NotRequired[str | None]
     """Ignored: the service assigns it. (at most 40 characters, RFC 3339)"""
 
 
 SvcRecordInput: TypeAlias = Union[_SvcRecordInputMembers, Mapping[str, object]]
-"""A record to write. The service keeps further members, and the order and the spelling of all."""
+"""A record to write. The service keeps unknown members, and the order and spelling of all members."""
 
 
 class SvcRecord(TypedDict):
-    """A record, with further members as its writer sent them."""
+    """A record, with all members that its writer sent."""
 
     id: str
-    """The record within its partition. (at most 1023 characters)"""
+    """Id of the record within its partition. (at most 1023 characters)"""
     partitionKey: str
-    """The partition. (at most 2048 characters)"""
+    """Partition of the record. (at most 2048 characters)"""
     type: str
-    """The type; empty without one. (at most 900000 characters)"""
+    """Type of the record; empty without one. (at most 900000 characters)"""
     schemaVersion: str | None
-    """Version of the form of the content. (at most 900000 characters)"""
+    """The caller's version of the shape of the content. (at most 900000 characters)"""
     metadata: JsonObject | None
-    """Facts to query by."""
+    """Metadata of the record, for queries."""
     content: JsonObject | None
-    """The content."""
+    """Content of the record."""
     sources: list[SvcSourceReference] | None
-    """Where the content comes from. (at most 10000 items)"""
+    """Sources of the content. (at most 10000 items)"""
     vectors: dict[str, SvcVector] | None
-    """Vectors by name; the policy of the collection names them. (at most 64 entries)"""
+    """Vectors by name; the policy of the collection defines the names. (at most 64 entries)"""
     embedding: NotRequired[JsonObject | None]
-    """Facts about the embedding."""
+    """Metadata of the embedding."""
     etag: str
     """`rev:` and the revision. (at most 64 characters)"""
     revision: int
-    """Counts the writes, from 1; a deleted record begins again. (at least 1)"""
+    """Number of writes of the record, from 1; a record written again after a delete starts at 1. (at least 1)
+    """
     createdAt: Timestamp
-    """When the record was made."""
+    """When the record was created."""
     updatedAt: Timestamp
-    """When it was last written."""
+    """When the record was last written."""
 
 
 class RecordWritePrecondition(TypedDict):
-    """The condition of one write. All given members must hold."""
+    """Condition of one write. All given members must hold."""
 
     ifMatch: NotRequired[str | None]
     """The etag that the record must have; `*` for any existing record. One pair of quotes around it is
@@ -5640,9 +5640,9 @@ class RecordBatchUpsertRequest(TypedDict):
     records: Sequence[SvcRecordInput]
     """The records. (1 to 1000 items)"""
     preconditions: NotRequired[Sequence[RecordWritePrecondition] | None]
-    """One condition for each record, or none at all. (at most 1000 items)"""
+    """One condition for each record, or no conditions at all. (at most 1000 items)"""
     continueOnError: NotRequired[bool | None]
-    """Whether the batch goes on after a record that fails. (false when absent)"""
+    """Whether the batch continues after a record that fails. (false when absent)"""
 
 
 class FilterNode(TypedDict):
@@ -5651,163 +5651,168 @@ class FilterNode(TypedDict):
     """
 
     path: NotRequired[str | None]
-    """Where the value is in the record: a JSON Pointer such as `/metadata/year`, or `$.metadata.year`. Its
+    """Path of the value in the record: a JSON Pointer such as `/metadata/year`, or `$.metadata.year`. Its
     segments hold letters, digits, `_` and `-`. (at most 1024 characters)
     """
     op: NotRequired[str | None]
-    """`eq`, `neq`, `in`, `gt`, `gte`, `lt`, `lte`, `exists`, `contains` or `startsWith`; upper and lower case
-    are the same. (at most 32 characters, "eq" when absent)
+    """Comparison: `eq`, `neq`, `in`, `gt`, `gte`, `lt`, `lte`, `exists`, `contains` or `startsWith`;
+    case-insensitive. (at most 32 characters, "eq" when absent)
     """
     value: NotRequired[object]
     """The value to compare with: a scalar, or an array of scalars for `in`."""
     combine: NotRequired[str | None]
-    """How `children` are combined: `all`, or `any` for at least one. (at most 32 characters)"""
+    """How `children` are combined: `all` conditions must hold, or `any` one of them. (at most 32 characters)
+    """
     children: NotRequired[Sequence[FilterNode] | None]
-    """The conditions of a group. At most 100 nodes in all, nested at most 16 deep. (at most 100 items)"""
+    """Conditions of a group. At most 100 nodes in all, nested at most 16 deep. (at most 100 items)"""
 
 
 class OrderExpression(TypedDict):
-    """One key of the order."""
+    """One key of the sort order."""
 
     path: str
-    """Where the value is in the record, as in a filter. (at most 1024 characters)"""
+    """Path of the value in the record, as in a filter. (at most 1024 characters)"""
     direction: NotRequired[str | None]
-    """`asc` or `desc`; upper and lower case are the same. (at most 32 characters, "asc" when absent)"""
+    """Direction: `asc` or `desc`; case-insensitive. (at most 32 characters, "asc" when absent)"""
 
 
 class QueryEnvelope(TypedDict):
-    """Which records a query or a search answers, and in which order."""
+    """Filter and order of the records of a query or a search."""
 
     partitionKeys: NotRequired[Sequence[str] | None]
-    """Only records of these partitions; of all if empty or absent. (at most 1000 items)"""
+    """Only records of these partitions; all if empty or absent. (at most 1000 items)"""
     filter: NotRequired[FilterNode | None]
-    """The condition that records must meet."""
+    """Condition that the records must meet."""
     vector: NotRequired[VectorSearchOptions | None]
-    """Only in a search: ranks the records by a vector. At most one of `vector` and `lexical`."""
+    """Only in a search: ranks the records by a vector. A search has at most one of `vector` and `lexical`."""
     lexical: NotRequired[LexicalSearchOptions | None]
     """Only in a search: ranks the records by words."""
     orderBy: NotRequired[Sequence[OrderExpression] | None]
-    """The order. Records that are equal in it follow in the order of partition key and id, which is the order
-    without it. Missing values come first, numbers before texts. A search by `vector` or `lexical` orders
-    by score and takes none. (at most 8 items)
+    """Sort order. Records with equal values, and all records without it, follow the order of partition key
+    and id. Missing values come first, numbers before texts. A search by `vector` or `lexical` orders by
+    score and refuses this member. (at most 8 items)
     """
     limit: NotRequired[int | None]
-    """The largest number of records of the page; if absent, the largest page. (at least 1)"""
+    """Maximum number of records per page; if absent, the largest page. (at least 1)"""
     continuationToken: NotRequired[str | None]
-    """The token of the page before. (at most 1024 characters)"""
+    """Token of the previous page. (at most 1024 characters)"""
 
 
 class RecordQueryResult(TypedDict):
     """A page of records."""
 
     items: list[SvcRecord]
-    """The records. (at most 10000 items)"""
+    """Records of the page. (at most 10000 items)"""
     continuationToken: str | None
-    """Asks for the next page; null on the last one. (at most 1024 characters)"""
+    """Token for the next page; null on the last. (at most 1024 characters)"""
 
 
 class VectorSearchOptions(TypedDict):
-    """Ranks records by how alike their vector is to a given one, exactly. Records without the vector are left
-    out.
+    """Ranks records by the similarity of their vector to a given one, by exact comparison. Records without
+    the vector are left out.
     """
 
     field: str
-    """The name of the vector in the policy of the collection. (at most 128 characters)"""
+    """Name of the vector in the policy of the collection. (at most 128 characters)"""
     value: Sequence[float]
-    """The numbers to compare with, as many as the policy says; read as float32. (1 to 65536 items)"""
+    """Numbers of the vector to compare with, with the dimensions of the policy; read as float32. (1 to 65536
+    items)
+    """
     top: NotRequired[int | None]
-    """The largest number of matches, of all pages together. (at least 1, 10 when absent)"""
+    """Maximum number of matches on all pages. (at least 1, 10 when absent)"""
     minScore: NotRequired[float | None]
     """Matches with a lower score are left out."""
 
 
 class LexicalSearchOptions(TypedDict):
-    """Ranks records by the words that they hold."""
+    """Ranks records by the words in them."""
 
     query: NotRequired[str | None]
-    """The words; required, not blank. Text between double quotes is a phrase. Frequent English words such as
-    `the` count only in phrases or where there are no others. (at most 16384 characters)
+    """Words to search for; required, not blank. Text between double quotes is a phrase. Frequent English
+    words such as `the` count only in phrases or if the query has no other words. (at most 16384
+    characters)
     """
     fields: NotRequired[Sequence[str] | None]
-    """JSON Pointers to the parts of a record that are scored; `/content`, `/metadata`, `/id`, `/type` and
-    `/sources` if empty or absent. (at most 100 items)
+    """JSON Pointers to the scored parts of a record; `/content`, `/metadata`, `/id`, `/type` and `/sources`
+    if empty or absent. (at most 100 items)
     """
     top: NotRequired[int | None]
-    """The largest number of matches, of all pages together. (at least 1, 50 when absent)"""
+    """Maximum number of matches on all pages. (at least 1, 50 when absent)"""
     scanLimit: NotRequired[int | None]
-    """The largest number of candidates that are scored. The setting Records:LexicalCandidatesMax may be
-    lower. The diagnostics of each match name the limit that held, and whether there are other candidates.
-    Where there are, a page without matches is refused with `search_budget_exceeded`. (at least 1, 5000
-    when absent)
+    """Maximum number of scored candidates. The setting Records:LexicalCandidatesMax may be lower. The
+    diagnostics of each match name the effective limit, and whether other candidates exist. If they do, a
+    page without matches is refused with `search_budget_exceeded`. (at least 1, 5000 when absent)
     """
     minScore: NotRequired[float | None]
     """Matches with a lower score are left out."""
     scoring: NotRequired[Literal["bm25", "coverage"] | None]
-    """`bm25`, which weighs rare words more, or `coverage`, the share of the words that a record holds.
+    """`bm25`, which weighs rare words more, or `coverage`, the share of the query words in the record.
     ("bm25" when absent)
     """
     matchMode: NotRequired[Literal["any", "all"] | None]
     """Whether a record needs `any` word or phrase of the query, or `all` of them. ("any" when absent)"""
     fieldBoosts: NotRequired[Mapping[str, float] | None]
-    """Factors by JSON Pointer for words in these parts of a record; the longest pointer that leads to a part
-    decides, without one it is 1. Negative factors count as 0. (at most 100 entries)
+    """Factors by JSON Pointer for words in these parts of a record. The longest matching pointer decides;
+    without one the factor is 1. Negative factors count as 0. (at most 100 entries)
     """
     bm25K1: NotRequired[float | None]
-    """How much repeated words count, in `bm25`. (above 0, 1.2 when absent)"""
+    """`k1` of `bm25`: weight of repeated words. (above 0, 1.2 when absent)"""
     bm25B: NotRequired[float | None]
-    """How much the length of a record counts, in `bm25`. (0 to 1, 0.75 when absent)"""
+    """`b` of `bm25`: weight of the length of a record. (0 to 1, 0.75 when absent)"""
     phraseBoost: NotRequired[float | None]
-    """Added to the score where a phrase, or the whole query, stands in a field. Negative numbers count as 0.
-    (0.15 when absent)
+    """Added to the score if a field contains a phrase or the whole query. Negative numbers count as 0. (0.15
+    when absent)
     """
     exactBoost: NotRequired[float | None]
-    """Added to the score where it is all of a field. Negative numbers count as 0. (0.25 when absent)"""
+    """Added to the score if a phrase or the whole query is the whole field. Negative numbers count as 0.
+    (0.25 when absent)
+    """
     metadataBoost: NotRequired[float | None]
-    """Added to the score where `/metadata`, `/sources` or `/id` holds a word. Negative numbers count as 0.
-    (0.1 when absent)
+    """Added to the score if `/metadata`, `/sources` or `/id` contains a word of the query. Negative numbers
+    count as 0. (0.1 when absent)
     """
     prefixMatching: NotRequired[bool | None]
     """Whether words of the query also match longer words that begin with them. (false when absent)"""
     prefixMinChars: NotRequired[int | None]
-    """Characters of the shortest word that matches longer ones. (at least 1, 3 when absent)"""
+    """Shortest query word that matches longer words, in characters. (at least 1, 3 when absent)"""
     requiredPhraseGroups: NotRequired[Sequence[Sequence[str]] | None]
-    """A record must hold at least one phrase of each group. (at most 16 items)"""
+    """Groups of phrases: a record must contain at least one phrase of each group. (at most 16 items)"""
 
 
 class RetrievalResultIdentity(TypedDict):
-    """Which record a match is."""
+    """Identity of the record of a match."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     partitionKey: str
-    """The partition. (at most 2048 characters)"""
+    """Partition of the record. (at most 2048 characters)"""
     id: str
-    """The record within its partition. (at most 1023 characters)"""
+    """Id of the record within its partition. (at most 1023 characters)"""
     type: str
-    """The type; empty without one. (at most 900000 characters)"""
+    """Type of the record; empty without one. (at most 900000 characters)"""
     etag: str | None
-    """The etag that was ranked. (at most 64 characters)"""
+    """Etag of the ranked revision. (at most 64 characters)"""
     revision: int | None
-    """The revision that was ranked. (at least 1)"""
+    """The ranked revision. (at least 1)"""
 
 
 class RetrievalScoreNormalization(TypedDict):
-    """What a score means."""
+    """Meaning of a score."""
 
     finalScoreKind: str
-    """What `score` is: `vector.raw_similarity` or `lexical.score`. (at most 128 characters)"""
+    """Kind of `score`: `vector.raw_similarity` or `lexical.score`. (at most 128 characters)"""
     vectorScoreKind: str | None
-    """`vector.similarity.` and the distance function in lower case; null without a vector. (at most 128
-    characters)
+    """`vector.similarity.` and the distance function in lower case; null without a vector search. (at most
+    128 characters)
     """
     lexicalScoreKind: str | None
-    """`lexical.` and the scoring; null without words. (at most 128 characters)"""
+    """`lexical.` and the scoring; null without a search by words. (at most 128 characters)"""
     hybridFusion: str | None
-    """How scores of several kinds were joined; null where there is one. (at most 128 characters)"""
+    """How scores of several kinds were joined; null if the search has one kind. (at most 128 characters)"""
     vectorDistanceFunction: str | None
-    """The distance function of the policy; null without a vector. (at most 128 characters)"""
+    """Distance function of the policy; null without a vector search. (at most 128 characters)"""
     vectorNormalization: str | None
-    """How vector scores were scaled; null where they were not. (at most 128 characters)"""
+    """How vector scores were scaled; null if they were not. (at most 128 characters)"""
     weights: dict[str, float]
     """Weights of the joined scores. (at most 64 entries)"""
     parameters: JsonObject
@@ -5815,43 +5820,43 @@ class RetrievalScoreNormalization(TypedDict):
 
 
 class RetrievalTraceReference(TypedDict):
-    """A trace that tells more of a match."""
+    """A trace with more data about a match."""
 
     kind: str
-    """The kind of the trace. (at most 128 characters)"""
+    """Kind of the trace. (at most 128 characters)"""
     operation: str
-    """The operation that wrote it. (at most 128 characters)"""
+    """Operation that wrote the trace. (at most 128 characters)"""
     traceId: str
-    """Its id. (at most 160 characters)"""
+    """Id of the trace. (at most 160 characters)"""
     provider: str | None
-    """The provider that was called, if one was. (at most 160 characters)"""
+    """The called provider; null if none was called. (at most 160 characters)"""
     modelId: str | None
-    """The model that was used, if one was. (at most 160 characters)"""
+    """The used model; null if none was used. (at most 160 characters)"""
     redaction: str
-    """What it leaves out. (at most 128 characters)"""
+    """Content that the trace leaves out. (at most 128 characters)"""
     safe: bool
-    """Whether it holds no content of records and requests."""
+    """Whether the trace holds no content of records and requests."""
 
 
 class RetrievalDiagnostics(TypedDict):
-    """Why a match has its score and its place. The names in the maps may grow in number."""
+    """Why a match has its score and its rank. Later versions may add names to the maps."""
 
     schemaVersion: str
-    """The form of the diagnostics: `svc.retrieval.diagnostics.v1`. (at most 128 characters)"""
+    """Version of the diagnostics: `svc.retrieval.diagnostics.v1`. (at most 128 characters)"""
     resultIdentity: RetrievalResultIdentity
-    """The record."""
+    """Identity of the record."""
     scoreComponents: dict[str, float]
-    """The parts of the score by name. (at most 64 entries)"""
+    """Parts of the score by name. (at most 64 entries)"""
     scoreNormalization: RetrievalScoreNormalization
-    """What the score means."""
+    """Meaning of the score."""
     candidateSources: list[str]
-    """What offered the record: `vector` or `lexical`. (at most 16 items)"""
+    """Source of the candidate: `vector` or `lexical`. (at most 16 items)"""
     candidateCounts: dict[str, int]
-    """`searchCandidatePool`: records that were judged. `returnedCandidates`: matches of the whole answer. (at
-    most 64 entries)
+    """`searchCandidatePool`: number of candidates that were judged. `returnedCandidates`: number of matches
+    on all pages. (at most 64 entries)
     """
     reasonCodes: list[str]
-    """What was done, as codes. (at most 64 items)"""
+    """Steps of the search, as codes. (at most 64 items)"""
     matchedFields: list[str]
     """Paths of the record that matched, in ordinal order: the first 100 in the record that have at most 1,024
     characters. (at most 100 items)
@@ -5861,7 +5866,7 @@ class RetrievalDiagnostics(TypedDict):
     traceReferences: list[RetrievalTraceReference]
     """Traces of the search. (at most 64 items)"""
     details: JsonObject
-    """Further facts by name: the rank, the key that breaks ties, the parts of a lexical score."""
+    """Further details by name: the rank, the key that breaks ties, the parts of a lexical score."""
 
 
 class SvcRecordMatch(TypedDict):
@@ -5870,18 +5875,18 @@ class SvcRecordMatch(TypedDict):
     record: SvcRecord
     """The record."""
     score: float
-    """How well it matches, a float32: higher is better. 1 where nothing is ranked."""
+    """Score of the match, a float32: higher is better. 1 without a ranking."""
     diagnostics: RetrievalDiagnostics | None
-    """Why it has this score; null where nothing is ranked."""
+    """Why the match has this score; null without a ranking."""
 
 
 class RecordSearchResult(TypedDict):
     """A page of matches, the best first."""
 
     items: list[SvcRecordMatch]
-    """The matches: by score downwards, then in the order of partition key and id. (at most 10000 items)"""
+    """Matches with descending score, then in the order of partition key and id. (at most 10000 items)"""
     continuationToken: str | None
-    """Asks for the next page; null on the last one. (at most 1024 characters)"""
+    """Token for the next page; null on the last. (at most 1024 characters)"""
 
 
 # ---- retrieval
