@@ -5633,260 +5633,257 @@ export type RecordSearchResult = {
 
 // ---- retrieval
 
-/** A question to one or several collections. */
+/** A question, and the collections to search. */
 export type RetrievalRequest = {
   /**
-   * Id of a profile, whose members stand for those that neither the variant nor the question has. (at most
+   * Id of a profile. Its defaults apply to members that neither the variant nor the question has. (at most
    * 160 characters)
    */
   readonly profile?: string | null;
   /**
-   * The question: not blank. A search by words takes 16,384 UTF-16 code units, one by vectors 100,000. (at
-   * most 100000 characters)
+   * The question: not blank. At most 16,384 UTF-16 code units in a search by words, 100,000 in one by
+   * vectors. (at most 100000 characters)
    */
   readonly query: string;
-  /** The collections that are searched, all with one ranking. (1 to 16 items) */
+  /** Collections to search, with one ranking of all results. (1 to 16 items) */
   readonly collections: readonly string[];
-  /** Only records of these partitions; of all if empty or absent. (at most 1000 items) */
+  /** Only records of these partitions; all if empty or absent. (at most 1000 items) */
   readonly partitionKeys?: readonly string[] | null;
-  /** The condition that records must meet. */
+  /** Condition that the records must meet. */
   readonly filter?: FilterNode | null;
-  /** How the query gets its vector. */
+  /** How the vector of the query is computed. */
   readonly embedding?: EmbeddingOptions | null;
-  /** Vectors that are compared, instead of the one of `embedding`. Their names differ. (at most 8 items) */
+  /** Vectors to compare, instead of the one of `embedding`. Their names differ. (at most 8 items) */
   readonly vectorFields?: readonly RetrievalVectorFieldQuery[] | null;
   /**
-   * `vector`, `lexical` or `hybrid`; upper and lower case are the same. If absent, `vector` where `embedding`
-   * or `vectorFields` is given, and else `lexical`. (at most 32 characters)
+   * Mode: `vector`, `lexical` or `hybrid`; case-insensitive. If absent: `vector` with `embedding` or
+   * `vectorFields`, else `lexical`. (at most 32 characters)
    */
   readonly searchMode?: string | null;
-  /** How records are ranked by words. Its query is that of the request if absent. */
+  /** How records are ranked by words. If its `query` is absent, that of the request applies. */
   readonly lexical?: LexicalSearchOptions | null;
-  /** How both rankings become one. */
+  /** How both rankings are merged. */
   readonly hybrid?: HybridSearchOptions | null;
-  /** How the best results are put into a new order. */
+  /** How the best results are reranked. */
   readonly rerank?: RerankOptions | null;
-  /** The largest number of results, at most 1,000. (at least 1, 10 when absent) */
+  /** Maximum number of results, at most 1,000. (at least 1, 10 when absent) */
   readonly limit?: number | null;
   /** Results with a lower score before reranking are left out. */
   readonly minScore?: number | null;
   /**
-   * Whether the answer says how it came about, which is also stored as a trace. A profile always asks for it.
-   * (false when absent)
+   * Whether the answer includes its trace, which is also stored. A profile always requests the trace. (false
+   * when absent)
    */
   readonly includeTrace?: boolean | null;
 };
 
-/** How the query gets its vector, by the active embedding provider. */
+/** How the active embedding provider computes the vector of the query. */
 export type EmbeddingOptions = {
   /**
-   * The vector of the records that is compared; the first of the policy of each collection if absent. (at
-   * most 128 characters)
+   * Name of the vector to compare with; the first of the policy of each collection if absent. (at most 128
+   * characters)
    */
   readonly field?: string | null;
   /**
-   * What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower case
-   * are the same. (at most 32 characters, "query" when absent)
+   * Purpose of the vector of the query: `query`, `passage`, `document` or `symmetric`; case-insensitive. (at
+   * most 32 characters, "query" when absent)
    */
   readonly purpose?: string | null;
-  /**
-   * Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
-   * characters)
-   */
+  /** Prefix of the query for the purpose `query`, instead of the default. (at most 512 characters) */
   readonly queryPrefix?: string | null;
-  /** Goes before it where the purpose is `passage` or `document`. (at most 512 characters) */
+  /** Prefix of the query for the purpose `passage` or `document`. (at most 512 characters) */
   readonly passagePrefix?: string | null;
-  /** Goes before it where the purpose is `symmetric`. (at most 512 characters) */
+  /** Prefix of the query for the purpose `symmetric`. (at most 512 characters) */
   readonly symmetricPrefix?: string | null;
 };
 
-/** One vector of the records that the query is compared with. */
+/** One vector of the records to compare the query with. */
 export type RetrievalVectorFieldQuery = {
   /** Name of the vector in the policies of the collections. (at most 128 characters) */
   readonly field: string;
-  /** Its weight in the weighted mean of all vectors. (at least 0, 1 when absent) */
+  /** Weight of the vector in the weighted mean of all vectors. (at least 0, 1 when absent) */
   readonly weight?: number | null;
-  /** Another text than the query of the request. (at most 100000 characters) */
+  /** Text to use instead of the query of the request. (at most 100000 characters) */
   readonly query?: string | null;
-  /** How this text gets its vector; as the request says if absent. Its `field` is ignored. */
+  /** How the vector of this text is computed; as for the request if absent. Its `field` is ignored. */
   readonly embedding?: EmbeddingOptions | null;
-  /** Candidates of this vector, at most 5,000. (at least 1) */
+  /** Maximum number of candidates of this vector, at most 5,000. (at least 1) */
   readonly candidateLimit?: number | null;
   /** Records with a lower similarity are no candidates of this vector. */
   readonly minScore?: number | null;
 };
 
-/** How the results of words and of vectors become one list. */
+/** How results by words and results by vectors are merged. */
 export type HybridSearchOptions = {
   /** Weight of the vectors: at least 0. The sum of both weights is above 0. (0.55 when absent) */
   readonly vectorWeight?: number | null;
   /** Weight of the words: at least 0. (0.45 when absent) */
   readonly lexicalWeight?: number | null;
   /**
-   * Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
-   * (at least 1, 8 when absent)
+   * Number of candidates of each search per requested result; in all at least 50 and at most 5,000. (at least
+   * 1, 8 when absent)
    */
   readonly candidateMultiplier?: number | null;
-  /** Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1) */
+  /** Number of candidates of each vector, instead of that by the multiplier; at most 5,000. (at least 1) */
   readonly vectorCandidateLimit?: number | null;
-  /** Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1) */
+  /** Number of candidates by words, instead of that by the multiplier; at most 5,000. (at least 1) */
   readonly lexicalCandidateLimit?: number | null;
   /**
-   * `weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight / (`rrfK`
-   * + rank). Upper and lower case are the same. (at most 32 characters, "weighted" when absent)
+   * How both scores are merged. `weighted`: weighted mean of both scores. `rrf`: reciprocal rank fusion, the
+   * sum of weight / (`rrfK` + rank). Case-insensitive. (at most 32 characters, "weighted" when absent)
    */
   readonly fusion?: string | null;
-  /** How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1, 60 when absent) */
+  /**
+   * Constant of `rrf`, at most 1,000,000: the higher, the less the first ranks stand out. (at least 1, 60
+   * when absent)
+   */
   readonly rrfK?: number | null;
 };
 
-/** How the best results are put into a new order by a model that reads their texts. */
+/** How a model that reads the texts of the best results reranks them. */
 export type RerankOptions = {
-  /** Whether results are put into a new order. (false when absent) */
+  /** Whether results are reranked. (false when absent) */
   readonly enabled?: boolean | null;
-  /** The provider; the reranker of the service itself if absent. (at most 160 characters) */
+  /** Id of the provider; the reranker of the service itself if absent. (at most 160 characters) */
   readonly provider?: string | null;
   /**
-   * What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
-   * `advisory`, `research`, `review` or `scaffold`. (at most 160 characters, "advisory" when absent)
+   * Purpose of the answer, which bounds the size of the request: `mechanics`, `development`, `advisory`,
+   * `research`, `review` or `scaffold`. (at most 160 characters, "advisory" when absent)
    */
   readonly mode?: string | null;
-  /**
-   * So many of the best results are put into a new order, at most 1,000; four times the limit if absent. (at
-   * least 1)
-   */
+  /** Number of best results to rerank, at most 1,000; four times the limit if absent. (at least 1) */
   readonly candidateLimit?: number | null;
   /**
-   * The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1, 2000 when
-   * absent)
+   * Length of each text that the reranker reads, in UTF-16 code units: at most 100,000. (at least 1, 2000
+   * when absent)
    */
   readonly maxCandidateChars?: number | null;
   /**
-   * The member of the content that holds the text; `text`, or else the first text of the content, if absent.
-   * (at most 160 characters)
+   * Member of the content that holds the text; if absent: `text`, or else the first text. (at most 160
+   * characters)
    */
   readonly contentField?: string | null;
   /** Weight of the score of the reranker in the new score. (at least 0, 1 when absent) */
   readonly rerankScoreWeight?: number | null;
-  /** Weight of the score before. (at least 0, 0 when absent) */
+  /** Weight of the score before reranking. (at least 0, 0 when absent) */
   readonly originalScoreWeight?: number | null;
-  /** How long the provider may take; as its mode says if absent. (at least 1) */
+  /** Time limit of the provider, in seconds; that of its mode if absent. (at least 1) */
   readonly timeoutSeconds?: number | null;
-  /** How much the provider may answer; as its mode says if absent. (at least 1) */
+  /** Maximum answer of the provider, in bytes; that of its mode if absent. (at least 1) */
   readonly maxOutputBytes?: number | null;
   /**
-   * Whether results keep their order where the reranker fails. If false, its failure refuses the request.
-   * (true when absent)
+   * Whether results keep their order if the reranker fails. If false, its failure refuses the request. (true
+   * when absent)
    */
   readonly fallbackOnFailure?: boolean | null;
 };
 
-/** A record that a question should find: one that has any of the ids or sources. */
+/** A record that a search should find: one that has any of the ids or sources. */
 export type RetrievalEvaluationExpectedMatch = {
   /** Id of the record, or one of its aliases or sources. (at most 1023 characters) */
   readonly id?: string | null;
-  /** Only in this partition. (at most 2048 characters) */
+  /** Only records of this partition. (at most 2048 characters) */
   readonly partitionKey?: string | null;
-  /** Only in this collection. (at most 255 characters) */
+  /** Only records of this collection. (at most 255 characters) */
   readonly collection?: string | null;
-  /** Further ids, of which a record needs one. (at most 100 items) */
+  /** Further ids: a record needs one of them. (at most 100 items) */
   readonly aliases?: readonly string[] | null;
-  /** Ids of sources, of which a record needs one. (at most 100 items) */
+  /** Ids of sources: a record needs one of them. (at most 100 items) */
   readonly sourceIds?: readonly string[] | null;
   /**
-   * Sources of which a record needs one: all members that are given are equal, and its span holds the given
-   * one. (at most 100 items)
+   * A record needs one of these sources: all given members equal, and the given span inside its span. (at
+   * most 100 items)
    */
   readonly sources?: readonly SvcSourceReferenceInput[] | null;
-  /** How much it matters for nDCG: above 0. (above 0, 1 when absent) */
+  /** Weight of the match in nDCG: above 0. (above 0, 1 when absent) */
   readonly relevance?: number | null;
 };
 
-/** A record that looks right and is wrong. It may not be an expected one. */
+/** A record that looks relevant and is wrong. It may not be an expected one. */
 export type RetrievalEvaluationHardNegativeMatch = {
   /** Id of the record, or one of its aliases or sources. (at most 1023 characters) */
   readonly id?: string | null;
-  /** Only in this partition. (at most 2048 characters) */
+  /** Only records of this partition. (at most 2048 characters) */
   readonly partitionKey?: string | null;
-  /** Only in this collection. (at most 255 characters) */
+  /** Only records of this collection. (at most 255 characters) */
   readonly collection?: string | null;
-  /** Further ids, of which a record needs one. (at most 100 items) */
+  /** Further ids: a record needs one of them. (at most 100 items) */
   readonly aliases?: readonly string[] | null;
-  /** Ids of sources, of which a record needs one. (at most 100 items) */
+  /** Ids of sources: a record needs one of them. (at most 100 items) */
   readonly sourceIds?: readonly string[] | null;
   /**
-   * Sources of which a record needs one: all members that are given are equal, and its span holds the given
-   * one. (at most 100 items)
+   * A record needs one of these sources: all given members equal, and the given span inside its span. (at
+   * most 100 items)
    */
   readonly sources?: readonly SvcSourceReferenceInput[] | null;
-  /** Why it is wrong, for people. (at most 1024 characters) */
+  /** Why the record is wrong. (at most 1024 characters) */
   readonly reason?: string | null;
 };
 
-/** One question with its right answers. */
+/** One question with its expected records. */
 export type RetrievalEvaluationCase = {
-  /** Name of the case, for people. (at most 512 characters) */
+  /** Name of the case. (at most 512 characters) */
   readonly name?: string | null;
   /** The question. */
   readonly request: RetrievalRequest;
-  /** What it should find. (1 to 100 items) */
+  /** Records that the search should find. (1 to 100 items) */
   readonly expected: readonly RetrievalEvaluationExpectedMatch[];
-  /** What it should not find. (at most 200 items) */
+  /** Records that the search should not find. (at most 200 items) */
   readonly hardNegatives?: readonly RetrievalEvaluationHardNegativeMatch[] | null;
   /**
-   * So many of the first results are judged. If absent `defaultK`, or else the limit of the question, at most
-   * 100. (1 to 100)
+   * Number of first results to judge. If absent, `defaultK`, or else the limit of the question, at most 100.
+   * (1 to 100)
    */
   readonly k?: number | null;
-  /** Free facts about the case. The service does not read them. */
+  /** Metadata of the case. The service does not read them. */
   readonly metadata?: JsonObject | null;
 };
 
-/** Questions with their right answers. */
+/** Questions with their expected records. */
 export type RetrievalEvaluationRequest = {
-  /** The questions. (1 to 200 items) */
+  /** Questions with their expected records. (1 to 200 items) */
   readonly cases: readonly RetrievalEvaluationCase[];
-  /** Whether a case that fails leaves the others to be tried. (true when absent) */
+  /** Whether later cases are tried after a failed case. (true when absent) */
   readonly continueOnError?: boolean | null;
-  /** So many of the first results are judged in cases that do not say. (1 to 100) */
+  /** Number of first results to judge in cases without `k`. (1 to 100) */
   readonly defaultK?: number | null;
-  /** Whether each case shows the results that were judged. (true when absent) */
+  /** Whether each case includes the judged results. (true when absent) */
   readonly includeTopResults?: boolean | null;
 };
 
-/** Another way to answer the questions: members that are given replace those of each question. */
+/** Another way to answer the questions: its members replace those of each question. */
 export type RetrievalEvaluationVariant = {
-  /** Names the variant; unique in the request, and not blank. (at most 160 characters) */
+  /** Id of the variant; unique in the request, and not blank. (at most 160 characters) */
   readonly id: string;
-  /** Its name for people. (at most 512 characters) */
+  /** Display name of the variant. (at most 512 characters) */
   readonly label?: string | null;
   /**
-   * Id of a profile, whose members stand for those that neither the variant nor the question has. (at most
+   * Id of a profile. Its defaults apply to members that neither the variant nor the question has. (at most
    * 160 characters)
    */
   readonly profile?: string | null;
-  /** The collections that are searched instead. (at most 16 items) */
+  /** Collections to search instead. (at most 16 items) */
   readonly collections?: readonly string[] | null;
-  /** Only records of these partitions; of all if empty or absent. (at most 1000 items) */
+  /** Only records of these partitions; all if empty or absent. (at most 1000 items) */
   readonly partitionKeys?: readonly string[] | null;
-  /** The condition that records must meet. */
+  /** Condition that the records must meet. */
   readonly filter?: FilterNode | null;
-  /** How the query gets its vector. */
+  /** How the vector of the query is computed. */
   readonly embedding?: EmbeddingOptions | null;
-  /** Vectors that are compared, instead of the one of `embedding`. Their names differ. (at most 8 items) */
+  /** Vectors to compare, instead of the one of `embedding`. Their names differ. (at most 8 items) */
   readonly vectorFields?: readonly RetrievalVectorFieldQuery[] | null;
   /**
-   * `vector`, `lexical` or `hybrid`; upper and lower case are the same. If absent, `vector` where `embedding`
-   * or `vectorFields` is given, and else `lexical`. (at most 32 characters)
+   * Mode: `vector`, `lexical` or `hybrid`; case-insensitive. If absent: `vector` with `embedding` or
+   * `vectorFields`, else `lexical`. (at most 32 characters)
    */
   readonly searchMode?: string | null;
-  /** How records are ranked by words. Its query is that of the request if absent. */
+  /** How records are ranked by words. If its `query` is absent, that of the request applies. */
   readonly lexical?: LexicalSearchOptions | null;
-  /** How both rankings become one. */
+  /** How both rankings are merged. */
   readonly hybrid?: HybridSearchOptions | null;
-  /** How the best results are put into a new order. */
+  /** How the best results are reranked. */
   readonly rerank?: RerankOptions | null;
-  /** The largest number of results, at most 1,000. (at least 1) */
+  /** Maximum number of results, at most 1,000. (at least 1) */
   readonly limit?: number | null;
   /** Results with a lower score before reranking are left out. */
   readonly minScore?: number | null;
@@ -5894,443 +5891,446 @@ export type RetrievalEvaluationVariant = {
   readonly includeTrace?: boolean | null;
 };
 
-/** Questions with their right answers, and ways to answer them. */
+/** Questions with their expected records, and variants to compare. */
 export type RetrievalEvaluationComparisonRequest = {
-  /** The questions. (1 to 200 items) */
+  /** Questions with their expected records. (1 to 200 items) */
   readonly cases: readonly RetrievalEvaluationCase[];
-  /** Whether a case that fails leaves the others to be tried. (true when absent) */
+  /** Whether later cases are tried after a failed case. (true when absent) */
   readonly continueOnError?: boolean | null;
-  /** So many of the first results are judged in cases that do not say. (1 to 100) */
+  /** Number of first results to judge in cases without `k`. (1 to 100) */
   readonly defaultK?: number | null;
-  /** The ways. The first one is the baseline of the others. (1 to 12 items) */
+  /** Variants to compare. The first one is the baseline of the others. (1 to 12 items) */
   readonly variants: readonly RetrievalEvaluationVariant[];
-  /** Whether each case shows the results that were judged. (false when absent) */
+  /** Whether each case includes the judged results. (false when absent) */
   readonly includeTopResults?: boolean | null;
-  /** Whether each variant shows its cases. (false when absent) */
+  /** Whether variants include their cases. (false when absent) */
   readonly includeCaseResults?: boolean | null;
 };
 
-/** How the query gets its vector under a profile; null means the default. */
+/** How the vector of the query is computed under a profile; null means the default. */
 export type RetrievalProfileEmbedding = {
   /**
-   * The vector of the records that is compared; the first of the policy of each collection if absent. (at
-   * most 128 characters)
+   * Name of the vector to compare with; the first of the policy of each collection if absent. (at most 128
+   * characters)
    */
   readonly field: string | null;
   /**
-   * What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower case
-   * are the same. (at most 32 characters)
+   * Purpose of the vector of the query: `query`, `passage`, `document` or `symmetric`; case-insensitive. (at
+   * most 32 characters)
    */
   readonly purpose: string | null;
-  /**
-   * Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
-   * characters)
-   */
+  /** Prefix of the query for the purpose `query`, instead of the default. (at most 512 characters) */
   readonly queryPrefix: string | null;
-  /** Goes before it where the purpose is `passage` or `document`. (at most 512 characters) */
+  /** Prefix of the query for the purpose `passage` or `document`. (at most 512 characters) */
   readonly passagePrefix: string | null;
-  /** Goes before it where the purpose is `symmetric`. (at most 512 characters) */
+  /** Prefix of the query for the purpose `symmetric`. (at most 512 characters) */
   readonly symmetricPrefix: string | null;
 };
 
 /** How records are ranked by words under a profile; null means the default. */
 export type RetrievalProfileLexical = {
-  /** Null: the query of the request. (at most 16384 characters) */
+  /** Null: the query of the request applies. (at most 16384 characters) */
   readonly query: string | null;
   /**
-   * JSON Pointers to the parts of a record that are scored; `/content`, `/metadata`, `/id`, `/type` and
-   * `/sources` if empty or absent. (at most 100 items)
+   * JSON Pointers to the scored parts of a record; `/content`, `/metadata`, `/id`, `/type` and `/sources` if
+   * empty or absent. (at most 100 items)
    */
   readonly fields: readonly string[] | null;
-  /** The largest number of matches, of all pages together. (at least 1) */
+  /** Maximum number of matches on all pages. (at least 1) */
   readonly top: number | null;
   /**
-   * The largest number of candidates that are scored. The setting Records:LexicalCandidatesMax may be lower.
-   * The diagnostics of each match name the limit that held, and whether there are other candidates. Where
-   * there are, a page without matches is refused with `search_budget_exceeded`. (at least 1)
+   * Maximum number of scored candidates. The setting Records:LexicalCandidatesMax may be lower. The
+   * diagnostics of each match name the effective limit, and whether other candidates exist. If they do, a
+   * page without matches is refused with `search_budget_exceeded`. (at least 1)
    */
   readonly scanLimit: number | null;
   /** Matches with a lower score are left out. */
   readonly minScore: number | null;
-  /** `bm25`, which weighs rare words more, or `coverage`, the share of the words that a record holds. */
+  /** `bm25`, which weighs rare words more, or `coverage`, the share of the query words in the record. */
   readonly scoring: 'bm25' | 'coverage' | null;
   /** Whether a record needs `any` word or phrase of the query, or `all` of them. */
   readonly matchMode: 'any' | 'all' | null;
   /**
-   * Factors by JSON Pointer for words in these parts of a record; the longest pointer that leads to a part
-   * decides, without one it is 1. Negative factors count as 0. (at most 100 entries)
+   * Factors by JSON Pointer for words in these parts of a record. The longest matching pointer decides;
+   * without one the factor is 1. Negative factors count as 0. (at most 100 entries)
    */
   readonly fieldBoosts: { readonly [name: string]: number } | null;
-  /** How much repeated words count, in `bm25`. (above 0) */
+  /** `k1` of `bm25`: weight of repeated words. (above 0) */
   readonly bm25K1: number | null;
-  /** How much the length of a record counts, in `bm25`. (0 to 1) */
+  /** `b` of `bm25`: weight of the length of a record. (0 to 1) */
   readonly bm25B: number | null;
-  /**
-   * Added to the score where a phrase, or the whole query, stands in a field. Negative numbers count as 0.
-   */
+  /** Added to the score if a field contains a phrase or the whole query. Negative numbers count as 0. */
   readonly phraseBoost: number | null;
-  /** Added to the score where it is all of a field. Negative numbers count as 0. */
+  /** Added to the score if a phrase or the whole query is the whole field. Negative numbers count as 0. */
   readonly exactBoost: number | null;
-  /** Added to the score where `/metadata`, `/sources` or `/id` holds a word. Negative numbers count as 0. */
+  /**
+   * Added to the score if `/metadata`, `/sources` or `/id` contains a word of the query. Negative numbers
+   * count as 0.
+   */
   readonly metadataBoost: number | null;
   /** Whether words of the query also match longer words that begin with them. */
   readonly prefixMatching: boolean | null;
-  /** Characters of the shortest word that matches longer ones. (at least 1) */
+  /** Shortest query word that matches longer words, in characters. (at least 1) */
   readonly prefixMinChars: number | null;
-  /** A record must hold at least one phrase of each group. (at most 16 items) */
+  /** Groups of phrases: a record must contain at least one phrase of each group. (at most 16 items) */
   readonly requiredPhraseGroups: readonly (readonly string[])[] | null;
 };
 
-/** How both rankings become one under a profile. */
+/** How both rankings are merged under a profile. */
 export type RetrievalProfileHybrid = {
   /** Weight of the vectors: at least 0. The sum of both weights is above 0. */
   readonly vectorWeight: number | null;
   /** Weight of the words: at least 0. */
   readonly lexicalWeight: number | null;
   /**
-   * Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
-   * (at least 1)
+   * Number of candidates of each search per requested result; in all at least 50 and at most 5,000. (at least
+   * 1)
    */
   readonly candidateMultiplier: number | null;
-  /** Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1) */
+  /** Number of candidates of each vector, instead of that by the multiplier; at most 5,000. (at least 1) */
   readonly vectorCandidateLimit: number | null;
-  /** Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1) */
+  /** Number of candidates by words, instead of that by the multiplier; at most 5,000. (at least 1) */
   readonly lexicalCandidateLimit: number | null;
   /**
-   * `weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight / (`rrfK`
-   * + rank). Upper and lower case are the same. (at most 32 characters)
+   * How both scores are merged. `weighted`: weighted mean of both scores. `rrf`: reciprocal rank fusion, the
+   * sum of weight / (`rrfK` + rank). Case-insensitive. (at most 32 characters)
    */
   readonly fusion: string | null;
-  /** How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1) */
+  /** Constant of `rrf`, at most 1,000,000: the higher, the less the first ranks stand out. (at least 1) */
   readonly rrfK: number | null;
 };
 
-/** How results are put into a new order under a profile. */
+/** How results are reranked under a profile. */
 export type RetrievalProfileRerank = {
-  /** Whether results are put into a new order. */
+  /** Whether results are reranked. */
   readonly enabled: boolean | null;
-  /** The provider; the reranker of the service itself if absent. (at most 160 characters) */
+  /** Id of the provider; the reranker of the service itself if absent. (at most 160 characters) */
   readonly provider: string | null;
   /**
-   * What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
-   * `advisory`, `research`, `review` or `scaffold`. (at most 160 characters)
+   * Purpose of the answer, which bounds the size of the request: `mechanics`, `development`, `advisory`,
+   * `research`, `review` or `scaffold`. (at most 160 characters)
    */
   readonly mode: string | null;
-  /**
-   * So many of the best results are put into a new order, at most 1,000; four times the limit if absent. (at
-   * least 1)
-   */
+  /** Number of best results to rerank, at most 1,000; four times the limit if absent. (at least 1) */
   readonly candidateLimit: number | null;
-  /** The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1) */
+  /** Length of each text that the reranker reads, in UTF-16 code units: at most 100,000. (at least 1) */
   readonly maxCandidateChars: number | null;
   /**
-   * The member of the content that holds the text; `text`, or else the first text of the content, if absent.
-   * (at most 160 characters)
+   * Member of the content that holds the text; if absent: `text`, or else the first text. (at most 160
+   * characters)
    */
   readonly contentField: string | null;
   /** Weight of the score of the reranker in the new score. (at least 0) */
   readonly rerankScoreWeight: number | null;
-  /** Weight of the score before. (at least 0) */
+  /** Weight of the score before reranking. (at least 0) */
   readonly originalScoreWeight: number | null;
-  /** How long the provider may take; as its mode says if absent. (at least 1) */
+  /** Time limit of the provider, in seconds; that of its mode if absent. (at least 1) */
   readonly timeoutSeconds: number | null;
-  /** How much the provider may answer; as its mode says if absent. (at least 1) */
+  /** Maximum answer of the provider, in bytes; that of its mode if absent. (at least 1) */
   readonly maxOutputBytes: number | null;
-  /** Whether results keep their order where the reranker fails. If false, its failure refuses the request. */
+  /** Whether results keep their order if the reranker fails. If false, its failure refuses the request. */
   readonly fallbackOnFailure: boolean | null;
 };
 
-/** What a profile gives to a request that does not say it. */
+/** Defaults that a profile gives to a request. */
 export type RetrievalProfileDefaults = {
-  /** The mode. */
+  /** Search mode. */
   readonly searchMode: 'vector' | 'lexical' | 'hybrid';
-  /** How the query gets its vector; null where the profile says nothing of it. */
+  /** How the vector of the query is computed; null if the profile does not set it. */
   readonly embedding: RetrievalProfileEmbedding | null;
   /** How records are ranked by words. */
   readonly lexical: RetrievalProfileLexical | null;
-  /** How both rankings become one. */
+  /** How both rankings are merged. */
   readonly hybrid: RetrievalProfileHybrid | null;
-  /** How results are put into a new order. */
+  /** How results are reranked. */
   readonly rerank: RetrievalProfileRerank | null;
-  /** The limit, where the request has none or 10. (at least 1) */
+  /** Limit of a request without a limit or with the limit 10. (at least 1) */
   readonly limit: number;
   /** Always true. */
   readonly includeTrace: boolean;
 };
 
-/** Members of a retrieval under one name. */
+/** A retrieval profile: named defaults for requests. */
 export type RetrievalProfileDescriptor = {
-  /** The name, for `profile` of a request. (at most 160 characters) */
+  /** Id of the profile, for `profile` of a request. (at most 160 characters) */
   readonly id: string;
-  /** Its name for people. (at most 256 characters) */
+  /** Display name of the profile. (at most 256 characters) */
   readonly label: string;
-  /** What it does. (at most 2048 characters) */
+  /** How the profile searches. (at most 2048 characters) */
   readonly description: string;
-  /** The mode. */
+  /** Search mode. */
   readonly searchMode: 'vector' | 'lexical' | 'hybrid';
   /** Whether the collections need vectors. */
   readonly requiresVector: boolean;
-  /** Whether results are put into a new order. */
+  /** Whether results are reranked. */
   readonly usesRerank: boolean;
-  /** What it is good for. (at most 16 items) */
+  /** Recommended uses of the profile. (at most 16 items) */
   readonly recommendedFor: readonly string[];
-  /** What to take care of. (at most 16 items) */
+  /** Cautions for the use of the profile. (at most 16 items) */
   readonly cautions: readonly string[];
-  /** What it gives to a request. */
+  /** Defaults that the profile gives to a request. */
   readonly defaults: RetrievalProfileDefaults;
 };
 
-/** The profiles of the service. (at most 64 items) */
+/** Retrieval profiles of the service. (at most 64 items) */
 export type RetrievalProfileDescriptorList = readonly RetrievalProfileDescriptor[];
 
 /** A result of a retrieval. */
 export type RetrievalMatch = {
-  /** Its place, from 1. (at least 1) */
+  /** Rank of the match, from 1. (at least 1) */
   readonly rank: number;
-  /** How well it matches: higher is better. What it means depends on the mode, as the diagnostics say. */
+  /** Score of the match: higher is better. Its meaning depends on the mode; the diagnostics name it. */
   readonly score: number;
   /** The collection of the record. (at most 255 characters) */
   readonly collection: string;
-  /** The first 200 UTF-16 code units of `content.text`; empty without one. (at most 200 characters) */
+  /** The first 200 UTF-16 code units of `content.text`; empty without that text. (at most 200 characters) */
   readonly snippet: string | null;
   /** The record. */
   readonly record: SvcRecord;
-  /** Why it has this score; null without a trace. */
+  /** Why the match has this score; null without a trace. */
   readonly diagnostics: RetrievalDiagnostics | null;
 };
 
-/** The results of a retrieval, the best first. */
+/** Results of a retrieval, the best first. */
 export type RetrievalResultEnvelope = {
   /** The question. (at most 100000 characters) */
   readonly query: string;
   /**
-   * By score downwards; equal scores in the order of collection, partition key and id. (at most 1000 items)
+   * Results with descending score; equal scores in the order of collection, partition key and id. (at most
+   * 1000 items)
    */
   readonly results: readonly RetrievalMatch[];
   /**
-   * How the answer came about: the id of its stored trace, times, modes and the number of candidates of each
-   * collection; null unless it was asked for.
+   * Trace of the answer: id of the stored trace, times, modes and number of candidates of each collection;
+   * null unless requested.
    */
   readonly trace: JsonObject | null;
 };
 
-/** Where an expected match was found. */
+/** Rank and score of an expected match. */
 export type RetrievalEvaluationExpectedResult = {
-  /** The id of the request; empty where it names the record in another way. (at most 1023 characters) */
+  /**
+   * `id` of the request; empty if the request identifies the record in another way. (at most 1023 characters)
+   */
   readonly id: string;
-  /** The partition of the request. (at most 2048 characters) */
+  /** `partitionKey` of the request. (at most 2048 characters) */
   readonly partitionKey: string | null;
-  /** The collection of the request. (at most 255 characters) */
+  /** `collection` of the request. (at most 255 characters) */
   readonly collection: string | null;
-  /** The relevance of the request. */
+  /** `relevance` of the request. */
   readonly relevance: number;
-  /** The place of the first result that it means; null where none of the first k is one. (at least 1) */
+  /** Rank of the first matching result; null if none of the first k results matches. (at least 1) */
   readonly rank: number | null;
-  /** The score of that result. */
+  /** Score of the first matching result; null without. */
   readonly score: number | null;
 };
 
-/** Where a hard negative was found. */
+/** Rank and score of a hard negative. */
 export type RetrievalEvaluationHardNegativeResult = {
-  /** The id of the request; empty where it names the record in another way. (at most 1023 characters) */
+  /**
+   * `id` of the request; empty if the request identifies the record in another way. (at most 1023 characters)
+   */
   readonly id: string;
-  /** The partition of the request. (at most 2048 characters) */
+  /** `partitionKey` of the request. (at most 2048 characters) */
   readonly partitionKey: string | null;
-  /** The collection of the request. (at most 255 characters) */
+  /** `collection` of the request. (at most 255 characters) */
   readonly collection: string | null;
-  /** The reason of the request. (at most 1024 characters) */
+  /** `reason` of the request. (at most 1024 characters) */
   readonly reason: string | null;
-  /** The place of the first result that it means; null where none of the first k is one. (at least 1) */
+  /** Rank of the first matching result; null if none of the first k results matches. (at least 1) */
   readonly rank: number | null;
-  /** The score of that result. */
+  /** Score of the first matching result; null without. */
   readonly score: number | null;
 };
 
-/** A result that was judged. */
+/** A judged result. */
 export type RetrievalEvaluationTopResult = {
-  /** Its place, from 1. (at least 1) */
+  /** Rank of the result, from 1. (at least 1) */
   readonly rank: number;
-  /** Its score. */
+  /** Score of the result. */
   readonly score: number;
-  /** Its collection. (at most 255 characters) */
+  /** Collection of the record. (at most 255 characters) */
   readonly collection: string;
-  /** Its id. (at most 1023 characters) */
+  /** Id of the record. (at most 1023 characters) */
   readonly id: string;
-  /** Its partition. (at most 2048 characters) */
+  /** Partition of the record. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** Its type, the first 256 UTF-16 code units. (at most 256 characters) */
+  /** Type of the record, the first 256 UTF-16 code units. (at most 256 characters) */
   readonly type: string | null;
-  /** Whether it is an expected match. */
+  /** Whether the record is an expected match. */
   readonly matchedExpected: boolean;
-  /** Whether it is a hard negative. */
+  /** Whether the record is a hard negative. */
   readonly matchedHardNegative: boolean;
-  /** Whether the reranker failed, so that results kept their order. */
+  /** Whether results kept their order because the reranker failed. */
   readonly rerankFallbackApplied: boolean;
-  /** What the reranker said. (at most 160 characters) */
+  /** Status of the reranker. (at most 160 characters) */
   readonly rerankProviderStatus: string | null;
-  /** Always false: searches by vectors miss no record. */
+  /** Always false: vector searches compare exactly and miss no record. */
   readonly vectorIndexUsed: boolean;
-  /** How vectors were compared: `exact_scan`; null where none was. (at most 160 characters) */
+  /** How vectors were compared: `exact_scan`; null if none was compared. (at most 160 characters) */
   readonly vectorIndexProvider: string | null;
-  /** The vectors that were compared. (at most 8 items) */
+  /** Names of the compared vectors. (at most 8 items) */
   readonly vectorIndexFields: readonly string[];
-  /** The first 200 UTF-16 code units of `content.text`; empty without one. (at most 200 characters) */
+  /** The first 200 UTF-16 code units of `content.text`; empty without that text. (at most 200 characters) */
   readonly snippet: string | null;
 };
 
-/** How a case went. */
+/** Result of a case. */
 export type RetrievalEvaluationCaseResult = {
-  /** Its place in the request, from 0. (at least 0) */
+  /** Position of the case in the request, from 0. (at least 0) */
   readonly index: number;
-  /** Its name. (at most 512 characters) */
+  /** Name of the case. (at most 512 characters) */
   readonly name: string | null;
-  /** Its question. (at most 100000 characters) */
+  /** Question of the case. (at most 100000 characters) */
   readonly query: string;
-  /** A case fails where its retrieval is refused, as of an absent collection. */
+  /** Status. A case fails if its retrieval is refused, such as for an absent collection. */
   readonly status: 'succeeded' | 'failed';
-  /** Why it failed. (at most 4096 characters) */
+  /** Why the case failed; null if it did not. (at most 4096 characters) */
   readonly error: string | null;
-  /** Time of its retrieval in milliseconds. (at least 0) */
+  /** Duration of the retrieval, in milliseconds. (at least 0) */
   readonly durationMs: number;
-  /** So many of the first results were judged. (at least 1) */
+  /** Number of first results that were judged. (at least 1) */
   readonly k: number;
-  /** Expected matches. (at least 0) */
+  /** Number of expected matches. (at least 0) */
   readonly expectedCount: number;
-  /** Results that were judged. (at least 0) */
+  /** Number of judged results. (at least 0) */
   readonly retrievedCount: number;
-  /** Expected matches that were found. (at least 0) */
+  /** Number of expected matches that were found. (at least 0) */
   readonly matchedCount: number;
-  /** Whether any was found. */
+  /** Whether an expected match was found. */
   readonly hit: boolean;
-  /** The place of the first one; null without one. (at least 1) */
+  /** Rank of the first expected match; null without one. (at least 1) */
   readonly firstRelevantRank: number | null;
-  /** 1 / `firstRelevantRank`; 0 without one. (0 to 1) */
+  /** 1 / `firstRelevantRank`; 0 without an expected match. (0 to 1) */
   readonly reciprocalRank: number;
   /** `matchedCount` / k. (0 to 1) */
   readonly precisionAtK: number;
   /** `matchedCount` / `expectedCount`. (0 to 1) */
   readonly recallAtK: number;
-  /** The sum of relevance / log2(rank + 1) of the matches, over that of the best order there is. (0 to 1) */
+  /**
+   * The sum of relevance / log2(rank + 1) of the matches, divided by that of the best possible order. (0 to
+   * 1)
+   */
   readonly ndcgAtK: number;
-  /** Hard negatives. (at least 0) */
+  /** Number of hard negatives. (at least 0) */
   readonly hardNegativeCount: number;
-  /** Hard negatives that were found. (at least 0) */
+  /** Number of hard negatives that were found. (at least 0) */
   readonly hardNegativeMatchedCount: number;
-  /** Whether any was found. */
+  /** Whether a hard negative was found. */
   readonly hardNegativeHit: boolean;
-  /** The place of the first one; null without one. (at least 1) */
+  /** Rank of the first hard negative; null without one. (at least 1) */
   readonly firstHardNegativeRank: number | null;
   /** `hardNegativeMatchedCount` / k. (0 to 1) */
   readonly hardNegativeRateAtK: number;
-  /** Whether results were to be put into a new order. */
+  /** Whether reranking was requested. */
   readonly rerankEnabled: boolean;
-  /** The reranker. (at most 160 characters) */
+  /** Id of the reranker. (at most 160 characters) */
   readonly rerankProvider: string | null;
-  /** The trace that its provider wrote. (at most 160 characters) */
+  /** Id of the trace of the reranker. (at most 160 characters) */
   readonly rerankTraceId: string | null;
-  /** Whether it failed, so that results kept their order. */
+  /** Whether results kept their order because the reranker failed. */
   readonly rerankFallbackApplied: boolean;
-  /** The kind of its failure. (at most 160 characters) */
+  /** Failure class of the reranker. (at most 160 characters) */
   readonly rerankFailureClass: string | null;
-  /** What it said. (at most 160 characters) */
+  /** Status of the reranker. (at most 160 characters) */
   readonly rerankProviderStatus: string | null;
-  /** Results that it got. (at least 0) */
+  /** Number of results sent to the reranker. (at least 0) */
   readonly rerankInputCandidateCount: number;
-  /** Bytes of the request to it. (at least 0) */
+  /** Size of the request to the reranker, in bytes. (at least 0) */
   readonly rerankProviderPayloadBytes: number;
-  /** Bytes that its mode allows. (at least 0) */
+  /** Maximum request in the mode of the reranker, in bytes. (at least 0) */
   readonly rerankProviderMaxInputBytes: number;
-  /** Where each expected match was found. (at most 100 items) */
+  /** Rank and score of each expected match. (at most 100 items) */
   readonly expected: readonly RetrievalEvaluationExpectedResult[];
-  /** Where each hard negative was found. (at most 200 items) */
+  /** Rank and score of each hard negative. (at most 200 items) */
   readonly hardNegatives: readonly RetrievalEvaluationHardNegativeResult[];
-  /** The results that were judged; empty unless the request asks for them. (at most 100 items) */
+  /** The judged results; empty unless requested. (at most 100 items) */
   readonly topResults: readonly RetrievalEvaluationTopResult[];
 };
 
-/** Measures of all cases of a variant. All are 0 where the variant failed. */
+/** Metrics over all cases of a variant. All are 0 if the variant failed. */
 export type RetrievalEvaluationMetrics = {
-  /** Cases of the request. (at least 0) */
+  /** Number of cases in the request. (at least 0) */
   readonly requested: number;
-  /** Cases that were tried. (at least 0) */
+  /** Number of cases tried. (at least 0) */
   readonly attempted: number;
-  /** Cases that were answered. (at least 0) */
+  /** Number of cases answered. (at least 0) */
   readonly succeeded: number;
-  /** Cases that were not answered. (at least 0) */
+  /** Number of cases not answered. (at least 0) */
   readonly failed: number;
   /** Whether a failed case ended the evaluation. */
   readonly stoppedOnError: boolean;
-  /** Cases that found an expected match. (at least 0) */
+  /** Number of cases that found an expected match. (at least 0) */
   readonly hitCount: number;
-  /** Their share of the cases that were answered. (0 to 1) */
+  /** Share of the answered cases that found an expected match. (0 to 1) */
   readonly hitRate: number;
-  /** Mean over the cases that were answered, as the further ones; 0 without any. (0 to 1) */
+  /** Mean of `reciprocalRank`. Means are over the answered cases; 0 without any. (0 to 1) */
   readonly meanReciprocalRank: number;
-  /** Mean precision. (0 to 1) */
+  /** Mean of `precisionAtK`. (0 to 1) */
   readonly meanPrecisionAtK: number;
-  /** Mean recall. (0 to 1) */
+  /** Mean of `recallAtK`. (0 to 1) */
   readonly meanRecallAtK: number;
-  /** Mean nDCG. (0 to 1) */
+  /** Mean of `ndcgAtK`. (0 to 1) */
   readonly meanNdcgAtK: number;
-  /** Answered cases with hard negatives. (at least 0) */
+  /** Number of answered cases with hard negatives. (at least 0) */
   readonly hardNegativeCaseCount: number;
-  /** Those of them that found one. (at least 0) */
+  /** Number of cases that found a hard negative. (at least 0) */
   readonly hardNegativeHitCount: number;
-  /** Their share. (0 to 1) */
+  /** Share of the cases with hard negatives that found one. (0 to 1) */
   readonly hardNegativeHitRate: number;
-  /** Mean over the answered cases with hard negatives. (0 to 1) */
+  /** Mean of `hardNegativeRateAtK` over answered cases with hard negatives. (0 to 1) */
   readonly meanHardNegativeRateAtK: number;
-  /** Answered cases with reranking. (at least 0) */
+  /** Number of answered cases with reranking. (at least 0) */
   readonly rerankCaseCount: number;
-  /** Those of them whose reranker failed. (at least 0) */
+  /** Number of cases whose reranker failed. (at least 0) */
   readonly rerankFallbackCaseCount: number;
-  /** Their share. (0 to 1) */
+  /** Share of the reranked cases whose reranker failed. (0 to 1) */
   readonly rerankFallbackRate: number;
 };
 
-/** How good the answers to the questions are. */
+/** Metrics and cases of an evaluation. */
 export type RetrievalEvaluationResult = {
-  /** Cases of the request. (at least 0) */
+  /** Number of cases in the request. (at least 0) */
   readonly requested: number;
-  /** Cases that were tried. (at least 0) */
+  /** Number of cases tried. (at least 0) */
   readonly attempted: number;
-  /** Cases that were answered. (at least 0) */
+  /** Number of cases answered. (at least 0) */
   readonly succeeded: number;
-  /** Cases that were not answered. (at least 0) */
+  /** Number of cases not answered. (at least 0) */
   readonly failed: number;
   /** Whether a failed case ended the evaluation. */
   readonly stoppedOnError: boolean;
-  /** Cases that found an expected match. (at least 0) */
+  /** Number of cases that found an expected match. (at least 0) */
   readonly hitCount: number;
-  /** Their share of the cases that were answered. (0 to 1) */
+  /** Share of the answered cases that found an expected match. (0 to 1) */
   readonly hitRate: number;
-  /** Mean over the cases that were answered, as the further ones; 0 without any. (0 to 1) */
+  /** Mean of `reciprocalRank`. Means are over the answered cases; 0 without any. (0 to 1) */
   readonly meanReciprocalRank: number;
-  /** Mean precision. (0 to 1) */
+  /** Mean of `precisionAtK`. (0 to 1) */
   readonly meanPrecisionAtK: number;
-  /** Mean recall. (0 to 1) */
+  /** Mean of `recallAtK`. (0 to 1) */
   readonly meanRecallAtK: number;
-  /** Mean nDCG. (0 to 1) */
+  /** Mean of `ndcgAtK`. (0 to 1) */
   readonly meanNdcgAtK: number;
-  /** Answered cases with hard negatives. (at least 0) */
+  /** Number of answered cases with hard negatives. (at least 0) */
   readonly hardNegativeCaseCount: number;
-  /** Those of them that found one. (at least 0) */
+  /** Number of cases that found a hard negative. (at least 0) */
   readonly hardNegativeHitCount: number;
-  /** Their share. (0 to 1) */
+  /** Share of the cases with hard negatives that found one. (0 to 1) */
   readonly hardNegativeHitRate: number;
-  /** Mean over the answered cases with hard negatives. (0 to 1) */
+  /** Mean of `hardNegativeRateAtK` over answered cases with hard negatives. (0 to 1) */
   readonly meanHardNegativeRateAtK: number;
-  /** Answered cases with reranking. (at least 0) */
+  /** Number of answered cases with reranking. (at least 0) */
   readonly rerankCaseCount: number;
-  /** Those of them whose reranker failed. (at least 0) */
+  /** Number of cases whose reranker failed. (at least 0) */
   readonly rerankFallbackCaseCount: number;
-  /** Their share. (0 to 1) */
+  /** Share of the reranked cases whose reranker failed. (0 to 1) */
   readonly rerankFallbackRate: number;
-  /** The cases that were tried, in their order. (at most 200 items) */
+  /** The tried cases, in their order. (at most 200 items) */
   readonly cases: readonly RetrievalEvaluationCaseResult[];
 };
 
-/** Measures of a variant less those of the baseline. */
+/** Metrics of a variant minus those of the baseline. */
 export type RetrievalEvaluationMetricDeltas = {
   /** Difference of `hitRate`. (-1 to 1) */
   readonly hitRate: number;
@@ -6350,100 +6350,103 @@ export type RetrievalEvaluationMetricDeltas = {
   readonly rerankFallbackRate: number;
 };
 
-/** How good a variant answers the questions. */
+/** Metrics and cases of a variant. */
 export type RetrievalEvaluationVariantResult = {
-  /** The variant. (at most 160 characters) */
+  /** Id of the variant. (at most 160 characters) */
   readonly id: string;
-  /** Its name. (at most 512 characters) */
+  /** Display name of the variant. (at most 512 characters) */
   readonly label: string | null;
-  /** A variant fails where a failed case ended it, or where no case was answered. */
+  /** Status. A variant fails if a failed case ended it, or if no case was answered. */
   readonly status: 'succeeded' | 'failed';
-  /** Why it failed: the error of its first failed case. (at most 4096 characters) */
+  /** Why the variant failed: the error of its first failed case. (at most 4096 characters) */
   readonly error: string | null;
-  /** Time of its retrievals in milliseconds. (at least 0) */
+  /** Duration of the retrievals, in milliseconds. (at least 0) */
   readonly durationMs: number;
-  /** Its measures. */
+  /** Metrics of the variant. */
   readonly metrics: RetrievalEvaluationMetrics;
-  /** Its measures less those of the baseline; null for the baseline, and where one of both failed. */
+  /** Metrics of the variant minus those of the baseline; null for the baseline, and if one of both failed. */
   readonly deltaFromBaseline: RetrievalEvaluationMetricDeltas | null;
-  /** The cases that were tried; empty unless the request asks for them. (at most 200 items) */
+  /** The tried cases; empty unless requested. (at most 200 items) */
   readonly cases: readonly RetrievalEvaluationCaseResult[];
 };
 
-/** How good the variants answer the questions. */
+/** Results of the compared variants. */
 export type RetrievalEvaluationComparisonResult = {
-  /** Cases of the request. (at least 0) */
+  /** Number of cases in the request. (at least 0) */
   readonly requested: number;
-  /** Variants of the request. (at least 0) */
+  /** Number of variants in the request. (at least 0) */
   readonly variantsRequested: number;
-  /** Variants that were tried. (at least 0) */
+  /** Number of variants tried. (at least 0) */
   readonly variantsAttempted: number;
-  /** Variants that did not fail. (at least 0) */
+  /** Number of variants that did not fail. (at least 0) */
   readonly variantsSucceeded: number;
-  /** Variants that failed. (at least 0) */
+  /** Number of variants that failed. (at least 0) */
   readonly variantsFailed: number;
   /** Whether a failed variant ended the comparison. */
   readonly stoppedOnError: boolean;
-  /** The variant that the others are compared with: the first one. (at most 160 characters) */
+  /** Id of the first variant: the baseline of the others. (at most 160 characters) */
   readonly baselineVariantId: string | null;
-  /** The variants that were tried, in their order. (at most 12 items) */
+  /** The tried variants, in their order. (at most 12 items) */
   readonly variants: readonly RetrievalEvaluationVariantResult[];
 };
 
 /**
- * An evaluation or a comparison as a job. A job whose cases failed still ends as succeeded; its result names
+ * An evaluation or a comparison as a job. If cases fail, the job still ends as succeeded; its result names
  * them.
  */
 export type RetrievalEvaluationJob = {
-  /** The receipt of its admission. */
+  /** Admission receipt of the job. */
   readonly admission: AdmissionReceipt;
-  /** The job; also the id of its run. (at most 160 characters) */
+  /** Id of the job and of its run. (at most 160 characters) */
   readonly id: string;
-  /** What it does. */
+  /** Kind of job: evaluation or comparison. */
   readonly kind: 'evaluation' | 'comparison';
   /** The status of the job. */
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
   /** SHA-256 of the request as canonical JSON. (at most 71 characters) */
   readonly requestHash: string;
-  /** When it was admitted. */
+  /** When the job was admitted. */
   readonly createdAt: Timestamp;
-  /** When it began. (at most 40 characters, RFC 3339) */
+  /** When the job started. (at most 40 characters, RFC 3339) */
   readonly startedAt: string | null;
-  /** When it ended. (at most 40 characters, RFC 3339) */
+  /** When the job ended. (at most 40 characters, RFC 3339) */
   readonly completedAt: string | null;
-  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  /** Duration in milliseconds, from the first start; null before the end. (at least 0) */
   readonly durationMs: number | null;
-  /** Whether a caller asked it to stop. */
+  /** Whether cancellation was requested. */
   readonly cancellationRequested: boolean;
-  /** Cases of the request. (at least 0) */
+  /** Number of cases in the request. (at least 0) */
   readonly requested: number;
-  /** Cases of an evaluation that were tried so far; 0 in a comparison, as the next two. (at least 0) */
+  /** Number of cases tried so far; 0 in a comparison. (at least 0) */
   readonly casesAttempted: number;
-  /** Cases that were answered so far. (at least 0) */
+  /** Number of cases answered so far; 0 in a comparison. (at least 0) */
   readonly casesSucceeded: number;
-  /** Cases that were not answered so far. (at least 0) */
+  /** Number of cases not answered so far; 0 in a comparison. (at least 0) */
   readonly casesFailed: number;
-  /** The case that is tried, from 0, while the job runs; null otherwise. (at least 0) */
+  /** Position of the current case, from 0, while the job runs; null otherwise. (at least 0) */
   readonly currentCaseIndex: number | null;
-  /** Its name. (at most 512 characters) */
+  /** Name of the current case. (at most 512 characters) */
   readonly currentCaseName: string | null;
-  /** Variants of a comparison; 0 in an evaluation, as the next three. (at least 0) */
+  /** Number of variants of a comparison; 0 in an evaluation. (at least 0) */
   readonly variantsRequested: number;
-  /** Variants that were tried so far. (at least 0) */
+  /** Number of variants tried so far; 0 in an evaluation. (at least 0) */
   readonly variantsAttempted: number;
-  /** Variants that did not fail so far. (at least 0) */
+  /** Number of variants that did not fail so far; 0 in an evaluation. (at least 0) */
   readonly variantsSucceeded: number;
-  /** Variants that failed so far. (at least 0) */
+  /** Number of variants that failed so far; 0 in an evaluation. (at least 0) */
   readonly variantsFailed: number;
-  /** The variant that is tried, while the job runs; null otherwise. (at most 160 characters) */
+  /** Id of the current variant while the job runs; null otherwise. (at most 160 characters) */
   readonly currentVariantId: string | null;
-  /** Its place, from 0. (at least 0) */
+  /** Position of the current variant, from 0. (at least 0) */
   readonly currentVariantIndex: number | null;
-  /** Share of the work that is done; 1 once it succeeded. (0 to 1) */
+  /** Completed share of the work; 1 after success. (0 to 1) */
   readonly progress: number;
   /** Kind of the failure of the whole job. (at most 160 characters) */
   readonly failureClass: string | null;
-  /** Description of that failure. The errors of cases are in the result. (at most 4096 characters) */
+  /**
+   * Description of the failure of the whole job. The errors of cases are in the result. (at most 4096
+   * characters)
+   */
   readonly error: string | null;
   /** The result of an evaluation; null in lists unless `includeResult` is true. */
   readonly evaluationResult: RetrievalEvaluationResult | null;

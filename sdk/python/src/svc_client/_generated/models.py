@@ -5893,251 +5893,249 @@ class RecordSearchResult(TypedDict):
 
 
 class RetrievalRequest(TypedDict):
-    """A question to one or several collections."""
+    """A question, and the collections to search."""
 
     profile: NotRequired[str | None]
-    """Id of a profile, whose members stand for those that neither the variant nor the question has. (at most
+    """Id of a profile. Its defaults apply to members that neither the variant nor the question has. (at most
     160 characters)
     """
     query: str
-    """The question: not blank. A search by words takes 16,384 UTF-16 code units, one by vectors 100,000. (at
-    most 100000 characters)
+    """The question: not blank. At most 16,384 UTF-16 code units in a search by words, 100,000 in one by
+    vectors. (at most 100000 characters)
     """
     collections: Sequence[str]
-    """The collections that are searched, all with one ranking. (1 to 16 items)"""
+    """Collections to search, with one ranking of all results. (1 to 16 items)"""
     partitionKeys: NotRequired[Sequence[str] | None]
-    """Only records of these partitions; of all if empty or absent. (at most 1000 items)"""
+    """Only records of these partitions; all if empty or absent. (at most 1000 items)"""
     filter: NotRequired[FilterNode | None]
-    """The condition that records must meet."""
+    """Condition that the records must meet."""
     embedding: NotRequired[EmbeddingOptions | None]
-    """How the query gets its vector."""
+    """How the vector of the query is computed."""
     vectorFields: NotRequired[Sequence[RetrievalVectorFieldQuery] | None]
-    """Vectors that are compared, instead of the one of `embedding`. Their names differ. (at most 8 items)"""
+    """Vectors to compare, instead of the one of `embedding`. Their names differ. (at most 8 items)"""
     searchMode: NotRequired[str | None]
-    """`vector`, `lexical` or `hybrid`; upper and lower case are the same. If absent, `vector` where
-    `embedding` or `vectorFields` is given, and else `lexical`. (at most 32 characters)
+    """Mode: `vector`, `lexical` or `hybrid`; case-insensitive. If absent: `vector` with `embedding` or
+    `vectorFields`, else `lexical`. (at most 32 characters)
     """
     lexical: NotRequired[LexicalSearchOptions | None]
-    """How records are ranked by words. Its query is that of the request if absent."""
+    """How records are ranked by words. If its `query` is absent, that of the request applies."""
     hybrid: NotRequired[HybridSearchOptions | None]
-    """How both rankings become one."""
+    """How both rankings are merged."""
     rerank: NotRequired[RerankOptions | None]
-    """How the best results are put into a new order."""
+    """How the best results are reranked."""
     limit: NotRequired[int | None]
-    """The largest number of results, at most 1,000. (at least 1, 10 when absent)"""
+    """Maximum number of results, at most 1,000. (at least 1, 10 when absent)"""
     minScore: NotRequired[float | None]
     """Results with a lower score before reranking are left out."""
     includeTrace: NotRequired[bool | None]
-    """Whether the answer says how it came about, which is also stored as a trace. A profile always asks for
-    it. (false when absent)
+    """Whether the answer includes its trace, which is also stored. A profile always requests the trace.
+    (false when absent)
     """
 
 
 class EmbeddingOptions(TypedDict):
-    """How the query gets its vector, by the active embedding provider."""
+    """How the active embedding provider computes the vector of the query."""
 
     field: NotRequired[str | None]
-    """The vector of the records that is compared; the first of the policy of each collection if absent. (at
-    most 128 characters)
-    """
-    purpose: NotRequired[str | None]
-    """What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower
-    case are the same. (at most 32 characters, "query" when absent)
-    """
-    queryPrefix: NotRequired[str | None]
-    """Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
+    """Name of the vector to compare with; the first of the policy of each collection if absent. (at most 128
     characters)
     """
+    purpose: NotRequired[str | None]
+    """Purpose of the vector of the query: `query`, `passage`, `document` or `symmetric`; case-insensitive.
+    (at most 32 characters, "query" when absent)
+    """
+    queryPrefix: NotRequired[str | None]
+    """Prefix of the query for the purpose `query`, instead of the default. (at most 512 characters)"""
     passagePrefix: NotRequired[str | None]
-    """Goes before it where the purpose is `passage` or `document`. (at most 512 characters)"""
+    """Prefix of the query for the purpose `passage` or `document`. (at most 512 characters)"""
     symmetricPrefix: NotRequired[str | None]
-    """Goes before it where the purpose is `symmetric`. (at most 512 characters)"""
+    """Prefix of the query for the purpose `symmetric`. (at most 512 characters)"""
 
 
 class RetrievalVectorFieldQuery(TypedDict):
-    """One vector of the records that the query is compared with."""
+    """One vector of the records to compare the query with."""
 
     field: str
     """Name of the vector in the policies of the collections. (at most 128 characters)"""
     weight: NotRequired[float | None]
-    """Its weight in the weighted mean of all vectors. (at least 0, 1 when absent)"""
+    """Weight of the vector in the weighted mean of all vectors. (at least 0, 1 when absent)"""
     query: NotRequired[str | None]
-    """Another text than the query of the request. (at most 100000 characters)"""
+    """Text to use instead of the query of the request. (at most 100000 characters)"""
     embedding: NotRequired[EmbeddingOptions | None]
-    """How this text gets its vector; as the request says if absent. Its `field` is ignored."""
+    """How the vector of this text is computed; as for the request if absent. Its `field` is ignored."""
     candidateLimit: NotRequired[int | None]
-    """Candidates of this vector, at most 5,000. (at least 1)"""
+    """Maximum number of candidates of this vector, at most 5,000. (at least 1)"""
     minScore: NotRequired[float | None]
     """Records with a lower similarity are no candidates of this vector."""
 
 
 class HybridSearchOptions(TypedDict):
-    """How the results of words and of vectors become one list."""
+    """How results by words and results by vectors are merged."""
 
     vectorWeight: NotRequired[float | None]
     """Weight of the vectors: at least 0. The sum of both weights is above 0. (0.55 when absent)"""
     lexicalWeight: NotRequired[float | None]
     """Weight of the words: at least 0. (0.45 when absent)"""
     candidateMultiplier: NotRequired[int | None]
-    """Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
-    (at least 1, 8 when absent)
+    """Number of candidates of each search per requested result; in all at least 50 and at most 5,000. (at
+    least 1, 8 when absent)
     """
     vectorCandidateLimit: NotRequired[int | None]
-    """Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1)"""
+    """Number of candidates of each vector, instead of that by the multiplier; at most 5,000. (at least 1)"""
     lexicalCandidateLimit: NotRequired[int | None]
-    """Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1)"""
+    """Number of candidates by words, instead of that by the multiplier; at most 5,000. (at least 1)"""
     fusion: NotRequired[str | None]
-    """`weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight /
-    (`rrfK` + rank). Upper and lower case are the same. (at most 32 characters, "weighted" when absent)
+    """How both scores are merged. `weighted`: weighted mean of both scores. `rrf`: reciprocal rank fusion,
+    the sum of weight / (`rrfK` + rank). Case-insensitive. (at most 32 characters, "weighted" when absent)
     """
     rrfK: NotRequired[int | None]
-    """How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1, 60 when absent)"""
+    """Constant of `rrf`, at most 1,000,000: the higher, the less the first ranks stand out. (at least 1, 60
+    when absent)
+    """
 
 
 class RerankOptions(TypedDict):
-    """How the best results are put into a new order by a model that reads their texts."""
+    """How a model that reads the texts of the best results reranks them."""
 
     enabled: NotRequired[bool | None]
-    """Whether results are put into a new order. (false when absent)"""
+    """Whether results are reranked. (false when absent)"""
     provider: NotRequired[str | None]
-    """The provider; the reranker of the service itself if absent. (at most 160 characters)"""
+    """Id of the provider; the reranker of the service itself if absent. (at most 160 characters)"""
     mode: NotRequired[str | None]
-    """What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
-    `advisory`, `research`, `review` or `scaffold`. (at most 160 characters, "advisory" when absent)
+    """Purpose of the answer, which bounds the size of the request: `mechanics`, `development`, `advisory`,
+    `research`, `review` or `scaffold`. (at most 160 characters, "advisory" when absent)
     """
     candidateLimit: NotRequired[int | None]
-    """So many of the best results are put into a new order, at most 1,000; four times the limit if absent.
-    (at least 1)
-    """
+    """Number of best results to rerank, at most 1,000; four times the limit if absent. (at least 1)"""
     maxCandidateChars: NotRequired[int | None]
-    """The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1, 2000 when
-    absent)
+    """Length of each text that the reranker reads, in UTF-16 code units: at most 100,000. (at least 1, 2000
+    when absent)
     """
     contentField: NotRequired[str | None]
-    """The member of the content that holds the text; `text`, or else the first text of the content, if
-    absent. (at most 160 characters)
+    """Member of the content that holds the text; if absent: `text`, or else the first text. (at most 160
+    characters)
     """
     rerankScoreWeight: NotRequired[float | None]
     """Weight of the score of the reranker in the new score. (at least 0, 1 when absent)"""
     originalScoreWeight: NotRequired[float | None]
-    """Weight of the score before. (at least 0, 0 when absent)"""
+    """Weight of the score before reranking. (at least 0, 0 when absent)"""
     timeoutSeconds: NotRequired[int | None]
-    """How long the provider may take; as its mode says if absent. (at least 1)"""
+    """Time limit of the provider, in seconds; that of its mode if absent. (at least 1)"""
     maxOutputBytes: NotRequired[int | None]
-    """How much the provider may answer; as its mode says if absent. (at least 1)"""
+    """Maximum answer of the provider, in bytes; that of its mode if absent. (at least 1)"""
     fallbackOnFailure: NotRequired[bool | None]
-    """Whether results keep their order where the reranker fails. If false, its failure refuses the request.
+    """Whether results keep their order if the reranker fails. If false, its failure refuses the request.
     (true when absent)
     """
 
 
 class RetrievalEvaluationExpectedMatch(TypedDict):
-    """A record that a question should find: one that has any of the ids or sources."""
+    """A record that a search should find: one that has any of the ids or sources."""
 
     id: NotRequired[str | None]
     """Id of the record, or one of its aliases or sources. (at most 1023 characters)"""
     partitionKey: NotRequired[str | None]
-    """Only in this partition. (at most 2048 characters)"""
+    """Only records of this partition. (at most 2048 characters)"""
     collection: NotRequired[str | None]
-    """Only in this collection. (at most 255 characters)"""
+    """Only records of this collection. (at most 255 characters)"""
     aliases: NotRequired[Sequence[str] | None]
-    """Further ids, of which a record needs one. (at most 100 items)"""
+    """Further ids: a record needs one of them. (at most 100 items)"""
     sourceIds: NotRequired[Sequence[str] | None]
-    """Ids of sources, of which a record needs one. (at most 100 items)"""
+    """Ids of sources: a record needs one of them. (at most 100 items)"""
     sources: NotRequired[Sequence[SvcSourceReferenceInput] | None]
-    """Sources of which a record needs one: all members that are given are equal, and its span holds the given
-    one. (at most 100 items)
+    """A record needs one of these sources: all given members equal, and the given span inside its span. (at
+    most 100 items)
     """
     relevance: NotRequired[float | None]
-    """How much it matters for nDCG: above 0. (above 0, 1 when absent)"""
+    """Weight of the match in nDCG: above 0. (above 0, 1 when absent)"""
 
 
 class RetrievalEvaluationHardNegativeMatch(TypedDict):
-    """A record that looks right and is wrong. It may not be an expected one."""
+    """A record that looks relevant and is wrong. It may not be an expected one."""
 
     id: NotRequired[str | None]
     """Id of the record, or one of its aliases or sources. (at most 1023 characters)"""
     partitionKey: NotRequired[str | None]
-    """Only in this partition. (at most 2048 characters)"""
+    """Only records of this partition. (at most 2048 characters)"""
     collection: NotRequired[str | None]
-    """Only in this collection. (at most 255 characters)"""
+    """Only records of this collection. (at most 255 characters)"""
     aliases: NotRequired[Sequence[str] | None]
-    """Further ids, of which a record needs one. (at most 100 items)"""
+    """Further ids: a record needs one of them. (at most 100 items)"""
     sourceIds: NotRequired[Sequence[str] | None]
-    """Ids of sources, of which a record needs one. (at most 100 items)"""
+    """Ids of sources: a record needs one of them. (at most 100 items)"""
     sources: NotRequired[Sequence[SvcSourceReferenceInput] | None]
-    """Sources of which a record needs one: all members that are given are equal, and its span holds the given
-    one. (at most 100 items)
+    """A record needs one of these sources: all given members equal, and the given span inside its span. (at
+    most 100 items)
     """
     reason: NotRequired[str | None]
-    """Why it is wrong, for people. (at most 1024 characters)"""
+    """Why the record is wrong. (at most 1024 characters)"""
 
 
 class RetrievalEvaluationCase(TypedDict):
-    """One question with its right answers."""
+    """One question with its expected records."""
 
     name: NotRequired[str | None]
-    """Name of the case, for people. (at most 512 characters)"""
+    """Name of the case. (at most 512 characters)"""
     request: RetrievalRequest
     """The question."""
     expected: Sequence[RetrievalEvaluationExpectedMatch]
-    """What it should find. (1 to 100 items)"""
+    """Records that the search should find. (1 to 100 items)"""
     hardNegatives: NotRequired[Sequence[RetrievalEvaluationHardNegativeMatch] | None]
-    """What it should not find. (at most 200 items)"""
+    """Records that the search should not find. (at most 200 items)"""
     k: NotRequired[int | None]
-    """So many of the first results are judged. If absent `defaultK`, or else the limit of the question, at
-    most 100. (1 to 100)
+    """Number of first results to judge. If absent, `defaultK`, or else the limit of the question, at most
+    100. (1 to 100)
     """
     metadata: NotRequired[Mapping[str, object] | None]
-    """Free facts about the case. The service does not read them."""
+    """Metadata of the case. The service does not read them."""
 
 
 class RetrievalEvaluationRequest(TypedDict):
-    """Questions with their right answers."""
+    """Questions with their expected records."""
 
     cases: Sequence[RetrievalEvaluationCase]
-    """The questions. (1 to 200 items)"""
+    """Questions with their expected records. (1 to 200 items)"""
     continueOnError: NotRequired[bool | None]
-    """Whether a case that fails leaves the others to be tried. (true when absent)"""
+    """Whether later cases are tried after a failed case. (true when absent)"""
     defaultK: NotRequired[int | None]
-    """So many of the first results are judged in cases that do not say. (1 to 100)"""
+    """Number of first results to judge in cases without `k`. (1 to 100)"""
     includeTopResults: NotRequired[bool | None]
-    """Whether each case shows the results that were judged. (true when absent)"""
+    """Whether each case includes the judged results. (true when absent)"""
 
 
 class RetrievalEvaluationVariant(TypedDict):
-    """Another way to answer the questions: members that are given replace those of each question."""
+    """Another way to answer the questions: its members replace those of each question."""
 
     id: str
-    """Names the variant; unique in the request, and not blank. (at most 160 characters)"""
+    """Id of the variant; unique in the request, and not blank. (at most 160 characters)"""
     label: NotRequired[str | None]
-    """Its name for people. (at most 512 characters)"""
+    """Display name of the variant. (at most 512 characters)"""
     profile: NotRequired[str | None]
-    """Id of a profile, whose members stand for those that neither the variant nor the question has. (at most
+    """Id of a profile. Its defaults apply to members that neither the variant nor the question has. (at most
     160 characters)
     """
     collections: NotRequired[Sequence[str] | None]
-    """The collections that are searched instead. (at most 16 items)"""
+    """Collections to search instead. (at most 16 items)"""
     partitionKeys: NotRequired[Sequence[str] | None]
-    """Only records of these partitions; of all if empty or absent. (at most 1000 items)"""
+    """Only records of these partitions; all if empty or absent. (at most 1000 items)"""
     filter: NotRequired[FilterNode | None]
-    """The condition that records must meet."""
+    """Condition that the records must meet."""
     embedding: NotRequired[EmbeddingOptions | None]
-    """How the query gets its vector."""
+    """How the vector of the query is computed."""
     vectorFields: NotRequired[Sequence[RetrievalVectorFieldQuery] | None]
-    """Vectors that are compared, instead of the one of `embedding`. Their names differ. (at most 8 items)"""
+    """Vectors to compare, instead of the one of `embedding`. Their names differ. (at most 8 items)"""
     searchMode: NotRequired[str | None]
-    """`vector`, `lexical` or `hybrid`; upper and lower case are the same. If absent, `vector` where
-    `embedding` or `vectorFields` is given, and else `lexical`. (at most 32 characters)
+    """Mode: `vector`, `lexical` or `hybrid`; case-insensitive. If absent: `vector` with `embedding` or
+    `vectorFields`, else `lexical`. (at most 32 characters)
     """
     lexical: NotRequired[LexicalSearchOptions | None]
-    """How records are ranked by words. Its query is that of the request if absent."""
+    """How records are ranked by words. If its `query` is absent, that of the request applies."""
     hybrid: NotRequired[HybridSearchOptions | None]
-    """How both rankings become one."""
+    """How both rankings are merged."""
     rerank: NotRequired[RerankOptions | None]
-    """How the best results are put into a new order."""
+    """How the best results are reranked."""
     limit: NotRequired[int | None]
-    """The largest number of results, at most 1,000. (at least 1)"""
+    """Maximum number of results, at most 1,000. (at least 1)"""
     minScore: NotRequired[float | None]
     """Results with a lower score before reranking are left out."""
     includeTrace: NotRequired[bool | None]
@@ -6145,442 +6143,445 @@ class RetrievalEvaluationVariant(TypedDict):
 
 
 class RetrievalEvaluationComparisonRequest(TypedDict):
-    """Questions with their right answers, and ways to answer them."""
+    """Questions with their expected records, and variants to compare."""
 
     cases: Sequence[RetrievalEvaluationCase]
-    """The questions. (1 to 200 items)"""
+    """Questions with their expected records. (1 to 200 items)"""
     continueOnError: NotRequired[bool | None]
-    """Whether a case that fails leaves the others to be tried. (true when absent)"""
+    """Whether later cases are tried after a failed case. (true when absent)"""
     defaultK: NotRequired[int | None]
-    """So many of the first results are judged in cases that do not say. (1 to 100)"""
+    """Number of first results to judge in cases without `k`. (1 to 100)"""
     variants: Sequence[RetrievalEvaluationVariant]
-    """The ways. The first one is the baseline of the others. (1 to 12 items)"""
+    """Variants to compare. The first one is the baseline of the others. (1 to 12 items)"""
     includeTopResults: NotRequired[bool | None]
-    """Whether each case shows the results that were judged. (false when absent)"""
+    """Whether each case includes the judged results. (false when absent)"""
     includeCaseResults: NotRequired[bool | None]
-    """Whether each variant shows its cases. (false when absent)"""
+    """Whether variants include their cases. (false when absent)"""
 
 
 class RetrievalProfileEmbedding(TypedDict):
-    """How the query gets its vector under a profile; null means the default."""
+    """How the vector of the query is computed under a profile; null means the default."""
 
     field: str | None
-    """The vector of the records that is compared; the first of the policy of each collection if absent. (at
-    most 128 characters)
-    """
-    purpose: str | None
-    """What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower
-    case are the same. (at most 32 characters)
-    """
-    queryPrefix: str | None
-    """Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
+    """Name of the vector to compare with; the first of the policy of each collection if absent. (at most 128
     characters)
     """
+    purpose: str | None
+    """Purpose of the vector of the query: `query`, `passage`, `document` or `symmetric`; case-insensitive.
+    (at most 32 characters)
+    """
+    queryPrefix: str | None
+    """Prefix of the query for the purpose `query`, instead of the default. (at most 512 characters)"""
     passagePrefix: str | None
-    """Goes before it where the purpose is `passage` or `document`. (at most 512 characters)"""
+    """Prefix of the query for the purpose `passage` or `document`. (at most 512 characters)"""
     symmetricPrefix: str | None
-    """Goes before it where the purpose is `symmetric`. (at most 512 characters)"""
+    """Prefix of the query for the purpose `symmetric`. (at most 512 characters)"""
 
 
 class RetrievalProfileLexical(TypedDict):
     """How records are ranked by words under a profile; null means the default."""
 
     query: str | None
-    """Null: the query of the request. (at most 16384 characters)"""
+    """Null: the query of the request applies. (at most 16384 characters)"""
     fields: list[str] | None
-    """JSON Pointers to the parts of a record that are scored; `/content`, `/metadata`, `/id`, `/type` and
-    `/sources` if empty or absent. (at most 100 items)
+    """JSON Pointers to the scored parts of a record; `/content`, `/metadata`, `/id`, `/type` and `/sources`
+    if empty or absent. (at most 100 items)
     """
     top: int | None
-    """The largest number of matches, of all pages together. (at least 1)"""
+    """Maximum number of matches on all pages. (at least 1)"""
     scanLimit: int | None
-    """The largest number of candidates that are scored. The setting Records:LexicalCandidatesMax may be
-    lower. The diagnostics of each match name the limit that held, and whether there are other candidates.
-    Where there are, a page without matches is refused with `search_budget_exceeded`. (at least 1)
+    """Maximum number of scored candidates. The setting Records:LexicalCandidatesMax may be lower. The
+    diagnostics of each match name the effective limit, and whether other candidates exist. If they do, a
+    page without matches is refused with `search_budget_exceeded`. (at least 1)
     """
     minScore: float | None
     """Matches with a lower score are left out."""
     scoring: Literal["bm25", "coverage"] | None
-    """`bm25`, which weighs rare words more, or `coverage`, the share of the words that a record holds."""
+    """`bm25`, which weighs rare words more, or `coverage`, the share of the query words in the record."""
     matchMode: Literal["any", "all"] | None
     """Whether a record needs `any` word or phrase of the query, or `all` of them."""
     fieldBoosts: dict[str, float] | None
-    """Factors by JSON Pointer for words in these parts of a record; the longest pointer that leads to a part
-    decides, without one it is 1. Negative factors count as 0. (at most 100 entries)
+    """Factors by JSON Pointer for words in these parts of a record. The longest matching pointer decides;
+    without one the factor is 1. Negative factors count as 0. (at most 100 entries)
     """
     bm25K1: float | None
-    """How much repeated words count, in `bm25`. (above 0)"""
+    """`k1` of `bm25`: weight of repeated words. (above 0)"""
     bm25B: float | None
-    """How much the length of a record counts, in `bm25`. (0 to 1)"""
+    """`b` of `bm25`: weight of the length of a record. (0 to 1)"""
     phraseBoost: float | None
-    """Added to the score where a phrase, or the whole query, stands in a field. Negative numbers count as 0.
-    """
+    """Added to the score if a field contains a phrase or the whole query. Negative numbers count as 0."""
     exactBoost: float | None
-    """Added to the score where it is all of a field. Negative numbers count as 0."""
+    """Added to the score if a phrase or the whole query is the whole field. Negative numbers count as 0."""
     metadataBoost: float | None
-    """Added to the score where `/metadata`, `/sources` or `/id` holds a word. Negative numbers count as 0."""
+    """Added to the score if `/metadata`, `/sources` or `/id` contains a word of the query. Negative numbers
+    count as 0.
+    """
     prefixMatching: bool | None
     """Whether words of the query also match longer words that begin with them."""
     prefixMinChars: int | None
-    """Characters of the shortest word that matches longer ones. (at least 1)"""
+    """Shortest query word that matches longer words, in characters. (at least 1)"""
     requiredPhraseGroups: list[list[str]] | None
-    """A record must hold at least one phrase of each group. (at most 16 items)"""
+    """Groups of phrases: a record must contain at least one phrase of each group. (at most 16 items)"""
 
 
 class RetrievalProfileHybrid(TypedDict):
-    """How both rankings become one under a profile."""
+    """How both rankings are merged under a profile."""
 
     vectorWeight: float | None
     """Weight of the vectors: at least 0. The sum of both weights is above 0."""
     lexicalWeight: float | None
     """Weight of the words: at least 0."""
     candidateMultiplier: int | None
-    """Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
-    (at least 1)
+    """Number of candidates of each search per requested result; in all at least 50 and at most 5,000. (at
+    least 1)
     """
     vectorCandidateLimit: int | None
-    """Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1)"""
+    """Number of candidates of each vector, instead of that by the multiplier; at most 5,000. (at least 1)"""
     lexicalCandidateLimit: int | None
-    """Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1)"""
+    """Number of candidates by words, instead of that by the multiplier; at most 5,000. (at least 1)"""
     fusion: str | None
-    """`weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight /
-    (`rrfK` + rank). Upper and lower case are the same. (at most 32 characters)
+    """How both scores are merged. `weighted`: weighted mean of both scores. `rrf`: reciprocal rank fusion,
+    the sum of weight / (`rrfK` + rank). Case-insensitive. (at most 32 characters)
     """
     rrfK: int | None
-    """How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1)"""
+    """Constant of `rrf`, at most 1,000,000: the higher, the less the first ranks stand out. (at least 1)"""
 
 
 class RetrievalProfileRerank(TypedDict):
-    """How results are put into a new order under a profile."""
+    """How results are reranked under a profile."""
 
     enabled: bool | None
-    """Whether results are put into a new order."""
+    """Whether results are reranked."""
     provider: str | None
-    """The provider; the reranker of the service itself if absent. (at most 160 characters)"""
+    """Id of the provider; the reranker of the service itself if absent. (at most 160 characters)"""
     mode: str | None
-    """What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
-    `advisory`, `research`, `review` or `scaffold`. (at most 160 characters)
+    """Purpose of the answer, which bounds the size of the request: `mechanics`, `development`, `advisory`,
+    `research`, `review` or `scaffold`. (at most 160 characters)
     """
     candidateLimit: int | None
-    """So many of the best results are put into a new order, at most 1,000; four times the limit if absent.
-    (at least 1)
-    """
+    """Number of best results to rerank, at most 1,000; four times the limit if absent. (at least 1)"""
     maxCandidateChars: int | None
-    """The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1)"""
+    """Length of each text that the reranker reads, in UTF-16 code units: at most 100,000. (at least 1)"""
     contentField: str | None
-    """The member of the content that holds the text; `text`, or else the first text of the content, if
-    absent. (at most 160 characters)
+    """Member of the content that holds the text; if absent: `text`, or else the first text. (at most 160
+    characters)
     """
     rerankScoreWeight: float | None
     """Weight of the score of the reranker in the new score. (at least 0)"""
     originalScoreWeight: float | None
-    """Weight of the score before. (at least 0)"""
+    """Weight of the score before reranking. (at least 0)"""
     timeoutSeconds: int | None
-    """How long the provider may take; as its mode says if absent. (at least 1)"""
+    """Time limit of the provider, in seconds; that of its mode if absent. (at least 1)"""
     maxOutputBytes: int | None
-    """How much the provider may answer; as its mode says if absent. (at least 1)"""
+    """Maximum answer of the provider, in bytes; that of its mode if absent. (at least 1)"""
     fallbackOnFailure: bool | None
-    """Whether results keep their order where the reranker fails. If false, its failure refuses the request.
-    """
+    """Whether results keep their order if the reranker fails. If false, its failure refuses the request."""
 
 
 class RetrievalProfileDefaults(TypedDict):
-    """What a profile gives to a request that does not say it."""
+    """Defaults that a profile gives to a request."""
 
     searchMode: Literal["vector", "lexical", "hybrid"]
-    """The mode."""
+    """Search mode."""
     embedding: RetrievalProfileEmbedding | None
-    """How the query gets its vector; null where the profile says nothing of it."""
+    """How the vector of the query is computed; null if the profile does not set it."""
     lexical: RetrievalProfileLexical | None
     """How records are ranked by words."""
     hybrid: RetrievalProfileHybrid | None
-    """How both rankings become one."""
+    """How both rankings are merged."""
     rerank: RetrievalProfileRerank | None
-    """How results are put into a new order."""
+    """How results are reranked."""
     limit: int
-    """The limit, where the request has none or 10. (at least 1)"""
+    """Limit of a request without a limit or with the limit 10. (at least 1)"""
     includeTrace: bool
     """Always true."""
 
 
 class RetrievalProfileDescriptor(TypedDict):
-    """Members of a retrieval under one name."""
+    """A retrieval profile: named defaults for requests."""
 
     id: str
-    """The name, for `profile` of a request. (at most 160 characters)"""
+    """Id of the profile, for `profile` of a request. (at most 160 characters)"""
     label: str
-    """Its name for people. (at most 256 characters)"""
+    """Display name of the profile. (at most 256 characters)"""
     description: str
-    """What it does. (at most 2048 characters)"""
+    """How the profile searches. (at most 2048 characters)"""
     searchMode: Literal["vector", "lexical", "hybrid"]
-    """The mode."""
+    """Search mode."""
     requiresVector: bool
     """Whether the collections need vectors."""
     usesRerank: bool
-    """Whether results are put into a new order."""
+    """Whether results are reranked."""
     recommendedFor: list[str]
-    """What it is good for. (at most 16 items)"""
+    """Recommended uses of the profile. (at most 16 items)"""
     cautions: list[str]
-    """What to take care of. (at most 16 items)"""
+    """Cautions for the use of the profile. (at most 16 items)"""
     defaults: RetrievalProfileDefaults
-    """What it gives to a request."""
+    """Defaults that the profile gives to a request."""
 
 
 class RetrievalMatch(TypedDict):
     """A result of a retrieval."""
 
     rank: int
-    """Its place, from 1. (at least 1)"""
+    """Rank of the match, from 1. (at least 1)"""
     score: float
-    """How well it matches: higher is better. What it means depends on the mode, as the diagnostics say."""
+    """Score of the match: higher is better. Its meaning depends on the mode; the diagnostics name it."""
     collection: str
     """The collection of the record. (at most 255 characters)"""
     snippet: str | None
-    """The first 200 UTF-16 code units of `content.text`; empty without one. (at most 200 characters)"""
+    """The first 200 UTF-16 code units of `content.text`; empty without that text. (at most 200 characters)"""
     record: SvcRecord
     """The record."""
     diagnostics: RetrievalDiagnostics | None
-    """Why it has this score; null without a trace."""
+    """Why the match has this score; null without a trace."""
 
 
 class RetrievalResultEnvelope(TypedDict):
-    """The results of a retrieval, the best first."""
+    """Results of a retrieval, the best first."""
 
     query: str
     """The question. (at most 100000 characters)"""
     results: list[RetrievalMatch]
-    """By score downwards; equal scores in the order of collection, partition key and id. (at most 1000 items)
+    """Results with descending score; equal scores in the order of collection, partition key and id. (at most
+    1000 items)
     """
     trace: JsonObject | None
-    """How the answer came about: the id of its stored trace, times, modes and the number of candidates of
-    each collection; null unless it was asked for.
+    """Trace of the answer: id of the stored trace, times, modes and number of candidates of each collection;
+    null unless requested.
     """
 
 
 class RetrievalEvaluationExpectedResult(TypedDict):
-    """Where an expected match was found."""
+    """Rank and score of an expected match."""
 
     id: str
-    """The id of the request; empty where it names the record in another way. (at most 1023 characters)"""
+    """`id` of the request; empty if the request identifies the record in another way. (at most 1023
+    characters)
+    """
     partitionKey: str | None
-    """The partition of the request. (at most 2048 characters)"""
+    """`partitionKey` of the request. (at most 2048 characters)"""
     collection: str | None
-    """The collection of the request. (at most 255 characters)"""
+    """`collection` of the request. (at most 255 characters)"""
     relevance: float
-    """The relevance of the request."""
+    """`relevance` of the request."""
     rank: int | None
-    """The place of the first result that it means; null where none of the first k is one. (at least 1)"""
+    """Rank of the first matching result; null if none of the first k results matches. (at least 1)"""
     score: float | None
-    """The score of that result."""
+    """Score of the first matching result; null without."""
 
 
 class RetrievalEvaluationHardNegativeResult(TypedDict):
-    """Where a hard negative was found."""
+    """Rank and score of a hard negative."""
 
     id: str
-    """The id of the request; empty where it names the record in another way. (at most 1023 characters)"""
+    """`id` of the request; empty if the request identifies the record in another way. (at most 1023
+    characters)
+    """
     partitionKey: str | None
-    """The partition of the request. (at most 2048 characters)"""
+    """`partitionKey` of the request. (at most 2048 characters)"""
     collection: str | None
-    """The collection of the request. (at most 255 characters)"""
+    """`collection` of the request. (at most 255 characters)"""
     reason: str | None
-    """The reason of the request. (at most 1024 characters)"""
+    """`reason` of the request. (at most 1024 characters)"""
     rank: int | None
-    """The place of the first result that it means; null where none of the first k is one. (at least 1)"""
+    """Rank of the first matching result; null if none of the first k results matches. (at least 1)"""
     score: float | None
-    """The score of that result."""
+    """Score of the first matching result; null without."""
 
 
 class RetrievalEvaluationTopResult(TypedDict):
-    """A result that was judged."""
+    """A judged result."""
 
     rank: int
-    """Its place, from 1. (at least 1)"""
+    """Rank of the result, from 1. (at least 1)"""
     score: float
-    """Its score."""
+    """Score of the result."""
     collection: str
-    """Its collection. (at most 255 characters)"""
+    """Collection of the record. (at most 255 characters)"""
     id: str
-    """Its id. (at most 1023 characters)"""
+    """Id of the record. (at most 1023 characters)"""
     partitionKey: str
-    """Its partition. (at most 2048 characters)"""
+    """Partition of the record. (at most 2048 characters)"""
     type: str | None
-    """Its type, the first 256 UTF-16 code units. (at most 256 characters)"""
+    """Type of the record, the first 256 UTF-16 code units. (at most 256 characters)"""
     matchedExpected: bool
-    """Whether it is an expected match."""
+    """Whether the record is an expected match."""
     matchedHardNegative: bool
-    """Whether it is a hard negative."""
+    """Whether the record is a hard negative."""
     rerankFallbackApplied: bool
-    """Whether the reranker failed, so that results kept their order."""
+    """Whether results kept their order because the reranker failed."""
     rerankProviderStatus: str | None
-    """What the reranker said. (at most 160 characters)"""
+    """Status of the reranker. (at most 160 characters)"""
     vectorIndexUsed: bool
-    """Always false: searches by vectors miss no record."""
+    """Always false: vector searches compare exactly and miss no record."""
     vectorIndexProvider: str | None
-    """How vectors were compared: `exact_scan`; null where none was. (at most 160 characters)"""
+    """How vectors were compared: `exact_scan`; null if none was compared. (at most 160 characters)"""
     vectorIndexFields: list[str]
-    """The vectors that were compared. (at most 8 items)"""
+    """Names of the compared vectors. (at most 8 items)"""
     snippet: str | None
-    """The first 200 UTF-16 code units of `content.text`; empty without one. (at most 200 characters)"""
+    """The first 200 UTF-16 code units of `content.text`; empty without that text. (at most 200 characters)"""
 
 
 class RetrievalEvaluationCaseResult(TypedDict):
-    """How a case went."""
+    """Result of a case."""
 
     index: int
-    """Its place in the request, from 0. (at least 0)"""
+    """Position of the case in the request, from 0. (at least 0)"""
     name: str | None
-    """Its name. (at most 512 characters)"""
+    """Name of the case. (at most 512 characters)"""
     query: str
-    """Its question. (at most 100000 characters)"""
+    """Question of the case. (at most 100000 characters)"""
     status: Literal["succeeded", "failed"]
-    """A case fails where its retrieval is refused, as of an absent collection."""
+    """Status. A case fails if its retrieval is refused, such as for an absent collection."""
     error: str | None
-    """Why it failed. (at most 4096 characters)"""
+    """Why the case failed; null if it did not. (at most 4096 characters)"""
     durationMs: float
-    """Time of its retrieval in milliseconds. (at least 0)"""
+    """Duration of the retrieval, in milliseconds. (at least 0)"""
     k: int
-    """So many of the first results were judged. (at least 1)"""
+    """Number of first results that were judged. (at least 1)"""
     expectedCount: int
-    """Expected matches. (at least 0)"""
+    """Number of expected matches. (at least 0)"""
     retrievedCount: int
-    """Results that were judged. (at least 0)"""
+    """Number of judged results. (at least 0)"""
     matchedCount: int
-    """Expected matches that were found. (at least 0)"""
+    """Number of expected matches that were found. (at least 0)"""
     hit: bool
-    """Whether any was found."""
+    """Whether an expected match was found."""
     firstRelevantRank: int | None
-    """The place of the first one; null without one. (at least 1)"""
+    """Rank of the first expected match; null without one. (at least 1)"""
     reciprocalRank: float
-    """1 / `firstRelevantRank`; 0 without one. (0 to 1)"""
+    """1 / `firstRelevantRank`; 0 without an expected match. (0 to 1)"""
     precisionAtK: float
     """`matchedCount` / k. (0 to 1)"""
     recallAtK: float
     """`matchedCount` / `expectedCount`. (0 to 1)"""
     ndcgAtK: float
-    """The sum of relevance / log2(rank + 1) of the matches, over that of the best order there is. (0 to 1)"""
+    """The sum of relevance / log2(rank + 1) of the matches, divided by that of the best possible order. (0 to
+    1)
+    """
     hardNegativeCount: int
-    """Hard negatives. (at least 0)"""
+    """Number of hard negatives. (at least 0)"""
     hardNegativeMatchedCount: int
-    """Hard negatives that were found. (at least 0)"""
+    """Number of hard negatives that were found. (at least 0)"""
     hardNegativeHit: bool
-    """Whether any was found."""
+    """Whether a hard negative was found."""
     firstHardNegativeRank: int | None
-    """The place of the first one; null without one. (at least 1)"""
+    """Rank of the first hard negative; null without one. (at least 1)"""
     hardNegativeRateAtK: float
     """`hardNegativeMatchedCount` / k. (0 to 1)"""
     rerankEnabled: bool
-    """Whether results were to be put into a new order."""
+    """Whether reranking was requested."""
     rerankProvider: str | None
-    """The reranker. (at most 160 characters)"""
+    """Id of the reranker. (at most 160 characters)"""
     rerankTraceId: str | None
-    """The trace that its provider wrote. (at most 160 characters)"""
+    """Id of the trace of the reranker. (at most 160 characters)"""
     rerankFallbackApplied: bool
-    """Whether it failed, so that results kept their order."""
+    """Whether results kept their order because the reranker failed."""
     rerankFailureClass: str | None
-    """The kind of its failure. (at most 160 characters)"""
+    """Failure class of the reranker. (at most 160 characters)"""
     rerankProviderStatus: str | None
-    """What it said. (at most 160 characters)"""
+    """Status of the reranker. (at most 160 characters)"""
     rerankInputCandidateCount: int
-    """Results that it got. (at least 0)"""
+    """Number of results sent to the reranker. (at least 0)"""
     rerankProviderPayloadBytes: int
-    """Bytes of the request to it. (at least 0)"""
+    """Size of the request to the reranker, in bytes. (at least 0)"""
     rerankProviderMaxInputBytes: int
-    """Bytes that its mode allows. (at least 0)"""
+    """Maximum request in the mode of the reranker, in bytes. (at least 0)"""
     expected: list[RetrievalEvaluationExpectedResult]
-    """Where each expected match was found. (at most 100 items)"""
+    """Rank and score of each expected match. (at most 100 items)"""
     hardNegatives: list[RetrievalEvaluationHardNegativeResult]
-    """Where each hard negative was found. (at most 200 items)"""
+    """Rank and score of each hard negative. (at most 200 items)"""
     topResults: list[RetrievalEvaluationTopResult]
-    """The results that were judged; empty unless the request asks for them. (at most 100 items)"""
+    """The judged results; empty unless requested. (at most 100 items)"""
 
 
 class RetrievalEvaluationMetrics(TypedDict):
-    """Measures of all cases of a variant. All are 0 where the variant failed."""
+    """Metrics over all cases of a variant. All are 0 if the variant failed."""
 
     requested: int
-    """Cases of the request. (at least 0)"""
+    """Number of cases in the request. (at least 0)"""
     attempted: int
-    """Cases that were tried. (at least 0)"""
+    """Number of cases tried. (at least 0)"""
     succeeded: int
-    """Cases that were answered. (at least 0)"""
+    """Number of cases answered. (at least 0)"""
     failed: int
-    """Cases that were not answered. (at least 0)"""
+    """Number of cases not answered. (at least 0)"""
     stoppedOnError: bool
     """Whether a failed case ended the evaluation."""
     hitCount: int
-    """Cases that found an expected match. (at least 0)"""
+    """Number of cases that found an expected match. (at least 0)"""
     hitRate: float
-    """Their share of the cases that were answered. (0 to 1)"""
+    """Share of the answered cases that found an expected match. (0 to 1)"""
     meanReciprocalRank: float
-    """Mean over the cases that were answered, as the further ones; 0 without any. (0 to 1)"""
+    """Mean of `reciprocalRank`. Means are over the answered cases; 0 without any. (0 to 1)"""
     meanPrecisionAtK: float
-    """Mean precision. (0 to 1)"""
+    """Mean of `precisionAtK`. (0 to 1)"""
     meanRecallAtK: float
-    """Mean recall. (0 to 1)"""
+    """Mean of `recallAtK`. (0 to 1)"""
     meanNdcgAtK: float
-    """Mean nDCG. (0 to 1)"""
+    """Mean of `ndcgAtK`. (0 to 1)"""
     hardNegativeCaseCount: int
-    """Answered cases with hard negatives. (at least 0)"""
+    """Number of answered cases with hard negatives. (at least 0)"""
     hardNegativeHitCount: int
-    """Those of them that found one. (at least 0)"""
+    """Number of cases that found a hard negative. (at least 0)"""
     hardNegativeHitRate: float
-    """Their share. (0 to 1)"""
+    """Share of the cases with hard negatives that found one. (0 to 1)"""
     meanHardNegativeRateAtK: float
-    """Mean over the answered cases with hard negatives. (0 to 1)"""
+    """Mean of `hardNegativeRateAtK` over answered cases with hard negatives. (0 to 1)"""
     rerankCaseCount: int
-    """Answered cases with reranking. (at least 0)"""
+    """Number of answered cases with reranking. (at least 0)"""
     rerankFallbackCaseCount: int
-    """Those of them whose reranker failed. (at least 0)"""
+    """Number of cases whose reranker failed. (at least 0)"""
     rerankFallbackRate: float
-    """Their share. (0 to 1)"""
+    """Share of the reranked cases whose reranker failed. (0 to 1)"""
 
 
 class RetrievalEvaluationResult(TypedDict):
-    """How good the answers to the questions are."""
+    """Metrics and cases of an evaluation."""
 
     requested: int
-    """Cases of the request. (at least 0)"""
+    """Number of cases in the request. (at least 0)"""
     attempted: int
-    """Cases that were tried. (at least 0)"""
+    """Number of cases tried. (at least 0)"""
     succeeded: int
-    """Cases that were answered. (at least 0)"""
+    """Number of cases answered. (at least 0)"""
     failed: int
-    """Cases that were not answered. (at least 0)"""
+    """Number of cases not answered. (at least 0)"""
     stoppedOnError: bool
     """Whether a failed case ended the evaluation."""
     hitCount: int
-    """Cases that found an expected match. (at least 0)"""
+    """Number of cases that found an expected match. (at least 0)"""
     hitRate: float
-    """Their share of the cases that were answered. (0 to 1)"""
+    """Share of the answered cases that found an expected match. (0 to 1)"""
     meanReciprocalRank: float
-    """Mean over the cases that were answered, as the further ones; 0 without any. (0 to 1)"""
+    """Mean of `reciprocalRank`. Means are over the answered cases; 0 without any. (0 to 1)"""
     meanPrecisionAtK: float
-    """Mean precision. (0 to 1)"""
+    """Mean of `precisionAtK`. (0 to 1)"""
     meanRecallAtK: float
-    """Mean recall. (0 to 1)"""
+    """Mean of `recallAtK`. (0 to 1)"""
     meanNdcgAtK: float
-    """Mean nDCG. (0 to 1)"""
+    """Mean of `ndcgAtK`. (0 to 1)"""
     hardNegativeCaseCount: int
-    """Answered cases with hard negatives. (at least 0)"""
+    """Number of answered cases with hard negatives. (at least 0)"""
     hardNegativeHitCount: int
-    """Those of them that found one. (at least 0)"""
+    """Number of cases that found a hard negative. (at least 0)"""
     hardNegativeHitRate: float
-    """Their share. (0 to 1)"""
+    """Share of the cases with hard negatives that found one. (0 to 1)"""
     meanHardNegativeRateAtK: float
-    """Mean over the answered cases with hard negatives. (0 to 1)"""
+    """Mean of `hardNegativeRateAtK` over answered cases with hard negatives. (0 to 1)"""
     rerankCaseCount: int
-    """Answered cases with reranking. (at least 0)"""
+    """Number of answered cases with reranking. (at least 0)"""
     rerankFallbackCaseCount: int
-    """Those of them whose reranker failed. (at least 0)"""
+    """Number of cases whose reranker failed. (at least 0)"""
     rerankFallbackRate: float
-    """Their share. (0 to 1)"""
+    """Share of the reranked cases whose reranker failed. (0 to 1)"""
     cases: list[RetrievalEvaluationCaseResult]
-    """The cases that were tried, in their order. (at most 200 items)"""
+    """The tried cases, in their order. (at most 200 items)"""
 
 
 class RetrievalEvaluationMetricDeltas(TypedDict):
-    """Measures of a variant less those of the baseline."""
+    """Metrics of a variant minus those of the baseline."""
 
     hitRate: float
     """Difference of `hitRate`. (-1 to 1)"""
@@ -6601,102 +6602,105 @@ class RetrievalEvaluationMetricDeltas(TypedDict):
 
 
 class RetrievalEvaluationVariantResult(TypedDict):
-    """How good a variant answers the questions."""
+    """Metrics and cases of a variant."""
 
     id: str
-    """The variant. (at most 160 characters)"""
+    """Id of the variant. (at most 160 characters)"""
     label: str | None
-    """Its name. (at most 512 characters)"""
+    """Display name of the variant. (at most 512 characters)"""
     status: Literal["succeeded", "failed"]
-    """A variant fails where a failed case ended it, or where no case was answered."""
+    """Status. A variant fails if a failed case ended it, or if no case was answered."""
     error: str | None
-    """Why it failed: the error of its first failed case. (at most 4096 characters)"""
+    """Why the variant failed: the error of its first failed case. (at most 4096 characters)"""
     durationMs: float
-    """Time of its retrievals in milliseconds. (at least 0)"""
+    """Duration of the retrievals, in milliseconds. (at least 0)"""
     metrics: RetrievalEvaluationMetrics
-    """Its measures."""
+    """Metrics of the variant."""
     deltaFromBaseline: RetrievalEvaluationMetricDeltas | None
-    """Its measures less those of the baseline; null for the baseline, and where one of both failed."""
+    """Metrics of the variant minus those of the baseline; null for the baseline, and if one of both failed.
+    """
     cases: list[RetrievalEvaluationCaseResult]
-    """The cases that were tried; empty unless the request asks for them. (at most 200 items)"""
+    """The tried cases; empty unless requested. (at most 200 items)"""
 
 
 class RetrievalEvaluationComparisonResult(TypedDict):
-    """How good the variants answer the questions."""
+    """Results of the compared variants."""
 
     requested: int
-    """Cases of the request. (at least 0)"""
+    """Number of cases in the request. (at least 0)"""
     variantsRequested: int
-    """Variants of the request. (at least 0)"""
+    """Number of variants in the request. (at least 0)"""
     variantsAttempted: int
-    """Variants that were tried. (at least 0)"""
+    """Number of variants tried. (at least 0)"""
     variantsSucceeded: int
-    """Variants that did not fail. (at least 0)"""
+    """Number of variants that did not fail. (at least 0)"""
     variantsFailed: int
-    """Variants that failed. (at least 0)"""
+    """Number of variants that failed. (at least 0)"""
     stoppedOnError: bool
     """Whether a failed variant ended the comparison."""
     baselineVariantId: str | None
-    """The variant that the others are compared with: the first one. (at most 160 characters)"""
+    """Id of the first variant: the baseline of the others. (at most 160 characters)"""
     variants: list[RetrievalEvaluationVariantResult]
-    """The variants that were tried, in their order. (at most 12 items)"""
+    """The tried variants, in their order. (at most 12 items)"""
 
 
 class RetrievalEvaluationJob(TypedDict):
-    """An evaluation or a comparison as a job. A job whose cases failed still ends as succeeded; its result
+    """An evaluation or a comparison as a job. If cases fail, the job still ends as succeeded; its result
     names them.
     """
 
     admission: AdmissionReceipt
-    """The receipt of its admission."""
+    """Admission receipt of the job."""
     id: str
-    """The job; also the id of its run. (at most 160 characters)"""
+    """Id of the job and of its run. (at most 160 characters)"""
     kind: Literal["evaluation", "comparison"]
-    """What it does."""
+    """Kind of job: evaluation or comparison."""
     status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
     """The status of the job."""
     requestHash: str
     """SHA-256 of the request as canonical JSON. (at most 71 characters)"""
     createdAt: Timestamp
-    """When it was admitted."""
+    """When the job was admitted."""
     startedAt: str | None
-    """When it began. (at most 40 characters, RFC 3339)"""
+    """When the job started. (at most 40 characters, RFC 3339)"""
     completedAt: str | None
-    """When it ended. (at most 40 characters, RFC 3339)"""
+    """When the job ended. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
-    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    """Duration in milliseconds, from the first start; null before the end. (at least 0)"""
     cancellationRequested: bool
-    """Whether a caller asked it to stop."""
+    """Whether cancellation was requested."""
     requested: int
-    """Cases of the request. (at least 0)"""
+    """Number of cases in the request. (at least 0)"""
     casesAttempted: int
-    """Cases of an evaluation that were tried so far; 0 in a comparison, as the next two. (at least 0)"""
+    """Number of cases tried so far; 0 in a comparison. (at least 0)"""
     casesSucceeded: int
-    """Cases that were answered so far. (at least 0)"""
+    """Number of cases answered so far; 0 in a comparison. (at least 0)"""
     casesFailed: int
-    """Cases that were not answered so far. (at least 0)"""
+    """Number of cases not answered so far; 0 in a comparison. (at least 0)"""
     currentCaseIndex: int | None
-    """The case that is tried, from 0, while the job runs; null otherwise. (at least 0)"""
+    """Position of the current case, from 0, while the job runs; null otherwise. (at least 0)"""
     currentCaseName: str | None
-    """Its name. (at most 512 characters)"""
+    """Name of the current case. (at most 512 characters)"""
     variantsRequested: int
-    """Variants of a comparison; 0 in an evaluation, as the next three. (at least 0)"""
+    """Number of variants of a comparison; 0 in an evaluation. (at least 0)"""
     variantsAttempted: int
-    """Variants that were tried so far. (at least 0)"""
+    """Number of variants tried so far; 0 in an evaluation. (at least 0)"""
     variantsSucceeded: int
-    """Variants that did not fail so far. (at least 0)"""
+    """Number of variants that did not fail so far; 0 in an evaluation. (at least 0)"""
     variantsFailed: int
-    """Variants that failed so far. (at least 0)"""
+    """Number of variants that failed so far; 0 in an evaluation. (at least 0)"""
     currentVariantId: str | None
-    """The variant that is tried, while the job runs; null otherwise. (at most 160 characters)"""
+    """Id of the current variant while the job runs; null otherwise. (at most 160 characters)"""
     currentVariantIndex: int | None
-    """Its place, from 0. (at least 0)"""
+    """Position of the current variant, from 0. (at least 0)"""
     progress: float
-    """Share of the work that is done; 1 once it succeeded. (0 to 1)"""
+    """Completed share of the work; 1 after success. (0 to 1)"""
     failureClass: str | None
     """Kind of the failure of the whole job. (at most 160 characters)"""
     error: str | None
-    """Description of that failure. The errors of cases are in the result. (at most 4096 characters)"""
+    """Description of the failure of the whole job. The errors of cases are in the result. (at most 4096
+    characters)
+    """
     evaluationResult: RetrievalEvaluationResult | None
     """The result of an evaluation; null in lists unless `includeResult` is true."""
     result: RetrievalEvaluationComparisonResult | None
@@ -7122,7 +7126,7 @@ RagIngestionJobList: TypeAlias = list[RagIngestionJob]
 """Ingestion jobs, newest first. (at most 200 items)"""
 
 RetrievalProfileDescriptorList: TypeAlias = list[RetrievalProfileDescriptor]
-"""The profiles of the service. (at most 64 items)"""
+"""Retrieval profiles of the service. (at most 64 items)"""
 
 RetrievalEvaluationJobList: TypeAlias = list[RetrievalEvaluationJob]
 """Evaluations and comparisons as jobs, newest first. (at most 100 items)"""
