@@ -4160,88 +4160,102 @@ export type ProviderRunJobList = readonly ProviderRunJob[];
 
 // ---- rag
 
-/** How a document is cut, compared with what is stored, and written. */
+/** How the service cuts a document, compares it with the stored chunks, and writes it. */
 export type RagIngestionOptions = {
-  /** Longest chunk in UTF-16 code units, at most 50,000. (at least 1, 1200 when absent) */
+  /** Maximum length of a chunk in UTF-16 code units, at most 50,000. (at least 1, 1200 when absent) */
   readonly chunkChars?: number | null;
-  /** How much of a chunk the next one repeats: less than `chunkChars`. (at least 0, 150 when absent) */
+  /**
+   * Number of UTF-16 code units that a chunk repeats of the previous one: less than `chunkChars`. (at least
+   * 0, 150 when absent)
+   */
   readonly chunkOverlapChars?: number | null;
   /** Whether the call only plans: it answers the same plan hash and writes nothing. (false when absent) */
   readonly dryRun?: boolean | null;
   /**
-   * Whether chunks of the document that it no longer has are removed. The caller needs the right to delete
+   * Whether to remove stored chunks that the document no longer has. The caller needs the right to delete
    * records. (false when absent)
    */
   readonly replaceDocumentChunks?: boolean | null;
-  /** Whether chunks whose records say the same already are left as they are. (false when absent) */
+  /** Whether to leave a chunk whose record is already the same. (false when absent) */
   readonly skipUnchangedChunks?: boolean | null;
   /**
-   * Whether a chunk takes the vector of a record whose text is the same, instead of a new one. (false when
+   * Whether a chunk reuses the vector of a record with the same text instead of a new one. (false when
    * absent)
    */
   readonly reuseExistingChunkVectors?: boolean | null;
-  /** Where such records are looked for: in this request, in the partition or in the whole collection. */
+  /**
+   * Where to look for records with a reusable vector: in this request, in the partition or in the whole
+   * collection.
+   */
   readonly vectorReuseScope?: 'request' | 'partition' | 'collection' | null;
   /**
-   * Whether a record of another place with the same text stands for a chunk, which then has no record of its
-   * own. (false when absent)
+   * Whether an existing record with the same text replaces the record of a chunk: the chunk then has no
+   * record of its own. (false when absent)
    */
   readonly deduplicateExistingChunks?: boolean | null;
-  /** Where such records are looked for. */
+  /** Where to look for records with the same text. */
   readonly chunkDedupeScope?: 'request' | 'partition' | 'collection' | null;
-  /** Whether a record of the type `rag.manifest` says how the document was cut. (false when absent) */
+  /**
+   * Whether to write a record of the type `rag.manifest` that describes how the document was cut. (false when
+   * absent)
+   */
   readonly persistManifest?: boolean | null;
   /**
    * Id of the manifest, in the form of `idPrefix`; the id prefix and `-manifest` if absent. (at most 1023
    * characters)
    */
   readonly manifestId?: string | null;
-  /** A plan hash to compare with. A difference is reported and fails nothing. (at most 128 characters) */
+  /** Expected plan hash. The result reports a difference; the call does not fail. (at most 128 characters) */
   readonly expectedPlanHash?: string | null;
-  /** A manifest hash to compare with. (at most 128 characters) */
+  /** Expected manifest hash. The result reports a difference. (at most 128 characters) */
   readonly expectedManifestHash?: string | null;
   /**
-   * Whether the result says how it came about, which is also stored as a trace of the operation
-   * `rag.ingest_text`. The text is not part of it. (false when absent)
+   * Whether the result includes its trace, which is also stored as a trace of the operation
+   * `rag.ingest_text`. The trace does not hold the text. (false when absent)
    */
   readonly includeTrace?: boolean | null;
 };
 
 /** A document to ingest. */
 export type RagIngestTextRequest = {
-  /** The document; if absent, `doc-` and 16 digits of the hash of its text. (at most 2048 characters) */
+  /**
+   * Id of the document; if absent, `doc-` and 16 digits of the hash of its text. (at most 2048 characters)
+   */
   readonly documentId?: string | null;
   /**
-   * What the ids of its records begin with; the document id if absent. Other characters than letters, digits,
-   * `-`, `_` and `.` become `-`, and a hash of the whole then follows. (at most 2048 characters)
+   * Prefix of the ids of the records; the document id if absent. Characters other than letters, digits, `-`,
+   * `_` and `.` become `-`, followed by a hash of the whole. (at most 2048 characters)
    */
   readonly idPrefix?: string | null;
-  /** The partition of its records: not blank. (at most 2048 characters) */
+  /** Partition of the records: not blank. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** Type of the records of its chunks. (at most 1024 characters, "rag.chunk" when absent) */
+  /** Type of the records of the chunks. (at most 1024 characters, "rag.chunk" when absent) */
   readonly type?: string | null;
-  /** Version of the form of their content. (at most 1024 characters) */
+  /** Version of the shape of the content of the records. (at most 1024 characters) */
   readonly schemaVersion?: string | null;
-  /** The text: not blank, at most 2,000,000 UTF-16 code units. (at most 2000000 characters) */
+  /** Text of the document: not blank, at most 2,000,000 UTF-16 code units. (at most 2000000 characters) */
   readonly text: string;
   /**
-   * The member of `content` that has the text of a chunk; without `/`, `\` and `.`. (at most 256 characters,
+   * Member of `content` that holds the text of a chunk; without `/`, `\` and `.`. (at most 256 characters,
    * "text" when absent)
    */
   readonly contentField?: string | null;
-  /** How chunks get their vectors. Their purpose is `passage` unless it is given. */
+  /** How the vectors of the chunks are computed. Their purpose is `passage` unless given. */
   readonly embedding?: EmbeddingOptions | null;
-  /** Metadata of every chunk, beside what the service adds. */
+  /** Metadata of every chunk, in addition to the metadata of the service. */
   readonly metadata?: JsonObject | null;
-  /** Where the document is. (at most 8192 characters) */
+  /** Address of the document. (at most 8192 characters) */
   readonly sourceUri?: string | null;
   /** Kind of the source; `document` if absent. (at most 1024 characters) */
   readonly sourceKind?: string | null;
   /** Id of the source; the document id if absent. (at most 8192 characters) */
   readonly sourceId?: string | null;
-  /** Name of the source for people. (at most 8192 characters) */
+  /** Display name of the source. (at most 8192 characters) */
   readonly sourceLabel?: string | null;
-  /** Sources of every chunk, instead of the four members above. (at most 1000 items) */
+  /**
+   * Sources of every chunk, instead of `sourceUri`, `sourceKind`, `sourceId` and `sourceLabel`. (at most 1000
+   * items)
+   */
   readonly sources?: readonly SvcSourceReferenceInput[] | null;
   /** How the document is cut, compared and written. */
   readonly options?: RagIngestionOptions | null;
@@ -4249,229 +4263,229 @@ export type RagIngestTextRequest = {
 
 /** Documents to ingest one after the other. */
 export type RagIngestTextBatchRequest = {
-  /** 1 to 100 documents. Together they have at most 20,000 chunks. (1 to 100 items) */
+  /** Documents: 1 to 100, with at most 20,000 chunks together. (1 to 100 items) */
   readonly items: readonly RagIngestTextRequest[];
-  /** Whether the documents behind one that is refused are ingested too. (false when absent) */
+  /** Whether later documents are ingested after a refused document. (false when absent) */
   readonly continueOnError?: boolean | null;
 };
 
-/** What became of the chunks. */
+/** Counts and ids of the chunks by outcome. */
 export type RagIngestActionSummary = {
   /** Chunks by action. (at most 64 entries) */
   readonly actionCounts: { readonly [name: string]: number };
-  /** Chunks by how they got their vector. (at most 64 entries) */
+  /** Chunks by the origin of their vector. (at most 64 entries) */
   readonly embeddingActionCounts: { readonly [name: string]: number };
-  /** Chunks with a new record. (at most 2000 items) */
+  /** Ids of chunks with a new record. (at most 2000 items) */
   readonly createdIds: readonly string[];
-  /** Chunks whose record was replaced. (at most 2000 items) */
+  /** Ids of chunks whose record was replaced. (at most 2000 items) */
   readonly updatedIds: readonly string[];
-  /** Chunks whose record was left as it was. (at most 2000 items) */
+  /** Ids of chunks with an unchanged record. (at most 2000 items) */
   readonly reusedIds: readonly string[];
-  /** Chunks for which another record stands. (at most 2000 items) */
+  /** Ids of chunks that an existing record replaces. (at most 2000 items) */
   readonly deduplicatedIds: readonly string[];
-  /** Records that were removed. (at most 100000 items) */
+  /** Ids of removed records. (at most 100000 items) */
   readonly staleDeleteIds: readonly string[];
 };
 
-/** A hash beside the one that the request expects. */
+/** Comparison of a hash with the expected one of the request. */
 export type RagIngestHashComparison = {
-  /** What was hashed. */
+  /** Kind of hashed content: plan or manifest. */
   readonly kind: 'ragIngestPlan' | 'ragIngestManifest';
-  /** The hash of the request. (at most 128 characters) */
+  /** Expected hash of the request. (at most 128 characters) */
   readonly expectedHash: string | null;
-  /** The hash; null where there is none. (at most 71 characters) */
+  /** The computed hash; null without one. (at most 71 characters) */
   readonly actualHash: string | null;
-  /** Whether both are there. */
+  /** Whether both hashes exist. */
   readonly compared: boolean;
-  /** Whether they are the same. */
+  /** Whether both hashes are the same. */
   readonly matches: boolean;
-  /** The outcome. */
+  /** Outcome of the comparison. */
   readonly status: 'not_provided' | 'matched' | 'drifted' | 'actual_missing';
 };
 
-/** A record of a chunk that the document no longer has. */
+/** Record of a chunk that the document no longer has. */
 export type RagIngestStaleDeleteResult = {
-  /** The record. (at most 1023 characters) */
+  /** Id of the record. (at most 1023 characters) */
   readonly id: string;
-  /** Its partition. (at most 2048 characters) */
+  /** Partition of the record. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** The place that the chunk had. */
+  /** Position that the chunk had. */
   readonly chunkIndex: number | null;
-  /** Hash of its text. (at most 900000 characters) */
+  /** Hash of the text of the record. (at most 900000 characters) */
   readonly textHash: string | null;
-  /** `rev:` and its last revision. (at most 64 characters) */
+  /** `rev:` and the last revision of the record. (at most 64 characters) */
   readonly etag: string | null;
-  /** Its last revision. (at least 1) */
+  /** Last revision of the record. (at least 1) */
   readonly revision: number | null;
 };
 
-/** A chunk and what became of it. */
+/** A chunk and its outcome. */
 export type RagIngestChunkResult = {
-  /** Its place in the document, from 0. (at least 0) */
+  /** Position of the chunk in the document, from 0. (at least 0) */
   readonly index: number;
-  /** Its record. (at most 1023 characters) */
+  /** Id of the record of the chunk. (at most 1023 characters) */
   readonly id: string;
-  /** The partition. (at most 2048 characters) */
+  /** Partition of the record. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** Where it begins in the text, in UTF-16 code units. (at least 0) */
+  /** Start of the chunk in the text, in UTF-16 code units. (at least 0) */
   readonly charStart: number;
-  /** Where it ends. (at least 0) */
+  /** End of the chunk in the text, in UTF-16 code units. (at least 0) */
   readonly charEnd: number;
-  /** Its length. (at least 0) */
+  /** Length of the chunk. (at least 0) */
   readonly textLength: number;
-  /** SHA-256 of its text. (at most 71 characters) */
+  /** SHA-256 of the text of the chunk. (at most 71 characters) */
   readonly textHash: string;
-  /** SHA-256 of its text as the model gets it, with a prefix. (at most 71 characters) */
+  /** SHA-256 of the text sent to the model, with a prefix. (at most 71 characters) */
   readonly embeddingTextHash: string;
-  /** What became of its record. */
+  /** Outcome for the record of the chunk. */
   readonly action: 'created' | 'updated' | 'reused' | 'deduplicated';
-  /** How it got its vector. */
+  /** Origin of the vector of the chunk. */
   readonly embeddingAction: 'generated' | 'reused' | 'unchanged' | 'deduplicated';
-  /** The record whose vector it has. (at most 1023 characters) */
+  /** Id of the record whose vector the chunk reuses. (at most 1023 characters) */
   readonly reusedVectorFromId: string | null;
-  /** The partition of that record. (at most 2048 characters) */
+  /** Partition of the record whose vector the chunk reuses. (at most 2048 characters) */
   readonly reusedVectorFromPartitionKey: string | null;
-  /** The record that stands for it. (at most 1023 characters) */
+  /** Id of the record that replaces the chunk. (at most 1023 characters) */
   readonly deduplicatedFromId: string | null;
-  /** The partition of that record. (at most 2048 characters) */
+  /** Partition of the record that replaces the chunk. (at most 2048 characters) */
   readonly deduplicatedFromPartitionKey: string | null;
-  /** `rev:` and the revision that was written; null where nothing was. (at most 64 characters) */
+  /** `rev:` and the written revision; null if nothing was written. (at most 64 characters) */
   readonly etag: string | null;
-  /** The revision that was written. (at least 1) */
+  /** The written revision; null if nothing was written. (at least 1) */
   readonly revision: number | null;
 };
 
-/** What became of a document. */
+/** Outcome for a document. */
 export type RagIngestTextResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** The document. (at most 2048 characters) */
+  /** Id of the document. (at most 2048 characters) */
   readonly documentId: string;
-  /** The partition of its records. (at most 2048 characters) */
+  /** Partition of the records. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** The vector that its chunks have. (at most 128 characters) */
+  /** Name of the vector of the chunks. (at most 128 characters) */
   readonly embeddingField: string;
-  /** The provider that made it. (at most 160 characters) */
+  /** Provider that computed the vectors. (at most 160 characters) */
   readonly embeddingProvider: string;
   /** The model of the provider. (at most 256 characters) */
   readonly embeddingModel: string;
-  /** What it is for. (at most 32 characters) */
+  /** Purpose of the vectors. (at most 32 characters) */
   readonly embeddingPurpose: string;
-  /** Its length. (at least 1) */
+  /** Dimensions of each vector. (at least 1) */
   readonly dimensions: number;
   /** Length of the text in UTF-16 code units. (at least 0) */
   readonly textLength: number;
   /** SHA-256 of the text. (at most 71 characters) */
   readonly textHash: string;
   /**
-   * Hash of the plan: the same document over the same records has the same one, also as a dry run. (at most
-   * 71 characters)
+   * Hash of the plan: the same for the same document over the same records, also in a dry run. (at most 71
+   * characters)
    */
   readonly planHash: string;
-  /** Chunks. (at least 0) */
+  /** Number of chunks. (at least 0) */
   readonly chunkCount: number;
   /** Whether nothing was written. */
   readonly dryRun: boolean;
-  /** Records of chunks that the document no longer has, which were removed. (at least 0) */
+  /** Number of removed records of former chunks. (at least 0) */
   readonly deletedStaleCount: number;
-  /** Chunks with a new record. (at least 0) */
+  /** Number of chunks with a new record. (at least 0) */
   readonly createdCount: number;
-  /** Chunks whose record was replaced. (at least 0) */
+  /** Number of chunks whose record was replaced. (at least 0) */
   readonly updatedCount: number;
-  /** Chunks whose record was left as it was. (at least 0) */
+  /** Number of chunks with an unchanged record. (at least 0) */
   readonly reusedCount: number;
-  /** Vectors that the model made. (at least 0) */
+  /** Number of vectors that the model computed. (at least 0) */
   readonly vectorGeneratedCount: number;
-  /** Vectors that were taken from other records. (at least 0) */
+  /** Number of vectors reused from other records. (at least 0) */
   readonly vectorReusedCount: number;
-  /** Chunks for which another record stands. (at least 0) */
+  /** Number of chunks that an existing record replaces. (at least 0) */
   readonly deduplicatedCount: number;
-  /** The record of the manifest; null without one. (at most 1023 characters) */
+  /** Id of the record of the manifest; null without a manifest. (at most 1023 characters) */
   readonly manifestId: string | null;
-  /** Its hash. (at most 71 characters) */
+  /** Hash of the manifest. (at most 71 characters) */
   readonly manifestHash: string | null;
-  /** What became of it. */
+  /** Outcome for the manifest. */
   readonly manifestAction: 'created' | 'updated' | 'reused' | null;
-  /** `rev:` and the revision that was written. (at most 64 characters) */
+  /** `rev:` and the written revision of the manifest. (at most 64 characters) */
   readonly manifestEtag: string | null;
-  /** The revision that was written. (at least 1) */
+  /** The written revision of the manifest. (at least 1) */
   readonly manifestRevision: number | null;
-  /** What became of the chunks. */
+  /** Counts and ids of the chunks by outcome. */
   readonly actionSummary: RagIngestActionSummary;
-  /** The plan hash beside the expected one. */
+  /** Comparison of the plan hash with the expected one. */
   readonly planHashComparison: RagIngestHashComparison;
-  /** The manifest hash beside the expected one. */
+  /** Comparison of the manifest hash with the expected one. */
   readonly manifestHashComparison: RagIngestHashComparison;
-  /** Records of chunks that the document no longer has, by partition key and id. (at most 100000 items) */
+  /** Records of former chunks, by partition key and id. (at most 100000 items) */
   readonly staleDeletes: readonly RagIngestStaleDeleteResult[];
-  /** The chunks in their order. (at most 2000 items) */
+  /** Outcome for each chunk, in order. (at most 2000 items) */
   readonly chunks: readonly RagIngestChunkResult[];
   /**
-   * How the result came about: the id of the trace, whether it is stored, parameters, hashes and counts; null
-   * unless it was asked for.
+   * Trace of the result: the id of the trace, whether it is stored, parameters, hashes and counts; null
+   * unless requested.
    */
   readonly trace: JsonObject | null;
 };
 
-/** What became of one document of a batch. */
+/** Outcome for one document of a batch. */
 export type RagIngestTextBatchItemResult = {
-  /** Its place in the request, from 0. (at least 0) */
+  /** Position of the document in the request, from 0. (at least 0) */
   readonly index: number;
-  /** The document; null where the request names none and it failed. (at most 2048 characters) */
+  /** Id of the document; null if the request names none and the document failed. (at most 2048 characters) */
   readonly documentId: string | null;
-  /** The partition. (at most 2048 characters) */
+  /** Partition of the records. (at most 2048 characters) */
   readonly partitionKey: string | null;
-  /** The outcome. */
+  /** Outcome for the document. */
   readonly status: 'succeeded' | 'failed';
   /** The result of a document that succeeded. */
   readonly result: RagIngestTextResult | null;
-  /** Why it failed. (at most 4096 characters) */
+  /** Why the document failed. (at most 4096 characters) */
   readonly error: string | null;
 };
 
-/** What became of the documents of a batch. */
+/** Outcome for the documents of a batch. */
 export type RagIngestTextBatchResult = {
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** Documents of the request. (at least 0) */
+  /** Number of documents in the request. (at least 0) */
   readonly requested: number;
-  /** Documents that were tried. (at least 0) */
+  /** Number of documents tried. (at least 0) */
   readonly attempted: number;
-  /** Documents that succeeded. (at least 0) */
+  /** Number of documents that succeeded. (at least 0) */
   readonly succeeded: number;
-  /** Documents that failed. (at least 0) */
+  /** Number of documents that failed. (at least 0) */
   readonly failed: number;
-  /** Whether a failed document left others untried. */
+  /** Whether a failed document stopped the batch: later documents were not tried. */
   readonly stoppedOnError: boolean;
-  /** Length of the texts of the documents that succeeded. (at least 0) */
+  /** Length of the texts of the documents that succeeded, in UTF-16 code units. (at least 0) */
   readonly textLength: number;
-  /** Chunks. (at least 0) */
+  /** Number of chunks. (at least 0) */
   readonly chunkCount: number;
-  /** Records of chunks that the document no longer has, which were removed. (at least 0) */
+  /** Number of removed records of former chunks. (at least 0) */
   readonly deletedStaleCount: number;
-  /** Chunks with a new record. (at least 0) */
+  /** Number of chunks with a new record. (at least 0) */
   readonly createdCount: number;
-  /** Chunks whose record was replaced. (at least 0) */
+  /** Number of chunks whose record was replaced. (at least 0) */
   readonly updatedCount: number;
-  /** Chunks whose record was left as it was. (at least 0) */
+  /** Number of chunks with an unchanged record. (at least 0) */
   readonly reusedCount: number;
-  /** Vectors that the model made. (at least 0) */
+  /** Number of vectors that the model computed. (at least 0) */
   readonly vectorGeneratedCount: number;
-  /** Vectors that were taken from other records. (at least 0) */
+  /** Number of vectors reused from other records. (at least 0) */
   readonly vectorReusedCount: number;
-  /** Chunks for which another record stands. (at least 0) */
+  /** Number of chunks that an existing record replaces. (at least 0) */
   readonly deduplicatedCount: number;
-  /** The documents that were tried, in their order. (at most 100 items) */
+  /** Outcome for each tried document, in order. (at most 100 items) */
   readonly items: readonly RagIngestTextBatchItemResult[];
 };
 
 /** The ingestion of a document or a batch as a job. */
 export type RagIngestionJob = {
-  /** The receipt of its admission. */
+  /** Admission receipt of the job. */
   readonly admission: AdmissionReceipt;
-  /** The job; also the id of its run. (at most 160 characters) */
+  /** Id of the job and of its run. (at most 160 characters) */
   readonly id: string;
-  /** Whether it ingests one document or a batch. */
+  /** Whether the job ingests one document or a batch. */
   readonly kind: 'text' | 'batch';
   /** The status of the job. */
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
@@ -4479,107 +4493,110 @@ export type RagIngestionJob = {
   readonly collection: string;
   /** SHA-256 of the collection and the request. (at most 71 characters) */
   readonly requestHash: string;
-  /** When it was admitted. */
+  /** When the job was admitted. */
   readonly createdAt: Timestamp;
-  /** When it began. (at most 40 characters, RFC 3339) */
+  /** When the job started. (at most 40 characters, RFC 3339) */
   readonly startedAt: string | null;
-  /** When it ended. (at most 40 characters, RFC 3339) */
+  /** When the job ended. (at most 40 characters, RFC 3339) */
   readonly completedAt: string | null;
-  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  /** Duration in milliseconds, from the first start; null before the end. (at least 0) */
   readonly durationMs: number | null;
-  /** Whether a caller asked it to stop. */
+  /** Whether cancellation was requested. */
   readonly cancellationRequested: boolean;
-  /** Documents of the request. (at least 0) */
+  /** Number of documents in the request. (at least 0) */
   readonly requested: number;
-  /** Documents that were tried. (at least 0) */
+  /** Number of documents tried. (at least 0) */
   readonly attempted: number;
-  /** Documents that succeeded. (at least 0) */
+  /** Number of documents that succeeded. (at least 0) */
   readonly succeeded: number;
-  /** Documents that failed. (at least 0) */
+  /** Number of documents that failed. (at least 0) */
   readonly failed: number;
-  /** The document that is being ingested, from 0; null unless the job is running. (at least 0) */
+  /** Position of the document that is being ingested, from 0; null unless the job is running. (at least 0) */
   readonly currentIndex: number | null;
-  /** Its id. (at most 2048 characters) */
+  /** Id of the document that is being ingested. (at most 2048 characters) */
   readonly currentDocumentId: string | null;
-  /** Its partition. (at most 2048 characters) */
+  /** Partition of the document that is being ingested. (at most 2048 characters) */
   readonly currentPartitionKey: string | null;
-  /** From 0 to 1. (0 to 1) */
+  /** Completed share of the work, from 0 to 1. (0 to 1) */
   readonly progress: number;
-  /** Length of the texts of the documents that are ingested so far. (at least 0) */
+  /** Length of the texts of the documents ingested so far, in UTF-16 code units. (at least 0) */
   readonly textLength: number;
-  /** Chunks. (at least 0) */
+  /** Number of chunks. (at least 0) */
   readonly chunkCount: number;
-  /** Records of chunks that the document no longer has, which were removed. (at least 0) */
+  /** Number of removed records of former chunks. (at least 0) */
   readonly deletedStaleCount: number;
-  /** Chunks with a new record. (at least 0) */
+  /** Number of chunks with a new record. (at least 0) */
   readonly createdCount: number;
-  /** Chunks whose record was replaced. (at least 0) */
+  /** Number of chunks whose record was replaced. (at least 0) */
   readonly updatedCount: number;
-  /** Chunks whose record was left as it was. (at least 0) */
+  /** Number of chunks with an unchanged record. (at least 0) */
   readonly reusedCount: number;
-  /** Vectors that the model made. (at least 0) */
+  /** Number of vectors that the model computed. (at least 0) */
   readonly vectorGeneratedCount: number;
-  /** Vectors that were taken from other records. (at least 0) */
+  /** Number of vectors reused from other records. (at least 0) */
   readonly vectorReusedCount: number;
-  /** Chunks for which another record stands. (at least 0) */
+  /** Number of chunks that an existing record replaces. (at least 0) */
   readonly deduplicatedCount: number;
-  /** Why it failed, as a class. (at most 128 characters) */
+  /** Kind of the failure. (at most 128 characters) */
   readonly failureClass: string | null;
-  /** Why it failed. (at most 4096 characters) */
+  /** Description of the failure. (at most 4096 characters) */
   readonly error: string | null;
-  /** What became of the document; null in lists unless `includeResult` is true. */
+  /** Outcome for the document; null in lists unless `includeResult` is true. */
   readonly textResult: RagIngestTextResult | null;
-  /** What became of the batch; null in lists unless `includeResult` is true. */
+  /** Outcome for the batch; null in lists unless `includeResult` is true. */
   readonly batchResult: RagIngestTextBatchResult | null;
 };
 
 /** Ingestion jobs, newest first. (at most 200 items) */
 export type RagIngestionJobList = readonly RagIngestionJob[];
 
-/** What one group of a context gets. */
+/** Share of one group in a context. */
 export type RagContextGroupBudget = {
-  /** The group. (at most 2048 characters) */
+  /** Key of the group. (at most 2048 characters) */
   readonly key: string;
   /** Groups with lower numbers come first. */
   readonly priority?: number | null;
   /** Whether the context needs this group. (false when absent) */
   readonly required?: boolean | null;
-  /** Chunks that it needs at least; 1 for a required group. (at least 1) */
+  /** Minimum number of chunks of the group; 1 for a required group. (at least 1) */
   readonly minChunks?: number | null;
-  /** Chunks that it gets at most. (at least 1) */
+  /** Maximum number of chunks of the group. (at least 1) */
   readonly maxChunks?: number | null;
-  /** Characters that it needs at least. (at least 1) */
+  /** Minimum number of characters of the group. (at least 1) */
   readonly minChars?: number | null;
-  /** Characters that it gets at most. (at least 1) */
+  /** Maximum number of characters of the group. (at least 1) */
   readonly maxChars?: number | null;
 };
 
-/** How chunks are grouped, and what each group gets. */
+/** How chunks are grouped, and the share of each group. */
 export type RagContextAssemblyOptions = {
   /**
-   * What groups the chunks: the collection, the kind of the first source, a member of the metadata or a JSON
-   * Pointer into the record.
+   * Property that groups the chunks: the collection, the kind of the first source, a member of the metadata
+   * or a JSON Pointer into the record.
    */
   readonly groupBy?: 'collection' | 'sourceKind' | 'metadata' | 'jsonPointer' | null;
-  /** The member of the metadata, or the JSON Pointer. (at most 2048 characters) */
+  /**
+   * Name of the member of the metadata, or the JSON Pointer, that groups the chunks. (at most 2048
+   * characters)
+   */
   readonly groupByPath?: string | null;
-  /** Chunks that a group gets at most. (at least 1) */
+  /** Default maximum number of chunks of a group. (at least 1) */
   readonly defaultMaxChunksPerGroup?: number | null;
-  /** Characters that a group gets at most. (at least 1) */
+  /** Default maximum number of characters of a group. (at least 1) */
   readonly defaultMaxCharsPerGroup?: number | null;
-  /** Whether a context without what a required group needs is refused. (false when absent) */
+  /** Whether to refuse a context in which a required group misses its minimum. (false when absent) */
   readonly failOnUnsatisfiedRequiredGroups?: boolean | null;
   /** Groups with budgets of their own. (at most 100 items) */
   readonly groups?: readonly RagContextGroupBudget[] | null;
 };
 
-/** How nodes and edges near the chunks join the context. */
+/** How nodes and edges of a graph near the chunks join the context. */
 export type RagContextGraphExpansionOptions = {
-  /** Whether the graph is walked. (true when absent) */
+  /** Whether to traverse the graph. (true when absent) */
   readonly enabled?: boolean | null;
-  /** The collection of the graph. (1 to 255 characters) */
+  /** Collection of the graph. (1 to 255 characters) */
   readonly collection: string;
-  /** The graph. (at most 2048 characters) */
+  /** Id of the graph. (at most 2048 characters) */
   readonly graphId?: string | null;
   /** The namespace of the graph. (at most 2048 characters) */
   readonly namespace?: string | null;
@@ -4587,190 +4604,195 @@ export type RagContextGraphExpansionOptions = {
   readonly tenantId?: string | null;
   /** The partition of the graph. (at most 2048 characters) */
   readonly partitionKey?: string | null;
-  /** Nodes to begin at, before those that the chunks name. (at most 1000 items) */
+  /** Ids of start nodes of the traversal, before those that the chunks name. (at most 1000 items) */
   readonly seedNodeIds?: readonly string[] | null;
   /**
-   * Where a record of a chunk names nodes; `/metadata/graphNodeId`, `/metadata/nodeId`,
+   * JSON Pointers of the members of a record that name nodes; `/metadata/graphNodeId`, `/metadata/nodeId`,
    * `/metadata/graphNodeIds` and `/id` if absent. (at most 32 items)
    */
   readonly seedJsonPointers?: readonly string[] | null;
-  /** Nodes to begin at, at most. (at least 1, 16 when absent) */
+  /** Maximum number of start nodes. (at least 1, 16 when absent) */
   readonly maxSeedNodes?: number | null;
-  /** How the graph is walked. */
+  /** Rules of the traversal. */
   readonly profile?: SvcGraphTraversalProfileInput | null;
-  /** Records of the graph that are read at most, up to 10,000. (1 to 10000) */
+  /** Maximum number of graph records to read, up to 10,000. (1 to 10000) */
   readonly maxRecords?: number | null;
-  /** Whether a graph with more records is walked in part. (false when absent) */
+  /** Whether a graph with more records may be traversed in part. (false when absent) */
   readonly allowPartialGraph?: boolean | null;
-  /** Whether the context has the nodes and edges as text. (true when absent) */
+  /** Whether the context includes the nodes and edges as text. (true when absent) */
   readonly includeGraphContextText?: boolean | null;
-  /** Length of that text at most. (at least 1, 1200 when absent) */
+  /** Maximum length of the graph text, in UTF-16 code units. (at least 1, 1200 when absent) */
   readonly maxGraphContextChars?: number | null;
-  /** Whether the context says where nodes and edges come from. (true when absent) */
+  /** Whether the context names the sources of nodes and edges. (true when absent) */
   readonly includeGraphProvenance?: boolean | null;
-  /** Nodes and edges of which it says so, at most 10,000. (at least 0, 64 when absent) */
+  /**
+   * Maximum number of nodes and edges whose sources are named, at most 10,000. (at least 0, 64 when absent)
+   */
   readonly maxGraphProvenanceItems?: number | null;
-  /** Whether the context is answered without the graph where walking it fails. (true when absent) */
+  /** Whether the context is answered without the graph if the traversal fails. (true when absent) */
   readonly fallbackOnFailure?: boolean | null;
 };
 
-/** A question, and how much of what is found goes into the context. */
+/** A question, and how the context is built from the matches. */
 export type RagContextRequest = {
-  /** What is searched, and how. */
+  /** Question, collections and mode of the search. */
   readonly retrieval: RetrievalRequest;
-  /** The member of `content` that has the text. (at most 256 characters, "text" when absent) */
+  /** Member of `content` that holds the text. (at most 256 characters, "text" when absent) */
   readonly contentField?: string | null;
-  /** Length of all texts at most. (at least 1, 8000 when absent) */
+  /** Maximum length of all texts, in UTF-16 code units. (at least 1, 8000 when absent) */
   readonly maxChars?: number | null;
-  /** Length of one text at most. (at least 1, 1200 when absent) */
+  /** Maximum length of the text of one chunk, in UTF-16 code units. (at least 1, 1200 when absent) */
   readonly maxCharsPerChunk?: number | null;
-  /** Citations of one chunk at most; all if absent. (at least 1) */
+  /** Maximum number of citations of one chunk; all if absent. (at least 1) */
   readonly maxCitationsPerChunk?: number | null;
   /** How chunks are grouped. */
   readonly contextAssembly?: RagContextAssemblyOptions | null;
   /** How a graph joins the context. */
   readonly graphExpansion?: RagContextGraphExpansionOptions | null;
-  /** Whether each chunk has its record. (false when absent) */
+  /** Whether each chunk includes its record. (false when absent) */
   readonly includeRecords?: boolean | null;
-  /** Whether the context has citations. (true when absent) */
+  /** Whether the context includes citations. (true when absent) */
   readonly includeCitations?: boolean | null;
-  /** Whether the context is there as one text too. (false when absent) */
+  /** Whether the context also includes all texts as one text. (false when absent) */
   readonly includeContextText?: boolean | null;
-  /** Whether the answer says how it came about. (false when absent) */
+  /** Whether the answer includes its trace. (false when absent) */
   readonly includeTrace?: boolean | null;
 };
 
-/** Where the retrieval found a chunk. */
+/** Rank and score of a chunk in the search. */
 export type RagContextRetrievalMatch = {
-  /** Its place among the results, from 1. (at least 1) */
+  /** Rank among the results of the search, from 1. (at least 1) */
   readonly rank: number;
-  /** Its score. */
+  /** Score of the result. */
   readonly score: number;
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** How it was found. (at most 32 characters) */
+  /** Mode of the search. (at most 32 characters) */
   readonly searchMode: string;
-  /** The beginning of `content.text`. (at most 200 characters) */
+  /** Beginning of `content.text`. (at most 200 characters) */
   readonly snippet: string | null;
 };
 
 /** A chunk of a context. */
 export type RagContextChunk = {
-  /** Its place in the context, from 1. (at least 1) */
+  /** Position of the chunk in the context, from 1. (at least 1) */
   readonly rank: number;
-  /** Its score. */
+  /** Score of the chunk. */
   readonly score: number;
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** The partition. (at most 2048 characters) */
+  /** Partition of the record. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** The record. (at most 1023 characters) */
+  /** Id of the record. (at most 1023 characters) */
   readonly id: string;
-  /** Its text, or the beginning of it. (at most 900000 characters) */
+  /** Text of the chunk, or its beginning. (at most 900000 characters) */
   readonly text: string;
-  /** The member of `content` that has it. (at most 256 characters) */
+  /** Member of `content` that holds the text. (at most 256 characters) */
   readonly contentField: string;
-  /** Its group; null without groups. (at most 900000 characters) */
+  /** Key of the group of the chunk; null without groups. (at most 900000 characters) */
   readonly groupKey: string | null;
-  /** Where the excerpt begins in the text of the record. (at least 0) */
+  /** Start of the excerpt in the text of the record. (at least 0) */
   readonly charStart: number;
-  /** Where it ends. (at least 0) */
+  /** End of the excerpt in the text of the record. (at least 0) */
   readonly charEnd: number;
   /** Length of the text of the record. (at least 0) */
   readonly originalTextLength: number;
-  /** Whether the text goes on. */
+  /** Whether the text of the record continues after the excerpt. */
   readonly truncated: boolean;
   /** SHA-256 of `text`. (at most 71 characters) */
   readonly contextExcerptHash: string;
-  /** Its citations. (at most 10000 items) */
+  /** Ids of the citations of the chunk. (at most 10000 items) */
   readonly citationIds: readonly string[];
-  /** Why it has its score; null without a trace. */
+  /** Why the chunk has its score; null without a trace. */
   readonly retrievalDiagnostics: RetrievalDiagnostics | null;
-  /** Where the retrieval found it. */
+  /** Rank and score in the search. */
   readonly retrievalMatch: RagContextRetrievalMatch;
   /** Metadata of the record. */
   readonly metadata: JsonObject | null;
   /** Sources of the record. (at most 10000 items) */
   readonly sources: readonly SvcSourceReference[] | null;
-  /** The record; null unless it was asked for. */
+  /** The record; null unless requested. */
   readonly record: SvcRecord | null;
 };
 
-/** Where a chunk comes from. Text in brackets inside a chunk is no citation. */
+/** Source of a chunk. Text in brackets inside a chunk is no citation. */
 export type RagContextCitation = {
-  /** `c` and the place of the chunk, and with several sources a dot and a number. (at most 32 characters) */
+  /**
+   * Id of the citation: `c` and the rank of the chunk; with several sources followed by a dot and a number.
+   * (at most 32 characters)
+   */
   readonly id: string;
-  /** The chunk. (at least 1) */
+  /** Rank of the chunk in the context. (at least 1) */
   readonly chunkRank: number;
   /** The collection. (at most 255 characters) */
   readonly collection: string;
-  /** The partition. (at most 2048 characters) */
+  /** Partition of the record. (at most 2048 characters) */
   readonly partitionKey: string;
-  /** The record. (at most 1023 characters) */
+  /** Id of the record. (at most 1023 characters) */
   readonly recordId: string;
   /** Id of the source. (at most 900000 characters) */
   readonly sourceId: string | null;
-  /** Its kind. (at most 900000 characters) */
+  /** Kind of the source. (at most 900000 characters) */
   readonly sourceKind: string | null;
-  /** Where it is. (at most 900000 characters) */
+  /** Address of the source. (at most 900000 characters) */
   readonly sourceUri: string | null;
-  /** Its name for people. (at most 900000 characters) */
+  /** Display name of the source. (at most 900000 characters) */
   readonly sourceLabel: string | null;
-  /** The part of the source that the record has. */
+  /** Part of the source in the record. */
   readonly sourceSpan: JsonObject | null;
-  /** The part of the source that the excerpt has. */
+  /** Part of the source in the excerpt. */
   readonly includedSourceSpan: JsonObject | null;
-  /** Where the excerpt begins in the text of the record. (at least 0) */
+  /** Start of the excerpt in the text of the record. (at least 0) */
   readonly contextCharStart: number;
-  /** Where it ends. (at least 0) */
+  /** End of the excerpt in the text of the record. (at least 0) */
   readonly contextCharEnd: number;
   /** SHA-256 of the excerpt. (at most 71 characters) */
   readonly contextExcerptHash: string;
 };
 
-/** Where a node or an edge comes from. */
+/** Sources of a node or an edge. */
 export type RagContextGraphProvenance = {
-  /** What it is. */
+  /** Kind of the element. */
   readonly entityKind: 'node' | 'edge';
-  /** Its id. (at most 900000 characters) */
+  /** Id of the element. (at most 900000 characters) */
   readonly entityId: string;
-  /** Its name for people. (at most 900000 characters) */
+  /** Display name of the element. (at most 900000 characters) */
   readonly label: string | null;
   /** Type of a node. (at most 900000 characters) */
   readonly nodeType: string | null;
   /** Predicate of an edge. (at most 900000 characters) */
   readonly predicate: string | null;
-  /** Where an edge begins. (at most 900000 characters) */
+  /** Id of the start node of an edge. (at most 900000 characters) */
   readonly sourceId: string | null;
-  /** Where it ends. (at most 900000 characters) */
+  /** Id of the end node of an edge. (at most 900000 characters) */
   readonly targetId: string | null;
-  /** Where it is said. (at most 10000 items) */
+  /** Supporting places in sources. (at most 10000 items) */
   readonly sourceSpans: readonly SvcGraphSourceSpan[];
-  /** Assertions about it. (at most 10000 items) */
+  /** Ids of assertions about the element. (at most 10000 items) */
   readonly assertionIds: readonly string[];
 };
 
-/** A place that might name a node to begin at. */
+/** A place that may name a start node of the traversal. */
 export type RagContextGraphSeedDiagnostic = {
-  /** The record; null for a node of the request. (at most 1023 characters) */
+  /** Id of the record; null for a node of the request. (at most 1023 characters) */
   readonly recordId: string | null;
-  /** Its partition. (at most 2048 characters) */
+  /** Partition of the record. (at most 2048 characters) */
   readonly partitionKey: string | null;
-  /** The place. (at most 2048 characters) */
+  /** JSON Pointer of the place. (at most 2048 characters) */
   readonly pointer: string;
-  /** Whether there is a value. */
+  /** Whether the record has a value at the path. */
   readonly found: boolean;
   /** The value, up to 200 characters. (at most 200 characters) */
   readonly rawValue: string | null;
   /** The value without surrounding white space. (at most 200 characters) */
   readonly normalizedValue: string | null;
-  /** Why the walk does not begin there. */
+  /** Why the traversal does not begin at the named node. */
   readonly skippedReason: 'missing' | 'blank' | 'duplicate' | 'maxSeedNodes' | null;
-  /** Whether the walk begins there. */
+  /** Whether the traversal begins at the named node. */
   readonly accepted: boolean;
 };
 
-/** What a graph adds to a context. */
+/** Part of a context that comes from a graph. */
 export type RagContextGraphContext = {
   /** How the expansion ended. */
   readonly status: 
@@ -4780,75 +4802,75 @@ export type RagContextGraphContext = {
   | 'graph_not_found'
   | 'budget_truncated'
   | 'failed';
-  /** The collection of the graph. (at most 255 characters) */
+  /** Collection of the graph. (at most 255 characters) */
   readonly collection: string;
-  /** The graph. (at most 2048 characters) */
+  /** Id of the graph. (at most 2048 characters) */
   readonly graphId: string | null;
-  /** The nodes that the walk began at. (at most 10000 items) */
+  /** Ids of the start nodes. (at most 10000 items) */
   readonly seedNodeIds: readonly string[];
-  /** Places that name a node. (at least 0) */
+  /** Number of places that name a node. (at least 0) */
   readonly seedCandidateCount: number;
-  /** What the walk found; null where there was none. */
+  /** Result of the traversal; null without one. */
   readonly projection: SvcGraphProjection | null;
-  /** Nodes that it found. (at least 0) */
+  /** Number of nodes found. (at least 0) */
   readonly nodeCount: number;
-  /** Edges that it found. (at least 0) */
+  /** Number of edges found. (at least 0) */
   readonly edgeCount: number;
-  /** Records of the graph. (at least 0) */
+  /** Number of graph records read. (at least 0) */
   readonly sourceRecordCount: number;
-  /** Whether the graph has more than were read. */
+  /** Whether the graph has more records than were read. */
   readonly sourceTruncated: boolean;
-  /** Nodes and edges as text; null where it was not asked for. (at most 900000 characters) */
+  /** Nodes and edges as text; null unless requested. (at most 900000 characters) */
   readonly contextText: string | null;
-  /** SHA-256 of that text. (at most 71 characters) */
+  /** SHA-256 of the graph text. (at most 71 characters) */
   readonly contextTextHash: string | null;
-  /** Its length. (at least 0) */
+  /** Length of the graph text, in UTF-16 code units. (at least 0) */
   readonly contextTextChars: number;
-  /** Whether it was cut. */
+  /** Whether the graph text was cut. */
   readonly contextTextTruncated: boolean;
-  /** Where nodes and edges come from. (at most 10000 items) */
+  /** Sources of nodes and edges. (at most 10000 items) */
   readonly provenance: readonly RagContextGraphProvenance[];
-  /** Nodes and edges that it leaves out. (at least 0) */
+  /** Number of nodes and edges whose sources are left out. (at least 0) */
   readonly omittedProvenanceCount: number;
   /** Why the expansion failed. (at most 4096 characters) */
   readonly failureReason: string | null;
-  /** Where records name nodes. (at most 32 items) */
+  /** JSON Pointers of members that name nodes. (at most 32 items) */
   readonly seedJsonPointers: readonly string[];
-  /** The places that were looked at. (at most 200 items) */
+  /** Examined places that may name a node. (at most 200 items) */
   readonly seedDiagnostics: readonly RagContextGraphSeedDiagnostic[];
-  /** Places that the list leaves out. (at least 0) */
+  /** Number of places that the list leaves out. (at least 0) */
   readonly omittedSeedDiagnosticCount: number;
-  /** Nodes beyond `maxSeedNodes`. (at least 0) */
+  /** Number of nodes beyond `maxSeedNodes`. (at least 0) */
   readonly droppedSeedCount: number;
-  /** Nodes to begin at, at most. (at least 1) */
+  /** Maximum number of start nodes. (at least 1) */
   readonly maxSeedNodes: number;
   /** `maxRecords` of the request. (at least 1) */
   readonly requestedMaxRecords: number | null;
-  /** Records that were read. (at least 0) */
+  /** Number of graph records read. (at least 0) */
   readonly exportedRecordCount: number;
-  /** Records that the whole graph needs, as far as it is known. (at least 0) */
+  /** Least `maxRecords` for the whole graph, as far as known; null without a traversal. (at least 0) */
   readonly estimatedRequiredRecordCount: number | null;
-  /** Where the records go on that were not read. (at most 1024 characters) */
+  /** Token for the records after those read; null without further records. (at most 1024 characters) */
   readonly sourceContinuationToken: string | null;
   /** Limits that cut the expansion. (at most 16 items) */
   readonly limitsHit: readonly string[];
 };
 
-/** The expansion in short. */
+/** Summary of the expansion by a graph. */
 export type RagContextGraphExpansionSummary = {
-  /** Whether a graph was walked. */
+  /** Whether a graph was traversed. */
   readonly expansionAttempted: boolean;
-  /** Whether the request wants it. */
+  /** Whether the request enables the expansion. */
   readonly expansionEnabled: boolean;
   /** The collection of the graph. (at most 255 characters) */
   readonly collection: string | null;
-  /** The graph. (at most 2048 characters) */
+  /** Id of the graph. (at most 2048 characters) */
   readonly graphId: string | null;
-  /** Its namespace. (at most 2048 characters) */
+  /** Namespace of the graph. (at most 2048 characters) */
   readonly namespace: string | null;
-  /** Its tenant. (at most 2048 characters) */
+  /** Tenant of the graph. (at most 2048 characters) */
   readonly tenantId: string | null;
-  /** Its partition. (at most 2048 characters) */
+  /** Partition of the graph. (at most 2048 characters) */
   readonly partitionKey: string | null;
   /** How the expansion ended. */
   readonly status: 
@@ -4858,122 +4880,122 @@ export type RagContextGraphExpansionSummary = {
   | 'graph_not_found'
   | 'budget_truncated'
   | 'failed';
-  /** Why no graph was walked. (at most 128 characters) */
+  /** Why no graph was traversed. (at most 128 characters) */
   readonly skippedReason: string | null;
-  /** Name of the profile. (at most 2048 characters) */
+  /** Name of the traversal profile. (at most 2048 characters) */
   readonly profileId: string | null;
-  /** Edges between a node and a seed at most. (at least 0) */
+  /** Maximum number of edges between a node and a seed. (at least 0) */
   readonly maxDepth: number;
-  /** Nodes at most. (at least 1) */
+  /** Maximum number of nodes. (at least 1) */
   readonly nodeLimit: number;
-  /** Edges at most. (at least 1) */
+  /** Maximum number of edges. (at least 1) */
   readonly edgeLimit: number;
   /** `maxRecords` of the request. (at least 1) */
   readonly maxRecords: number | null;
-  /** Length of the text at most. (at least 1) */
+  /** Maximum length of the graph text, in UTF-16 code units. (at least 1) */
   readonly maxGraphContextChars: number;
-  /** Nodes and edges whose sources are told at most. (at least 0) */
+  /** Maximum number of nodes and edges whose sources are named. (at least 0) */
   readonly maxGraphProvenanceItems: number;
-  /** Records of the chunks. (at most 1000 items) */
+  /** Ids of the records of the chunks. (at most 1000 items) */
   readonly retrievedRecordIds: readonly string[];
-  /** Records of the chunks that named a seed. (at most 1000 items) */
+  /** Ids of the records of the chunks that named a seed. (at most 1000 items) */
   readonly sourceRecordIdsTouched: readonly string[];
-  /** Where records name nodes. (at most 32 items) */
+  /** JSON Pointers of members that name nodes. (at most 32 items) */
   readonly seedJsonPointers: readonly string[];
-  /** Places that name a node. (at least 0) */
+  /** Number of places that name a node. (at least 0) */
   readonly seedCandidateCount: number;
-  /** Nodes that the walk began at. (at least 0) */
+  /** Number of start nodes. (at least 0) */
   readonly seedCount: number;
-  /** Those nodes. (at most 10000 items) */
+  /** Ids of the start nodes. (at most 10000 items) */
   readonly seedNodeIds: readonly string[];
-  /** Nodes beyond `maxSeedNodes`. (at least 0) */
+  /** Number of nodes beyond `maxSeedNodes`. (at least 0) */
   readonly droppedSeedCount: number;
-  /** Nodes that the walk found. (at least 0) */
+  /** Number of nodes found. (at least 0) */
   readonly nodesAdded: number;
-  /** Edges that it found. (at least 0) */
+  /** Number of edges found. (at least 0) */
   readonly edgesAdded: number;
-  /** The same as `edgesAdded`. (at least 0) */
+  /** Number of edges found, the same as `edgesAdded`. (at least 0) */
   readonly relationshipsAdded: number;
-  /** Records of the graph. (at least 0) */
+  /** Number of graph records read. (at least 0) */
   readonly sourceRecordCount: number;
-  /** Whether the graph has more than were read. */
+  /** Whether the graph has more records than were read. */
   readonly sourceTruncated: boolean;
-  /** Records that were read. (at least 0) */
+  /** Number of graph records read. (at least 0) */
   readonly exportedRecordCount: number;
-  /** Records that the whole graph needs, as far as it is known. (at least 0) */
+  /** Least `maxRecords` for the whole graph, as far as known; null without a traversal. (at least 0) */
   readonly estimatedRequiredRecordCount: number | null;
   /** Limits that cut the expansion. (at most 16 items) */
   readonly limitsHit: readonly string[];
-  /** Whether a source says any of what was found. */
+  /** Whether a source supports any of the nodes and edges found; `none` if nothing was found. */
   readonly groundingStatus: 'source_grounded' | 'ungrounded' | 'none';
-  /** Whether the text of the context has text of the graph. */
+  /** Whether the text of the context includes text of the graph. */
   readonly graphContextInfluencedContextText: boolean;
-  /** Whether the text of the graph was cut. */
+  /** Whether the graph text was cut. */
   readonly contextTextTruncated: boolean;
-  /** Nodes and edges whose sources are left out. (at least 0) */
+  /** Number of nodes and edges whose sources are left out. (at least 0) */
   readonly omittedProvenanceCount: number;
 };
 
-/** A context: chunks in their order, and where they come from. */
+/** A context: chunks in their order, and their sources. */
 export type RagContextEnvelope = {
   /** The question. (at most 100000 characters) */
   readonly query: string;
   /** The chunks. (at most 1000 items) */
   readonly chunks: readonly RagContextChunk[];
-  /** Their citations. (at most 100000 items) */
+  /** Citations of the chunks. (at most 100000 items) */
   readonly citations: readonly RagContextCitation[];
-  /** Length of the texts of the chunks. (at least 0) */
+  /** Length of the texts of the chunks, in UTF-16 code units. (at least 0) */
   readonly totalChars: number;
-  /** Citations that `maxCitationsPerChunk` leaves out. (at least 0) */
+  /** Number of citations that `maxCitationsPerChunk` leaves out. (at least 0) */
   readonly omittedCitationCount: number;
-  /** Chunks, citations and graph as one text; null unless it was asked for. (at most 33554432 characters) */
+  /** Chunks, citations and graph as one text; null unless requested. (at most 33554432 characters) */
   readonly contextText: string | null;
-  /** The form of that text. */
+  /** Format of `contextText`. */
   readonly contextTextFormat: 'citation-markdown' | null;
-  /** SHA-256 of that text. (at most 71 characters) */
+  /** SHA-256 of `contextText`. (at most 71 characters) */
   readonly contextTextHash: string | null;
-  /** What a graph adds; null where the request asks for none. */
+  /** Part of the graph; null if the request asks for none. */
   readonly graphContext: RagContextGraphContext | null;
-  /** How the answer came about; null unless it was asked for. */
+  /** Trace of the answer; null unless requested. */
   readonly trace: JsonObject | null;
-  /** The expansion in short; null where the request asks for none. */
+  /** Summary of the expansion by a graph; null if the request asks for none. */
   readonly graphExpansion: RagContextGraphExpansionSummary | null;
 };
 
-/** The words around a context. */
+/** Instructions around a context. */
 export type RagPromptTemplateOptions = {
-  /** The form of the prompt. */
+  /** Format of the prompt. */
   readonly format?: 'chat-markdown' | null;
   /**
-   * What the model is told first; if absent, to answer from the context alone and to say where it is not
-   * sufficient. (at most 100000 characters)
+   * First instruction for the model; if absent: answer from the context alone, and state where the context is
+   * not sufficient. (at most 100000 characters)
    */
   readonly systemInstruction?: string | null;
-  /** Stands in the place of the question. (at most 100000 characters) */
+  /** Replaces the question in the prompt. (at most 100000 characters) */
   readonly userInstruction?: string | null;
-  /** How the model cites; if absent, by the ids in brackets. (at most 100000 characters) */
+  /** Instruction how to cite; if absent: cite by the ids in brackets. (at most 100000 characters) */
   readonly citationInstruction?: string | null;
-  /** Whether the prompt says how to cite. (true when absent) */
+  /** Whether the prompt includes the instruction how to cite. (true when absent) */
   readonly includeCitationInstruction?: boolean | null;
   /** Whether a context without chunks is refused. (false when absent) */
   readonly failOnEmptyContext?: boolean | null;
-  /** Length of the prompt at most: a longer one is refused. (at least 1) */
+  /** Maximum length of the prompt, in UTF-16 code units: a longer one is refused. (at least 1) */
   readonly maxPromptChars?: number | null;
 };
 
-/** A context, and the words around it. */
+/** A context, and the instructions around it. */
 export type RagPromptRequest = {
   /** The context. */
   readonly context: RagContextRequest;
-  /** The words around it. */
+  /** Instructions around the context. */
   readonly template?: RagPromptTemplateOptions | null;
 };
 
 /** A message of a prompt. */
 export type RagPromptMessage = {
-  /** Who speaks. */
+  /** Role of the author of the message. */
   readonly role: 'system' | 'user';
-  /** What it says. (at most 33554432 characters) */
+  /** Text of the message. (at most 33554432 characters) */
   readonly content: string;
 };
 
@@ -4981,77 +5003,77 @@ export type RagPromptMessage = {
 export type RagPromptEnvelope = {
   /** The question. (at most 100000 characters) */
   readonly query: string;
-  /** The form of the prompt. */
+  /** Format of the prompt. */
   readonly format: 'chat-markdown';
   /** Both messages as one text. (at most 33554432 characters) */
   readonly prompt: string;
   /** SHA-256 of `prompt`. (at most 71 characters) */
   readonly promptHash: string;
-  /** The message of the system, then that of the user. (at most 2 items) */
+  /** System message, then user message. (at most 2 items) */
   readonly messages: readonly RagPromptMessage[];
   /** The context. */
   readonly context: RagContextEnvelope;
-  /** How the prompt came about; null unless the context asks for a trace. */
+  /** Trace of the prompt; null unless the context asks for a trace. */
   readonly trace: JsonObject | null;
 };
 
-/** What the graph of a context must have. */
+/** Expected graph content of a context. */
 export type RagContextExpectedGraph = {
-  /** Nodes. (at most 200 items) */
+  /** Ids of the expected nodes. (at most 200 items) */
   readonly nodeIds?: readonly string[] | null;
-  /** Edges. (at most 200 items) */
+  /** Ids of the expected edges. (at most 200 items) */
   readonly edgeIds?: readonly string[] | null;
-  /** Nodes and edges whose provenance the context names. (at most 200 items) */
+  /** Ids of the nodes and edges whose sources the context must name. (at most 200 items) */
   readonly provenanceEntityIds?: readonly string[] | null;
-  /** Whether a source must say every node and edge whose provenance the context names. (false when absent) */
+  /** Whether every node and edge whose provenance the context names needs a source. (false when absent) */
   readonly requireSourceGroundedProvenance?: boolean | null;
-  /** Whether there must be a text of the graph. (false when absent) */
+  /** Whether the context must include a text of the graph. (false when absent) */
   readonly requireGraphContextText?: boolean | null;
-  /** Whether that text must be whole. (false when absent) */
+  /** Whether the graph text must be complete. (false when absent) */
   readonly requireContextTextNotTruncated?: boolean | null;
 };
 
 /** A question whose context is judged. */
 export type RagContextEvaluationCase = {
-  /** Its name. (at most 1024 characters) */
+  /** Name of the case. (at most 1024 characters) */
   readonly name?: string | null;
   /** The question. */
   readonly request: RagContextRequest;
-  /** What its graph must have. */
+  /** Expected graph content of the context. */
   readonly expectedGraph?: RagContextExpectedGraph | null;
-  /** Facts about the case; `queryId` names it in the answer. */
+  /** Metadata of the case; `queryId` names the case in the answer. */
   readonly metadata?: JsonObject | null;
 };
 
 /** Questions whose contexts are judged. */
 export type RagContextEvaluationRequest = {
-  /** 1 to 100 cases. (1 to 100 items) */
+  /** Cases: 1 to 100. (1 to 100 items) */
   readonly cases: readonly RagContextEvaluationCase[];
-  /** Whether the cases behind one with an error are tried too. (true when absent) */
+  /** Whether later cases are tried after a case with an error. (true when absent) */
   readonly continueOnError?: boolean | null;
-  /** Whether the answer has the contexts. (false when absent) */
+  /** Whether the answer includes the contexts. (false when absent) */
   readonly includeContext?: boolean | null;
 };
 
-/** What is wrong with a context, one by one. */
+/** Faults of a context, one member each. */
 export type RagContextGraphEvaluationFailureModes = {
   /** The context has no chunk. */
   readonly retrievalMiss: boolean;
-  /** Nothing named a node to begin at. */
+  /** No record or request named a start node. */
   readonly seedMiss: boolean;
-  /** There is no such graph. */
+  /** The graph does not exist. */
   readonly graphNotFound: boolean;
-  /** The walk found nothing. */
+  /** The traversal found no nodes. */
   readonly traversalEmpty: boolean;
-  /** A node is missing. */
+  /** An expected node is missing. */
   readonly expectedNodeMissing: boolean;
-  /** An edge is missing. */
+  /** An expected edge is missing. */
   readonly expectedEdgeMissing: boolean;
-  /** A provenance is missing. */
+  /** An expected provenance is missing. */
   readonly expectedProvenanceMissing: boolean;
   /** A node or an edge has no source. */
   readonly sourceGroundingFailed: boolean;
-  /** There is no text of the graph. */
+  /** The context has no text of the graph. */
   readonly graphContextTextMissing: boolean;
   /** The text of the graph was cut. */
   readonly contextTextTruncated: boolean;
@@ -5059,7 +5081,7 @@ export type RagContextGraphEvaluationFailureModes = {
   readonly budgetTruncated: boolean;
 };
 
-/** How the graph of a context was judged. */
+/** Result of the evaluation of the graph of a context. */
 export type RagContextGraphEvaluationResult = {
   /** How the expansion ended. */
   readonly status: 
@@ -5069,113 +5091,113 @@ export type RagContextGraphEvaluationResult = {
   | 'graph_not_found'
   | 'budget_truncated'
   | 'failed';
-  /** Expected nodes. (at least 0) */
+  /** Number of expected nodes. (at least 0) */
   readonly expectedNodeCount: number;
-  /** Expected nodes that are there. (at least 0) */
+  /** Number of expected nodes in the context. (at least 0) */
   readonly matchedNodeCount: number;
-  /** Expected nodes that are missing. (at most 200 items) */
+  /** Ids of missing expected nodes. (at most 200 items) */
   readonly missingNodeIds: readonly string[];
-  /** Expected edges. (at least 0) */
+  /** Number of expected edges. (at least 0) */
   readonly expectedEdgeCount: number;
-  /** Expected edges that are there. (at least 0) */
+  /** Number of expected edges in the context. (at least 0) */
   readonly matchedEdgeCount: number;
-  /** Expected edges that are missing. (at most 200 items) */
+  /** Ids of missing expected edges. (at most 200 items) */
   readonly missingEdgeIds: readonly string[];
-  /** Expected provenances. (at least 0) */
+  /** Number of expected provenances. (at least 0) */
   readonly expectedProvenanceCount: number;
-  /** Expected provenances that are there. (at least 0) */
+  /** Number of expected provenances in the context. (at least 0) */
   readonly matchedProvenanceCount: number;
-  /** Expected provenances that are missing. (at most 200 items) */
+  /** Ids of the elements whose expected provenance is missing. (at most 200 items) */
   readonly missingProvenanceEntityIds: readonly string[];
-  /** Provenances with a source. (at least 0) */
+  /** Number of provenances with a source. (at least 0) */
   readonly sourceGroundedProvenanceCount: number;
-  /** Whether sources are there as expected. */
+  /** Whether the context has the expected sources. */
   readonly sourceGroundingSatisfied: boolean;
-  /** Whether there is a text of the graph. */
+  /** Whether the context has a text of the graph. */
   readonly graphContextTextPresent: boolean;
-  /** Whether that text was cut. */
+  /** Whether the graph text was cut. */
   readonly contextTextTruncated: boolean;
   /** Whether the case passes. */
   readonly passed: boolean;
   /** Whether the graph was read in part. */
   readonly budgetTruncated: boolean;
-  /** What is wrong, one by one. */
+  /** Faults of the context, one member each. */
   readonly failureModes: RagContextGraphEvaluationFailureModes;
-  /** What is wrong, as a list. (at most 16 items) */
+  /** Faults of the context, as a list. (at most 16 items) */
   readonly failureCategories: readonly string[];
 };
 
-/** How one case was judged. */
+/** Result of one case. */
 export type RagContextEvaluationCaseResult = {
-  /** Its place, from 0. (at least 0) */
+  /** Position of the case in the request, from 0. (at least 0) */
   readonly index: number;
-  /** Its name. (at most 1024 characters) */
+  /** Name of the case. (at most 1024 characters) */
   readonly name: string | null;
-  /** Whether its context could be built. */
+  /** Whether the context could be built. */
   readonly status: 'succeeded' | 'failed';
   /** Whether the context is as expected. */
   readonly passed: boolean;
-  /** How long it took, in milliseconds. (at least 0) */
+  /** Duration of the case, in milliseconds. (at least 0) */
   readonly durationMs: number;
-  /** How its graph was judged; null for a case with an error. */
+  /** Result for the graph of the context; null for a case with an error. */
   readonly graph: RagContextGraphEvaluationResult | null;
-  /** The context; null unless it was asked for. */
+  /** The context; null unless requested. */
   readonly context: RagContextEnvelope | null;
-  /** Why it could not be built. (at most 4096 characters) */
+  /** Why the context could not be built. (at most 4096 characters) */
   readonly error: string | null;
-  /** What names the case. (at most 2048 characters) */
+  /** Id of the case. (at most 2048 characters) */
   readonly queryId: string | null;
-  /** The profile of its retrieval or of its graph, or else the mode. (at most 2048 characters) */
+  /** Profile of the retrieval or of the graph, or else the mode. (at most 2048 characters) */
   readonly profileName: string | null;
-  /** Nodes, edges and provenances that are expected. (at most 600 items) */
+  /** Ids of the expected nodes, edges and provenances. (at most 600 items) */
   readonly expectedAnchorIds: readonly string[];
-  /** Records of its chunks. (at most 1000 items) */
+  /** Ids of the records of the chunks. (at most 1000 items) */
   readonly retrievedRecordIds: readonly string[];
-  /** Nodes that the graph added. (at most 10000 items) */
+  /** Ids of the nodes that the graph added. (at most 10000 items) */
   readonly graphExpandedNodeIds: readonly string[];
-  /** Edges that it added. (at most 10000 items) */
+  /** Ids of the edges that the graph added. (at most 10000 items) */
   readonly graphExpandedEdgeIds: readonly string[];
-  /** Chunks that the search by words found. (at least 0) */
+  /** Number of chunks found by words. (at least 0) */
   readonly lexicalContributionCount: number;
-  /** Chunks that the search by vectors found. (at least 0) */
+  /** Number of chunks found by vectors. (at least 0) */
   readonly vectorContributionCount: number;
-  /** Nodes and edges that the graph added. (at least 0) */
+  /** Number of nodes and edges that the graph added. (at least 0) */
   readonly graphContributionCount: number;
-  /** What is wrong. (at most 16 items) */
+  /** Faults of the case. (at most 16 items) */
   readonly failureCategories: readonly string[];
   /** Limits that cut the context. (at most 16 items) */
   readonly limitReasons: readonly string[];
-  /** The expansion in short; null without one. */
+  /** Summary of the expansion by a graph; null without one. */
   readonly graphContribution: RagContextGraphExpansionSummary | null;
 };
 
-/** How many contexts are as expected. */
+/** Results of all cases. */
 export type RagContextEvaluationResult = {
-  /** Cases of the request. (at least 0) */
+  /** Number of cases in the request. (at least 0) */
   readonly requested: number;
-  /** Cases that were tried. (at least 0) */
+  /** Number of cases tried. (at least 0) */
   readonly attempted: number;
-  /** Cases whose context could be built. (at least 0) */
+  /** Number of cases whose context could be built. (at least 0) */
   readonly succeeded: number;
-  /** Cases with an error. (at least 0) */
+  /** Number of cases with an error. (at least 0) */
   readonly failed: number;
-  /** Whether an error left other cases untried. */
+  /** Whether an error stopped the evaluation: later cases were not tried. */
   readonly stoppedOnError: boolean;
-  /** Cases that passed. (at least 0) */
+  /** Number of cases that passed. (at least 0) */
   readonly passedCount: number;
   /** Share of the tried cases that passed. (0 to 1) */
   readonly passRate: number;
-  /** Share of the expected nodes that are there; 1 where none is expected. (0 to 1) */
+  /** Share of the expected nodes found; 1 if none is expected. (0 to 1) */
   readonly nodeHitRate: number;
-  /** The same of edges. (0 to 1) */
+  /** Share of the expected edges found; 1 if none is expected. (0 to 1) */
   readonly edgeHitRate: number;
-  /** The same of provenances. (0 to 1) */
+  /** Share of the expected provenances found; 1 if none is expected. (0 to 1) */
   readonly provenanceHitRate: number;
-  /** The cases in their order. (at most 100 items) */
+  /** Results of the cases, in order. (at most 100 items) */
   readonly cases: readonly RagContextEvaluationCaseResult[];
-  /** How many cases have each fault. (at most 64 entries) */
+  /** Cases by fault. (at most 64 entries) */
   readonly failureCategoryCounts: { readonly [name: string]: number };
-  /** How many cases were cut by each limit. (at most 64 entries) */
+  /** Cases by limit that cut the context. (at most 64 entries) */
   readonly limitReasonCounts: { readonly [name: string]: number };
 };
 

@@ -4412,45 +4412,52 @@ class ProviderRunJob(TypedDict):
 
 
 class RagIngestionOptions(TypedDict):
-    """How a document is cut, compared with what is stored, and written."""
+    """How the service cuts a document, compares it with the stored chunks, and writes it."""
 
     chunkChars: NotRequired[int | None]
-    """Longest chunk in UTF-16 code units, at most 50,000. (at least 1, 1200 when absent)"""
+    """Maximum length of a chunk in UTF-16 code units, at most 50,000. (at least 1, 1200 when absent)"""
     chunkOverlapChars: NotRequired[int | None]
-    """How much of a chunk the next one repeats: less than `chunkChars`. (at least 0, 150 when absent)"""
+    """Number of UTF-16 code units that a chunk repeats of the previous one: less than `chunkChars`. (at least
+    0, 150 when absent)
+    """
     dryRun: NotRequired[bool | None]
     """Whether the call only plans: it answers the same plan hash and writes nothing. (false when absent)"""
     replaceDocumentChunks: NotRequired[bool | None]
-    """Whether chunks of the document that it no longer has are removed. The caller needs the right to delete
+    """Whether to remove stored chunks that the document no longer has. The caller needs the right to delete
     records. (false when absent)
     """
     skipUnchangedChunks: NotRequired[bool | None]
-    """Whether chunks whose records say the same already are left as they are. (false when absent)"""
+    """Whether to leave a chunk whose record is already the same. (false when absent)"""
     reuseExistingChunkVectors: NotRequired[bool | None]
-    """Whether a chunk takes the vector of a record whose text is the same, instead of a new one. (false when
+    """Whether a chunk reuses the vector of a record with the same text instead of a new one. (false when
     absent)
     """
     vectorReuseScope: NotRequired[Literal["request", "partition", "collection"] | None]
-    """Where such records are looked for: in this request, in the partition or in the whole collection."""
+    """Where to look for records with a reusable vector: in this request, in the partition or in the whole
+    collection.
+    """
     deduplicateExistingChunks: NotRequired[bool | None]
-    """Whether a record of another place with the same text stands for a chunk, which then has no record of
-    its own. (false when absent)
+    """Whether an existing record with the same text replaces the record of a chunk: the chunk then has no
+    record of its own. (false when absent)
     """
     chunkDedupeScope: NotRequired[Literal["request", "partition", "collection"] | None]
-    """Where such records are looked for."""
+    """Where to look for records with the same text."""
     persistManifest: NotRequired[bool | None]
-    """Whether a record of the type `rag.manifest` says how the document was cut. (false when absent)"""
+    """Whether to write a record of the type `rag.manifest` that describes how the document was cut. (false
+    when absent)
+    """
     manifestId: NotRequired[str | None]
     """Id of the manifest, in the form of `idPrefix`; the id prefix and `-manifest` if absent. (at most 1023
     characters)
     """
     expectedPlanHash: NotRequired[str | None]
-    """A plan hash to compare with. A difference is reported and fails nothing. (at most 128 characters)"""
+    """Expected plan hash. The result reports a difference; the call does not fail. (at most 128 characters)
+    """
     expectedManifestHash: NotRequired[str | None]
-    """A manifest hash to compare with. (at most 128 characters)"""
+    """Expected manifest hash. The result reports a difference. (at most 128 characters)"""
     includeTrace: NotRequired[bool | None]
-    """Whether the result says how it came about, which is also stored as a trace of the operation
-    `rag.ingest_text`. The text is not part of it. (false when absent)
+    """Whether the result includes its trace, which is also stored as a trace of the operation
+    `rag.ingest_text`. The trace does not hold the text. (false when absent)
     """
 
 
@@ -4458,37 +4465,40 @@ class RagIngestTextRequest(TypedDict):
     """A document to ingest."""
 
     documentId: NotRequired[str | None]
-    """The document; if absent, `doc-` and 16 digits of the hash of its text. (at most 2048 characters)"""
+    """Id of the document; if absent, `doc-` and 16 digits of the hash of its text. (at most 2048 characters)
+    """
     idPrefix: NotRequired[str | None]
-    """What the ids of its records begin with; the document id if absent. Other characters than letters,
-    digits, `-`, `_` and `.` become `-`, and a hash of the whole then follows. (at most 2048 characters)
+    """Prefix of the ids of the records; the document id if absent. Characters other than letters, digits,
+    `-`, `_` and `.` become `-`, followed by a hash of the whole. (at most 2048 characters)
     """
     partitionKey: str
-    """The partition of its records: not blank. (at most 2048 characters)"""
+    """Partition of the records: not blank. (at most 2048 characters)"""
     type: NotRequired[str | None]
-    """Type of the records of its chunks. (at most 1024 characters, "rag.chunk" when absent)"""
+    """Type of the records of the chunks. (at most 1024 characters, "rag.chunk" when absent)"""
     schemaVersion: NotRequired[str | None]
-    """Version of the form of their content. (at most 1024 characters)"""
+    """Version of the shape of the content of the records. (at most 1024 characters)"""
     text: str
-    """The text: not blank, at most 2,000,000 UTF-16 code units. (at most 2000000 characters)"""
+    """Text of the document: not blank, at most 2,000,000 UTF-16 code units. (at most 2000000 characters)"""
     contentField: NotRequired[str | None]
-    """The member of `content` that has the text of a chunk; without `/`, `\\` and `.`. (at most 256
-    characters, "text" when absent)
+    """Member of `content` that holds the text of a chunk; without `/`, `\\` and `.`. (at most 256 characters,
+    "text" when absent)
     """
     embedding: NotRequired[EmbeddingOptions | None]
-    """How chunks get their vectors. Their purpose is `passage` unless it is given."""
+    """How the vectors of the chunks are computed. Their purpose is `passage` unless given."""
     metadata: NotRequired[Mapping[str, object] | None]
-    """Metadata of every chunk, beside what the service adds."""
+    """Metadata of every chunk, in addition to the metadata of the service."""
     sourceUri: NotRequired[str | None]
-    """Where the document is. (at most 8192 characters)"""
+    """Address of the document. (at most 8192 characters)"""
     sourceKind: NotRequired[str | None]
     """Kind of the source; `document` if absent. (at most 1024 characters)"""
     sourceId: NotRequired[str | None]
     """Id of the source; the document id if absent. (at most 8192 characters)"""
     sourceLabel: NotRequired[str | None]
-    """Name of the source for people. (at most 8192 characters)"""
+    """Display name of the source. (at most 8192 characters)"""
     sources: NotRequired[Sequence[SvcSourceReferenceInput] | None]
-    """Sources of every chunk, instead of the four members above. (at most 1000 items)"""
+    """Sources of every chunk, instead of `sourceUri`, `sourceKind`, `sourceId` and `sourceLabel`. (at most
+    1000 items)
+    """
     options: NotRequired[RagIngestionOptions | None]
     """How the document is cut, compared and written."""
 
@@ -4497,235 +4507,236 @@ class RagIngestTextBatchRequest(TypedDict):
     """Documents to ingest one after the other."""
 
     items: Sequence[RagIngestTextRequest]
-    """1 to 100 documents. Together they have at most 20,000 chunks. (1 to 100 items)"""
+    """Documents: 1 to 100, with at most 20,000 chunks together. (1 to 100 items)"""
     continueOnError: NotRequired[bool | None]
-    """Whether the documents behind one that is refused are ingested too. (false when absent)"""
+    """Whether later documents are ingested after a refused document. (false when absent)"""
 
 
 class RagIngestActionSummary(TypedDict):
-    """What became of the chunks."""
+    """Counts and ids of the chunks by outcome."""
 
     actionCounts: dict[str, int]
     """Chunks by action. (at most 64 entries)"""
     embeddingActionCounts: dict[str, int]
-    """Chunks by how they got their vector. (at most 64 entries)"""
+    """Chunks by the origin of their vector. (at most 64 entries)"""
     createdIds: list[str]
-    """Chunks with a new record. (at most 2000 items)"""
+    """Ids of chunks with a new record. (at most 2000 items)"""
     updatedIds: list[str]
-    """Chunks whose record was replaced. (at most 2000 items)"""
+    """Ids of chunks whose record was replaced. (at most 2000 items)"""
     reusedIds: list[str]
-    """Chunks whose record was left as it was. (at most 2000 items)"""
+    """Ids of chunks with an unchanged record. (at most 2000 items)"""
     deduplicatedIds: list[str]
-    """Chunks for which another record stands. (at most 2000 items)"""
+    """Ids of chunks that an existing record replaces. (at most 2000 items)"""
     staleDeleteIds: list[str]
-    """Records that were removed. (at most 100000 items)"""
+    """Ids of removed records. (at most 100000 items)"""
 
 
 class RagIngestHashComparison(TypedDict):
-    """A hash beside the one that the request expects."""
+    """Comparison of a hash with the expected one of the request."""
 
     kind: Literal["ragIngestPlan", "ragIngestManifest"]
-    """What was hashed."""
+    """Kind of hashed content: plan or manifest."""
     expectedHash: str | None
-    """The hash of the request. (at most 128 characters)"""
+    """Expected hash of the request. (at most 128 characters)"""
     actualHash: str | None
-    """The hash; null where there is none. (at most 71 characters)"""
+    """The computed hash; null without one. (at most 71 characters)"""
     compared: bool
-    """Whether both are there."""
+    """Whether both hashes exist."""
     matches: bool
-    """Whether they are the same."""
+    """Whether both hashes are the same."""
     status: Literal["not_provided", "matched", "drifted", "actual_missing"]
-    """The outcome."""
+    """Outcome of the comparison."""
 
 
 class RagIngestStaleDeleteResult(TypedDict):
-    """A record of a chunk that the document no longer has."""
+    """Record of a chunk that the document no longer has."""
 
     id: str
-    """The record. (at most 1023 characters)"""
+    """Id of the record. (at most 1023 characters)"""
     partitionKey: str
-    """Its partition. (at most 2048 characters)"""
+    """Partition of the record. (at most 2048 characters)"""
     chunkIndex: int | None
-    """The place that the chunk had."""
+    """Position that the chunk had."""
     textHash: str | None
-    """Hash of its text. (at most 900000 characters)"""
+    """Hash of the text of the record. (at most 900000 characters)"""
     etag: str | None
-    """`rev:` and its last revision. (at most 64 characters)"""
+    """`rev:` and the last revision of the record. (at most 64 characters)"""
     revision: int | None
-    """Its last revision. (at least 1)"""
+    """Last revision of the record. (at least 1)"""
 
 
 class RagIngestChunkResult(TypedDict):
-    """A chunk and what became of it."""
+    """A chunk and its outcome."""
 
     index: int
-    """Its place in the document, from 0. (at least 0)"""
+    """Position of the chunk in the document, from 0. (at least 0)"""
     id: str
-    """Its record. (at most 1023 characters)"""
+    """Id of the record of the chunk. (at most 1023 characters)"""
     partitionKey: str
-    """The partition. (at most 2048 characters)"""
+    """Partition of the record. (at most 2048 characters)"""
     charStart: int
-    """Where it begins in the text, in UTF-16 code units. (at least 0)"""
+    """Start of the chunk in the text, in UTF-16 code units. (at least 0)"""
     charEnd: int
-    """Where it ends. (at least 0)"""
+    """End of the chunk in the text, in UTF-16 code units. (at least 0)"""
     textLength: int
-    """Its length. (at least 0)"""
+    """Length of the chunk. (at least 0)"""
     textHash: str
-    """SHA-256 of its text. (at most 71 characters)"""
+    """SHA-256 of the text of the chunk. (at most 71 characters)"""
     embeddingTextHash: str
-    """SHA-256 of its text as the model gets it, with a prefix. (at most 71 characters)"""
+    """SHA-256 of the text sent to the model, with a prefix. (at most 71 characters)"""
     action: Literal["created", "updated", "reused", "deduplicated"]
-    """What became of its record."""
+    """Outcome for the record of the chunk."""
     embeddingAction: Literal["generated", "reused", "unchanged", "deduplicated"]
-    """How it got its vector."""
+    """Origin of the vector of the chunk."""
     reusedVectorFromId: str | None
-    """The record whose vector it has. (at most 1023 characters)"""
+    """Id of the record whose vector the chunk reuses. (at most 1023 characters)"""
     reusedVectorFromPartitionKey: str | None
-    """The partition of that record. (at most 2048 characters)"""
+    """Partition of the record whose vector the chunk reuses. (at most 2048 characters)"""
     deduplicatedFromId: str | None
-    """The record that stands for it. (at most 1023 characters)"""
+    """Id of the record that replaces the chunk. (at most 1023 characters)"""
     deduplicatedFromPartitionKey: str | None
-    """The partition of that record. (at most 2048 characters)"""
+    """Partition of the record that replaces the chunk. (at most 2048 characters)"""
     etag: str | None
-    """`rev:` and the revision that was written; null where nothing was. (at most 64 characters)"""
+    """`rev:` and the written revision; null if nothing was written. (at most 64 characters)"""
     revision: int | None
-    """The revision that was written. (at least 1)"""
+    """The written revision; null if nothing was written. (at least 1)"""
 
 
 class RagIngestTextResult(TypedDict):
-    """What became of a document."""
+    """Outcome for a document."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     documentId: str
-    """The document. (at most 2048 characters)"""
+    """Id of the document. (at most 2048 characters)"""
     partitionKey: str
-    """The partition of its records. (at most 2048 characters)"""
+    """Partition of the records. (at most 2048 characters)"""
     embeddingField: str
-    """The vector that its chunks have. (at most 128 characters)"""
+    """Name of the vector of the chunks. (at most 128 characters)"""
     embeddingProvider: str
-    """The provider that made it. (at most 160 characters)"""
+    """Provider that computed the vectors. (at most 160 characters)"""
     embeddingModel: str
     """The model of the provider. (at most 256 characters)"""
     embeddingPurpose: str
-    """What it is for. (at most 32 characters)"""
+    """Purpose of the vectors. (at most 32 characters)"""
     dimensions: int
-    """Its length. (at least 1)"""
+    """Dimensions of each vector. (at least 1)"""
     textLength: int
     """Length of the text in UTF-16 code units. (at least 0)"""
     textHash: str
     """SHA-256 of the text. (at most 71 characters)"""
     planHash: str
-    """Hash of the plan: the same document over the same records has the same one, also as a dry run. (at most
-    71 characters)
+    """Hash of the plan: the same for the same document over the same records, also in a dry run. (at most 71
+    characters)
     """
     chunkCount: int
-    """Chunks. (at least 0)"""
+    """Number of chunks. (at least 0)"""
     dryRun: bool
     """Whether nothing was written."""
     deletedStaleCount: int
-    """Records of chunks that the document no longer has, which were removed. (at least 0)"""
+    """Number of removed records of former chunks. (at least 0)"""
     createdCount: int
-    """Chunks with a new record. (at least 0)"""
+    """Number of chunks with a new record. (at least 0)"""
     updatedCount: int
-    """Chunks whose record was replaced. (at least 0)"""
+    """Number of chunks whose record was replaced. (at least 0)"""
     reusedCount: int
-    """Chunks whose record was left as it was. (at least 0)"""
+    """Number of chunks with an unchanged record. (at least 0)"""
     vectorGeneratedCount: int
-    """Vectors that the model made. (at least 0)"""
+    """Number of vectors that the model computed. (at least 0)"""
     vectorReusedCount: int
-    """Vectors that were taken from other records. (at least 0)"""
+    """Number of vectors reused from other records. (at least 0)"""
     deduplicatedCount: int
-    """Chunks for which another record stands. (at least 0)"""
+    """Number of chunks that an existing record replaces. (at least 0)"""
     manifestId: str | None
-    """The record of the manifest; null without one. (at most 1023 characters)"""
+    """Id of the record of the manifest; null without a manifest. (at most 1023 characters)"""
     manifestHash: str | None
-    """Its hash. (at most 71 characters)"""
+    """Hash of the manifest. (at most 71 characters)"""
     manifestAction: Literal["created", "updated", "reused"] | None
-    """What became of it."""
+    """Outcome for the manifest."""
     manifestEtag: str | None
-    """`rev:` and the revision that was written. (at most 64 characters)"""
+    """`rev:` and the written revision of the manifest. (at most 64 characters)"""
     manifestRevision: int | None
-    """The revision that was written. (at least 1)"""
+    """The written revision of the manifest. (at least 1)"""
     actionSummary: RagIngestActionSummary
-    """What became of the chunks."""
+    """Counts and ids of the chunks by outcome."""
     planHashComparison: RagIngestHashComparison
-    """The plan hash beside the expected one."""
+    """Comparison of the plan hash with the expected one."""
     manifestHashComparison: RagIngestHashComparison
-    """The manifest hash beside the expected one."""
+    """Comparison of the manifest hash with the expected one."""
     staleDeletes: list[RagIngestStaleDeleteResult]
-    """Records of chunks that the document no longer has, by partition key and id. (at most 100000 items)"""
+    """Records of former chunks, by partition key and id. (at most 100000 items)"""
     chunks: list[RagIngestChunkResult]
-    """The chunks in their order. (at most 2000 items)"""
+    """Outcome for each chunk, in order. (at most 2000 items)"""
     trace: JsonObject | None
-    """How the result came about: the id of the trace, whether it is stored, parameters, hashes and counts;
-    null unless it was asked for.
+    """Trace of the result: the id of the trace, whether it is stored, parameters, hashes and counts; null
+    unless requested.
     """
 
 
 class RagIngestTextBatchItemResult(TypedDict):
-    """What became of one document of a batch."""
+    """Outcome for one document of a batch."""
 
     index: int
-    """Its place in the request, from 0. (at least 0)"""
+    """Position of the document in the request, from 0. (at least 0)"""
     documentId: str | None
-    """The document; null where the request names none and it failed. (at most 2048 characters)"""
+    """Id of the document; null if the request names none and the document failed. (at most 2048 characters)
+    """
     partitionKey: str | None
-    """The partition. (at most 2048 characters)"""
+    """Partition of the records. (at most 2048 characters)"""
     status: Literal["succeeded", "failed"]
-    """The outcome."""
+    """Outcome for the document."""
     result: RagIngestTextResult | None
     """The result of a document that succeeded."""
     error: str | None
-    """Why it failed. (at most 4096 characters)"""
+    """Why the document failed. (at most 4096 characters)"""
 
 
 class RagIngestTextBatchResult(TypedDict):
-    """What became of the documents of a batch."""
+    """Outcome for the documents of a batch."""
 
     collection: str
     """The collection. (at most 255 characters)"""
     requested: int
-    """Documents of the request. (at least 0)"""
+    """Number of documents in the request. (at least 0)"""
     attempted: int
-    """Documents that were tried. (at least 0)"""
+    """Number of documents tried. (at least 0)"""
     succeeded: int
-    """Documents that succeeded. (at least 0)"""
+    """Number of documents that succeeded. (at least 0)"""
     failed: int
-    """Documents that failed. (at least 0)"""
+    """Number of documents that failed. (at least 0)"""
     stoppedOnError: bool
-    """Whether a failed document left others untried."""
+    """Whether a failed document stopped the batch: later documents were not tried."""
     textLength: int
-    """Length of the texts of the documents that succeeded. (at least 0)"""
+    """Length of the texts of the documents that succeeded, in UTF-16 code units. (at least 0)"""
     chunkCount: int
-    """Chunks. (at least 0)"""
+    """Number of chunks. (at least 0)"""
     deletedStaleCount: int
-    """Records of chunks that the document no longer has, which were removed. (at least 0)"""
+    """Number of removed records of former chunks. (at least 0)"""
     createdCount: int
-    """Chunks with a new record. (at least 0)"""
+    """Number of chunks with a new record. (at least 0)"""
     updatedCount: int
-    """Chunks whose record was replaced. (at least 0)"""
+    """Number of chunks whose record was replaced. (at least 0)"""
     reusedCount: int
-    """Chunks whose record was left as it was. (at least 0)"""
+    """Number of chunks with an unchanged record. (at least 0)"""
     vectorGeneratedCount: int
-    """Vectors that the model made. (at least 0)"""
+    """Number of vectors that the model computed. (at least 0)"""
     vectorReusedCount: int
-    """Vectors that were taken from other records. (at least 0)"""
+    """Number of vectors reused from other records. (at least 0)"""
     deduplicatedCount: int
-    """Chunks for which another record stands. (at least 0)"""
+    """Number of chunks that an existing record replaces. (at least 0)"""
     items: list[RagIngestTextBatchItemResult]
-    """The documents that were tried, in their order. (at most 100 items)"""
+    """Outcome for each tried document, in order. (at most 100 items)"""
 
 
 class RagIngestionJob(TypedDict):
     """The ingestion of a document or a batch as a job."""
 
     admission: AdmissionReceipt
-    """The receipt of its admission."""
+    """Admission receipt of the job."""
     id: str
-    """The job; also the id of its run. (at most 160 characters)"""
+    """Id of the job and of its run. (at most 160 characters)"""
     kind: Literal["text", "batch"]
-    """Whether it ingests one document or a batch."""
+    """Whether the job ingests one document or a batch."""
     status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
     """The status of the job."""
     collection: str
@@ -4733,106 +4744,109 @@ class RagIngestionJob(TypedDict):
     requestHash: str
     """SHA-256 of the collection and the request. (at most 71 characters)"""
     createdAt: Timestamp
-    """When it was admitted."""
+    """When the job was admitted."""
     startedAt: str | None
-    """When it began. (at most 40 characters, RFC 3339)"""
+    """When the job started. (at most 40 characters, RFC 3339)"""
     completedAt: str | None
-    """When it ended. (at most 40 characters, RFC 3339)"""
+    """When the job ended. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
-    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    """Duration in milliseconds, from the first start; null before the end. (at least 0)"""
     cancellationRequested: bool
-    """Whether a caller asked it to stop."""
+    """Whether cancellation was requested."""
     requested: int
-    """Documents of the request. (at least 0)"""
+    """Number of documents in the request. (at least 0)"""
     attempted: int
-    """Documents that were tried. (at least 0)"""
+    """Number of documents tried. (at least 0)"""
     succeeded: int
-    """Documents that succeeded. (at least 0)"""
+    """Number of documents that succeeded. (at least 0)"""
     failed: int
-    """Documents that failed. (at least 0)"""
+    """Number of documents that failed. (at least 0)"""
     currentIndex: int | None
-    """The document that is being ingested, from 0; null unless the job is running. (at least 0)"""
+    """Position of the document that is being ingested, from 0; null unless the job is running. (at least 0)
+    """
     currentDocumentId: str | None
-    """Its id. (at most 2048 characters)"""
+    """Id of the document that is being ingested. (at most 2048 characters)"""
     currentPartitionKey: str | None
-    """Its partition. (at most 2048 characters)"""
+    """Partition of the document that is being ingested. (at most 2048 characters)"""
     progress: float
-    """From 0 to 1. (0 to 1)"""
+    """Completed share of the work, from 0 to 1. (0 to 1)"""
     textLength: int
-    """Length of the texts of the documents that are ingested so far. (at least 0)"""
+    """Length of the texts of the documents ingested so far, in UTF-16 code units. (at least 0)"""
     chunkCount: int
-    """Chunks. (at least 0)"""
+    """Number of chunks. (at least 0)"""
     deletedStaleCount: int
-    """Records of chunks that the document no longer has, which were removed. (at least 0)"""
+    """Number of removed records of former chunks. (at least 0)"""
     createdCount: int
-    """Chunks with a new record. (at least 0)"""
+    """Number of chunks with a new record. (at least 0)"""
     updatedCount: int
-    """Chunks whose record was replaced. (at least 0)"""
+    """Number of chunks whose record was replaced. (at least 0)"""
     reusedCount: int
-    """Chunks whose record was left as it was. (at least 0)"""
+    """Number of chunks with an unchanged record. (at least 0)"""
     vectorGeneratedCount: int
-    """Vectors that the model made. (at least 0)"""
+    """Number of vectors that the model computed. (at least 0)"""
     vectorReusedCount: int
-    """Vectors that were taken from other records. (at least 0)"""
+    """Number of vectors reused from other records. (at least 0)"""
     deduplicatedCount: int
-    """Chunks for which another record stands. (at least 0)"""
+    """Number of chunks that an existing record replaces. (at least 0)"""
     failureClass: str | None
-    """Why it failed, as a class. (at most 128 characters)"""
+    """Kind of the failure. (at most 128 characters)"""
     error: str | None
-    """Why it failed. (at most 4096 characters)"""
+    """Description of the failure. (at most 4096 characters)"""
     textResult: RagIngestTextResult | None
-    """What became of the document; null in lists unless `includeResult` is true."""
+    """Outcome for the document; null in lists unless `includeResult` is true."""
     batchResult: RagIngestTextBatchResult | None
-    """What became of the batch; null in lists unless `includeResult` is true."""
+    """Outcome for the batch; null in lists unless `includeResult` is true."""
 
 
 class RagContextGroupBudget(TypedDict):
-    """What one group of a context gets."""
+    """Share of one group in a context."""
 
     key: str
-    """The group. (at most 2048 characters)"""
+    """Key of the group. (at most 2048 characters)"""
     priority: NotRequired[int | None]
     """Groups with lower numbers come first."""
     required: NotRequired[bool | None]
     """Whether the context needs this group. (false when absent)"""
     minChunks: NotRequired[int | None]
-    """Chunks that it needs at least; 1 for a required group. (at least 1)"""
+    """Minimum number of chunks of the group; 1 for a required group. (at least 1)"""
     maxChunks: NotRequired[int | None]
-    """Chunks that it gets at most. (at least 1)"""
+    """Maximum number of chunks of the group. (at least 1)"""
     minChars: NotRequired[int | None]
-    """Characters that it needs at least. (at least 1)"""
+    """Minimum number of characters of the group. (at least 1)"""
     maxChars: NotRequired[int | None]
-    """Characters that it gets at most. (at least 1)"""
+    """Maximum number of characters of the group. (at least 1)"""
 
 
 class RagContextAssemblyOptions(TypedDict):
-    """How chunks are grouped, and what each group gets."""
+    """How chunks are grouped, and the share of each group."""
 
     groupBy: NotRequired[Literal["collection", "sourceKind", "metadata", "jsonPointer"] | None]
-    """What groups the chunks: the collection, the kind of the first source, a member of the metadata or a
-    JSON Pointer into the record.
+    """Property that groups the chunks: the collection, the kind of the first source, a member of the metadata
+    or a JSON Pointer into the record.
     """
     groupByPath: NotRequired[str | None]
-    """The member of the metadata, or the JSON Pointer. (at most 2048 characters)"""
+    """Name of the member of the metadata, or the JSON Pointer, that groups the chunks. (at most 2048
+    characters)
+    """
     defaultMaxChunksPerGroup: NotRequired[int | None]
-    """Chunks that a group gets at most. (at least 1)"""
+    """Default maximum number of chunks of a group. (at least 1)"""
     defaultMaxCharsPerGroup: NotRequired[int | None]
-    """Characters that a group gets at most. (at least 1)"""
+    """Default maximum number of characters of a group. (at least 1)"""
     failOnUnsatisfiedRequiredGroups: NotRequired[bool | None]
-    """Whether a context without what a required group needs is refused. (false when absent)"""
+    """Whether to refuse a context in which a required group misses its minimum. (false when absent)"""
     groups: NotRequired[Sequence[RagContextGroupBudget] | None]
     """Groups with budgets of their own. (at most 100 items)"""
 
 
 class RagContextGraphExpansionOptions(TypedDict):
-    """How nodes and edges near the chunks join the context."""
+    """How nodes and edges of a graph near the chunks join the context."""
 
     enabled: NotRequired[bool | None]
-    """Whether the graph is walked. (true when absent)"""
+    """Whether to traverse the graph. (true when absent)"""
     collection: str
-    """The collection of the graph. (1 to 255 characters)"""
+    """Collection of the graph. (1 to 255 characters)"""
     graphId: NotRequired[str | None]
-    """The graph. (at most 2048 characters)"""
+    """Id of the graph. (at most 2048 characters)"""
     namespace: NotRequired[str | None]
     """The namespace of the graph. (at most 2048 characters)"""
     tenantId: NotRequired[str | None]
@@ -4840,391 +4854,394 @@ class RagContextGraphExpansionOptions(TypedDict):
     partitionKey: NotRequired[str | None]
     """The partition of the graph. (at most 2048 characters)"""
     seedNodeIds: NotRequired[Sequence[str] | None]
-    """Nodes to begin at, before those that the chunks name. (at most 1000 items)"""
+    """Ids of start nodes of the traversal, before those that the chunks name. (at most 1000 items)"""
     seedJsonPointers: NotRequired[Sequence[str] | None]
-    """Where a record of a chunk names nodes; `/metadata/graphNodeId`, `/metadata/nodeId`,
+    """JSON Pointers of the members of a record that name nodes; `/metadata/graphNodeId`, `/metadata/nodeId`,
     `/metadata/graphNodeIds` and `/id` if absent. (at most 32 items)
     """
     maxSeedNodes: NotRequired[int | None]
-    """Nodes to begin at, at most. (at least 1, 16 when absent)"""
+    """Maximum number of start nodes. (at least 1, 16 when absent)"""
     profile: NotRequired[SvcGraphTraversalProfileInput | None]
-    """How the graph is walked."""
+    """Rules of the traversal."""
     maxRecords: NotRequired[int | None]
-    """Records of the graph that are read at most, up to 10,000. (1 to 10000)"""
+    """Maximum number of graph records to read, up to 10,000. (1 to 10000)"""
     allowPartialGraph: NotRequired[bool | None]
-    """Whether a graph with more records is walked in part. (false when absent)"""
+    """Whether a graph with more records may be traversed in part. (false when absent)"""
     includeGraphContextText: NotRequired[bool | None]
-    """Whether the context has the nodes and edges as text. (true when absent)"""
+    """Whether the context includes the nodes and edges as text. (true when absent)"""
     maxGraphContextChars: NotRequired[int | None]
-    """Length of that text at most. (at least 1, 1200 when absent)"""
+    """Maximum length of the graph text, in UTF-16 code units. (at least 1, 1200 when absent)"""
     includeGraphProvenance: NotRequired[bool | None]
-    """Whether the context says where nodes and edges come from. (true when absent)"""
+    """Whether the context names the sources of nodes and edges. (true when absent)"""
     maxGraphProvenanceItems: NotRequired[int | None]
-    """Nodes and edges of which it says so, at most 10,000. (at least 0, 64 when absent)"""
+    """Maximum number of nodes and edges whose sources are named, at most 10,000. (at least 0, 64 when absent)
+    """
     fallbackOnFailure: NotRequired[bool | None]
-    """Whether the context is answered without the graph where walking it fails. (true when absent)"""
+    """Whether the context is answered without the graph if the traversal fails. (true when absent)"""
 
 
 class RagContextRequest(TypedDict):
-    """A question, and how much of what is found goes into the context."""
+    """A question, and how the context is built from the matches."""
 
     retrieval: RetrievalRequest
-    """What is searched, and how."""
+    """Question, collections and mode of the search."""
     contentField: NotRequired[str | None]
-    """The member of `content` that has the text. (at most 256 characters, "text" when absent)"""
+    """Member of `content` that holds the text. (at most 256 characters, "text" when absent)"""
     maxChars: NotRequired[int | None]
-    """Length of all texts at most. (at least 1, 8000 when absent)"""
+    """Maximum length of all texts, in UTF-16 code units. (at least 1, 8000 when absent)"""
     maxCharsPerChunk: NotRequired[int | None]
-    """Length of one text at most. (at least 1, 1200 when absent)"""
+    """Maximum length of the text of one chunk, in UTF-16 code units. (at least 1, 1200 when absent)"""
     maxCitationsPerChunk: NotRequired[int | None]
-    """Citations of one chunk at most; all if absent. (at least 1)"""
+    """Maximum number of citations of one chunk; all if absent. (at least 1)"""
     contextAssembly: NotRequired[RagContextAssemblyOptions | None]
     """How chunks are grouped."""
     graphExpansion: NotRequired[RagContextGraphExpansionOptions | None]
     """How a graph joins the context."""
     includeRecords: NotRequired[bool | None]
-    """Whether each chunk has its record. (false when absent)"""
+    """Whether each chunk includes its record. (false when absent)"""
     includeCitations: NotRequired[bool | None]
-    """Whether the context has citations. (true when absent)"""
+    """Whether the context includes citations. (true when absent)"""
     includeContextText: NotRequired[bool | None]
-    """Whether the context is there as one text too. (false when absent)"""
+    """Whether the context also includes all texts as one text. (false when absent)"""
     includeTrace: NotRequired[bool | None]
-    """Whether the answer says how it came about. (false when absent)"""
+    """Whether the answer includes its trace. (false when absent)"""
 
 
 class RagContextRetrievalMatch(TypedDict):
-    """Where the retrieval found a chunk."""
+    """Rank and score of a chunk in the search."""
 
     rank: int
-    """Its place among the results, from 1. (at least 1)"""
+    """Rank among the results of the search, from 1. (at least 1)"""
     score: float
-    """Its score."""
+    """Score of the result."""
     collection: str
     """The collection. (at most 255 characters)"""
     searchMode: str
-    """How it was found. (at most 32 characters)"""
+    """Mode of the search. (at most 32 characters)"""
     snippet: str | None
-    """The beginning of `content.text`. (at most 200 characters)"""
+    """Beginning of `content.text`. (at most 200 characters)"""
 
 
 class RagContextChunk(TypedDict):
     """A chunk of a context."""
 
     rank: int
-    """Its place in the context, from 1. (at least 1)"""
+    """Position of the chunk in the context, from 1. (at least 1)"""
     score: float
-    """Its score."""
+    """Score of the chunk."""
     collection: str
     """The collection. (at most 255 characters)"""
     partitionKey: str
-    """The partition. (at most 2048 characters)"""
+    """Partition of the record. (at most 2048 characters)"""
     id: str
-    """The record. (at most 1023 characters)"""
+    """Id of the record. (at most 1023 characters)"""
     text: str
-    """Its text, or the beginning of it. (at most 900000 characters)"""
+    """Text of the chunk, or its beginning. (at most 900000 characters)"""
     contentField: str
-    """The member of `content` that has it. (at most 256 characters)"""
+    """Member of `content` that holds the text. (at most 256 characters)"""
     groupKey: str | None
-    """Its group; null without groups. (at most 900000 characters)"""
+    """Key of the group of the chunk; null without groups. (at most 900000 characters)"""
     charStart: int
-    """Where the excerpt begins in the text of the record. (at least 0)"""
+    """Start of the excerpt in the text of the record. (at least 0)"""
     charEnd: int
-    """Where it ends. (at least 0)"""
+    """End of the excerpt in the text of the record. (at least 0)"""
     originalTextLength: int
     """Length of the text of the record. (at least 0)"""
     truncated: bool
-    """Whether the text goes on."""
+    """Whether the text of the record continues after the excerpt."""
     contextExcerptHash: str
     """SHA-256 of `text`. (at most 71 characters)"""
     citationIds: list[str]
-    """Its citations. (at most 10000 items)"""
+    """Ids of the citations of the chunk. (at most 10000 items)"""
     retrievalDiagnostics: RetrievalDiagnostics | None
-    """Why it has its score; null without a trace."""
+    """Why the chunk has its score; null without a trace."""
     retrievalMatch: RagContextRetrievalMatch
-    """Where the retrieval found it."""
+    """Rank and score in the search."""
     metadata: JsonObject | None
     """Metadata of the record."""
     sources: list[SvcSourceReference] | None
     """Sources of the record. (at most 10000 items)"""
     record: SvcRecord | None
-    """The record; null unless it was asked for."""
+    """The record; null unless requested."""
 
 
 class RagContextCitation(TypedDict):
-    """Where a chunk comes from. Text in brackets inside a chunk is no citation."""
+    """Source of a chunk. Text in brackets inside a chunk is no citation."""
 
     id: str
-    """`c` and the place of the chunk, and with several sources a dot and a number. (at most 32 characters)"""
+    """Id of the citation: `c` and the rank of the chunk; with several sources followed by a dot and a number.
+    (at most 32 characters)
+    """
     chunkRank: int
-    """The chunk. (at least 1)"""
+    """Rank of the chunk in the context. (at least 1)"""
     collection: str
     """The collection. (at most 255 characters)"""
     partitionKey: str
-    """The partition. (at most 2048 characters)"""
+    """Partition of the record. (at most 2048 characters)"""
     recordId: str
-    """The record. (at most 1023 characters)"""
+    """Id of the record. (at most 1023 characters)"""
     sourceId: str | None
     """Id of the source. (at most 900000 characters)"""
     sourceKind: str | None
-    """Its kind. (at most 900000 characters)"""
+    """Kind of the source. (at most 900000 characters)"""
     sourceUri: str | None
-    """Where it is. (at most 900000 characters)"""
+    """Address of the source. (at most 900000 characters)"""
     sourceLabel: str | None
-    """Its name for people. (at most 900000 characters)"""
+    """Display name of the source. (at most 900000 characters)"""
     sourceSpan: JsonObject | None
-    """The part of the source that the record has."""
+    """Part of the source in the record."""
     includedSourceSpan: JsonObject | None
-    """The part of the source that the excerpt has."""
+    """Part of the source in the excerpt."""
     contextCharStart: int
-    """Where the excerpt begins in the text of the record. (at least 0)"""
+    """Start of the excerpt in the text of the record. (at least 0)"""
     contextCharEnd: int
-    """Where it ends. (at least 0)"""
+    """End of the excerpt in the text of the record. (at least 0)"""
     contextExcerptHash: str
     """SHA-256 of the excerpt. (at most 71 characters)"""
 
 
 class RagContextGraphProvenance(TypedDict):
-    """Where a node or an edge comes from."""
+    """Sources of a node or an edge."""
 
     entityKind: Literal["node", "edge"]
-    """What it is."""
+    """Kind of the element."""
     entityId: str
-    """Its id. (at most 900000 characters)"""
+    """Id of the element. (at most 900000 characters)"""
     label: str | None
-    """Its name for people. (at most 900000 characters)"""
+    """Display name of the element. (at most 900000 characters)"""
     nodeType: str | None
     """Type of a node. (at most 900000 characters)"""
     predicate: str | None
     """Predicate of an edge. (at most 900000 characters)"""
     sourceId: str | None
-    """Where an edge begins. (at most 900000 characters)"""
+    """Id of the start node of an edge. (at most 900000 characters)"""
     targetId: str | None
-    """Where it ends. (at most 900000 characters)"""
+    """Id of the end node of an edge. (at most 900000 characters)"""
     sourceSpans: list[SvcGraphSourceSpan]
-    """Where it is said. (at most 10000 items)"""
+    """Supporting places in sources. (at most 10000 items)"""
     assertionIds: list[str]
-    """Assertions about it. (at most 10000 items)"""
+    """Ids of assertions about the element. (at most 10000 items)"""
 
 
 class RagContextGraphSeedDiagnostic(TypedDict):
-    """A place that might name a node to begin at."""
+    """A place that may name a start node of the traversal."""
 
     recordId: str | None
-    """The record; null for a node of the request. (at most 1023 characters)"""
+    """Id of the record; null for a node of the request. (at most 1023 characters)"""
     partitionKey: str | None
-    """Its partition. (at most 2048 characters)"""
+    """Partition of the record. (at most 2048 characters)"""
     pointer: str
-    """The place. (at most 2048 characters)"""
+    """JSON Pointer of the place. (at most 2048 characters)"""
     found: bool
-    """Whether there is a value."""
+    """Whether the record has a value at the path."""
     rawValue: str | None
     """The value, up to 200 characters. (at most 200 characters)"""
     normalizedValue: str | None
     """The value without surrounding white space. (at most 200 characters)"""
     skippedReason: Literal["missing", "blank", "duplicate", "maxSeedNodes"] | None
-    """Why the walk does not begin there."""
+    """Why the traversal does not begin at the named node."""
     accepted: bool
-    """Whether the walk begins there."""
+    """Whether the traversal begins at the named node."""
 
 
 class RagContextGraphContext(TypedDict):
-    """What a graph adds to a context."""
+    """Part of a context that comes from a graph."""
 
     status: Literal["not_requested", "succeeded", "no_seeds", "graph_not_found", "budget_truncated", "failed"]
     """How the expansion ended."""
     collection: str
-    """The collection of the graph. (at most 255 characters)"""
+    """Collection of the graph. (at most 255 characters)"""
     graphId: str | None
-    """The graph. (at most 2048 characters)"""
+    """Id of the graph. (at most 2048 characters)"""
     seedNodeIds: list[str]
-    """The nodes that the walk began at. (at most 10000 items)"""
+    """Ids of the start nodes. (at most 10000 items)"""
     seedCandidateCount: int
-    """Places that name a node. (at least 0)"""
+    """Number of places that name a node. (at least 0)"""
     projection: SvcGraphProjection | None
-    """What the walk found; null where there was none."""
+    """Result of the traversal; null without one."""
     nodeCount: int
-    """Nodes that it found. (at least 0)"""
+    """Number of nodes found. (at least 0)"""
     edgeCount: int
-    """Edges that it found. (at least 0)"""
+    """Number of edges found. (at least 0)"""
     sourceRecordCount: int
-    """Records of the graph. (at least 0)"""
+    """Number of graph records read. (at least 0)"""
     sourceTruncated: bool
-    """Whether the graph has more than were read."""
+    """Whether the graph has more records than were read."""
     contextText: str | None
-    """Nodes and edges as text; null where it was not asked for. (at most 900000 characters)"""
+    """Nodes and edges as text; null unless requested. (at most 900000 characters)"""
     contextTextHash: str | None
-    """SHA-256 of that text. (at most 71 characters)"""
+    """SHA-256 of the graph text. (at most 71 characters)"""
     contextTextChars: int
-    """Its length. (at least 0)"""
+    """Length of the graph text, in UTF-16 code units. (at least 0)"""
     contextTextTruncated: bool
-    """Whether it was cut."""
+    """Whether the graph text was cut."""
     provenance: list[RagContextGraphProvenance]
-    """Where nodes and edges come from. (at most 10000 items)"""
+    """Sources of nodes and edges. (at most 10000 items)"""
     omittedProvenanceCount: int
-    """Nodes and edges that it leaves out. (at least 0)"""
+    """Number of nodes and edges whose sources are left out. (at least 0)"""
     failureReason: str | None
     """Why the expansion failed. (at most 4096 characters)"""
     seedJsonPointers: list[str]
-    """Where records name nodes. (at most 32 items)"""
+    """JSON Pointers of members that name nodes. (at most 32 items)"""
     seedDiagnostics: list[RagContextGraphSeedDiagnostic]
-    """The places that were looked at. (at most 200 items)"""
+    """Examined places that may name a node. (at most 200 items)"""
     omittedSeedDiagnosticCount: int
-    """Places that the list leaves out. (at least 0)"""
+    """Number of places that the list leaves out. (at least 0)"""
     droppedSeedCount: int
-    """Nodes beyond `maxSeedNodes`. (at least 0)"""
+    """Number of nodes beyond `maxSeedNodes`. (at least 0)"""
     maxSeedNodes: int
-    """Nodes to begin at, at most. (at least 1)"""
+    """Maximum number of start nodes. (at least 1)"""
     requestedMaxRecords: int | None
     """`maxRecords` of the request. (at least 1)"""
     exportedRecordCount: int
-    """Records that were read. (at least 0)"""
+    """Number of graph records read. (at least 0)"""
     estimatedRequiredRecordCount: int | None
-    """Records that the whole graph needs, as far as it is known. (at least 0)"""
+    """Least `maxRecords` for the whole graph, as far as known; null without a traversal. (at least 0)"""
     sourceContinuationToken: str | None
-    """Where the records go on that were not read. (at most 1024 characters)"""
+    """Token for the records after those read; null without further records. (at most 1024 characters)"""
     limitsHit: list[str]
     """Limits that cut the expansion. (at most 16 items)"""
 
 
 class RagContextGraphExpansionSummary(TypedDict):
-    """The expansion in short."""
+    """Summary of the expansion by a graph."""
 
     expansionAttempted: bool
-    """Whether a graph was walked."""
+    """Whether a graph was traversed."""
     expansionEnabled: bool
-    """Whether the request wants it."""
+    """Whether the request enables the expansion."""
     collection: str | None
     """The collection of the graph. (at most 255 characters)"""
     graphId: str | None
-    """The graph. (at most 2048 characters)"""
+    """Id of the graph. (at most 2048 characters)"""
     namespace: str | None
-    """Its namespace. (at most 2048 characters)"""
+    """Namespace of the graph. (at most 2048 characters)"""
     tenantId: str | None
-    """Its tenant. (at most 2048 characters)"""
+    """Tenant of the graph. (at most 2048 characters)"""
     partitionKey: str | None
-    """Its partition. (at most 2048 characters)"""
+    """Partition of the graph. (at most 2048 characters)"""
     status: Literal["not_requested", "succeeded", "no_seeds", "graph_not_found", "budget_truncated", "failed"]
     """How the expansion ended."""
     skippedReason: str | None
-    """Why no graph was walked. (at most 128 characters)"""
+    """Why no graph was traversed. (at most 128 characters)"""
     profileId: str | None
-    """Name of the profile. (at most 2048 characters)"""
+    """Name of the traversal profile. (at most 2048 characters)"""
     maxDepth: int
-    """Edges between a node and a seed at most. (at least 0)"""
+    """Maximum number of edges between a node and a seed. (at least 0)"""
     nodeLimit: int
-    """Nodes at most. (at least 1)"""
+    """Maximum number of nodes. (at least 1)"""
     edgeLimit: int
-    """Edges at most. (at least 1)"""
+    """Maximum number of edges. (at least 1)"""
     maxRecords: int | None
     """`maxRecords` of the request. (at least 1)"""
     maxGraphContextChars: int
-    """Length of the text at most. (at least 1)"""
+    """Maximum length of the graph text, in UTF-16 code units. (at least 1)"""
     maxGraphProvenanceItems: int
-    """Nodes and edges whose sources are told at most. (at least 0)"""
+    """Maximum number of nodes and edges whose sources are named. (at least 0)"""
     retrievedRecordIds: list[str]
-    """Records of the chunks. (at most 1000 items)"""
+    """Ids of the records of the chunks. (at most 1000 items)"""
     sourceRecordIdsTouched: list[str]
-    """Records of the chunks that named a seed. (at most 1000 items)"""
+    """Ids of the records of the chunks that named a seed. (at most 1000 items)"""
     seedJsonPointers: list[str]
-    """Where records name nodes. (at most 32 items)"""
+    """JSON Pointers of members that name nodes. (at most 32 items)"""
     seedCandidateCount: int
-    """Places that name a node. (at least 0)"""
+    """Number of places that name a node. (at least 0)"""
     seedCount: int
-    """Nodes that the walk began at. (at least 0)"""
+    """Number of start nodes. (at least 0)"""
     seedNodeIds: list[str]
-    """Those nodes. (at most 10000 items)"""
+    """Ids of the start nodes. (at most 10000 items)"""
     droppedSeedCount: int
-    """Nodes beyond `maxSeedNodes`. (at least 0)"""
+    """Number of nodes beyond `maxSeedNodes`. (at least 0)"""
     nodesAdded: int
-    """Nodes that the walk found. (at least 0)"""
+    """Number of nodes found. (at least 0)"""
     edgesAdded: int
-    """Edges that it found. (at least 0)"""
+    """Number of edges found. (at least 0)"""
     relationshipsAdded: int
-    """The same as `edgesAdded`. (at least 0)"""
+    """Number of edges found, the same as `edgesAdded`. (at least 0)"""
     sourceRecordCount: int
-    """Records of the graph. (at least 0)"""
+    """Number of graph records read. (at least 0)"""
     sourceTruncated: bool
-    """Whether the graph has more than were read."""
+    """Whether the graph has more records than were read."""
     exportedRecordCount: int
-    """Records that were read. (at least 0)"""
+    """Number of graph records read. (at least 0)"""
     estimatedRequiredRecordCount: int | None
-    """Records that the whole graph needs, as far as it is known. (at least 0)"""
+    """Least `maxRecords` for the whole graph, as far as known; null without a traversal. (at least 0)"""
     limitsHit: list[str]
     """Limits that cut the expansion. (at most 16 items)"""
     groundingStatus: Literal["source_grounded", "ungrounded", "none"]
-    """Whether a source says any of what was found."""
+    """Whether a source supports any of the nodes and edges found; `none` if nothing was found."""
     graphContextInfluencedContextText: bool
-    """Whether the text of the context has text of the graph."""
+    """Whether the text of the context includes text of the graph."""
     contextTextTruncated: bool
-    """Whether the text of the graph was cut."""
+    """Whether the graph text was cut."""
     omittedProvenanceCount: int
-    """Nodes and edges whose sources are left out. (at least 0)"""
+    """Number of nodes and edges whose sources are left out. (at least 0)"""
 
 
 class RagContextEnvelope(TypedDict):
-    """A context: chunks in their order, and where they come from."""
+    """A context: chunks in their order, and their sources."""
 
     query: str
     """The question. (at most 100000 characters)"""
     chunks: list[RagContextChunk]
     """The chunks. (at most 1000 items)"""
     citations: list[RagContextCitation]
-    """Their citations. (at most 100000 items)"""
+    """Citations of the chunks. (at most 100000 items)"""
     totalChars: int
-    """Length of the texts of the chunks. (at least 0)"""
+    """Length of the texts of the chunks, in UTF-16 code units. (at least 0)"""
     omittedCitationCount: int
-    """Citations that `maxCitationsPerChunk` leaves out. (at least 0)"""
+    """Number of citations that `maxCitationsPerChunk` leaves out. (at least 0)"""
     contextText: str | None
-    """Chunks, citations and graph as one text; null unless it was asked for. (at most 33554432 characters)"""
+    """Chunks, citations and graph as one text; null unless requested. (at most 33554432 characters)"""
     contextTextFormat: Literal["citation-markdown"] | None
-    """The form of that text."""
+    """Format of `contextText`."""
     contextTextHash: str | None
-    """SHA-256 of that text. (at most 71 characters)"""
+    """SHA-256 of `contextText`. (at most 71 characters)"""
     graphContext: RagContextGraphContext | None
-    """What a graph adds; null where the request asks for none."""
+    """Part of the graph; null if the request asks for none."""
     trace: JsonObject | None
-    """How the answer came about; null unless it was asked for."""
+    """Trace of the answer; null unless requested."""
     graphExpansion: RagContextGraphExpansionSummary | None
-    """The expansion in short; null where the request asks for none."""
+    """Summary of the expansion by a graph; null if the request asks for none."""
 
 
 class RagPromptTemplateOptions(TypedDict):
-    """The words around a context."""
+    """Instructions around a context."""
 
     format: NotRequired[Literal["chat-markdown"] | None]
-    """The form of the prompt."""
+    """Format of the prompt."""
     systemInstruction: NotRequired[str | None]
-    """What the model is told first; if absent, to answer from the context alone and to say where it is not
-    sufficient. (at most 100000 characters)
+    """First instruction for the model; if absent: answer from the context alone, and state where the context
+    is not sufficient. (at most 100000 characters)
     """
     userInstruction: NotRequired[str | None]
-    """Stands in the place of the question. (at most 100000 characters)"""
+    """Replaces the question in the prompt. (at most 100000 characters)"""
     citationInstruction: NotRequired[str | None]
-    """How the model cites; if absent, by the ids in brackets. (at most 100000 characters)"""
+    """Instruction how to cite; if absent: cite by the ids in brackets. (at most 100000 characters)"""
     includeCitationInstruction: NotRequired[bool | None]
-    """Whether the prompt says how to cite. (true when absent)"""
+    """Whether the prompt includes the instruction how to cite. (true when absent)"""
     failOnEmptyContext: NotRequired[bool | None]
     """Whether a context without chunks is refused. (false when absent)"""
     maxPromptChars: NotRequired[int | None]
-    """Length of the prompt at most: a longer one is refused. (at least 1)"""
+    """Maximum length of the prompt, in UTF-16 code units: a longer one is refused. (at least 1)"""
 
 
 class RagPromptRequest(TypedDict):
-    """A context, and the words around it."""
+    """A context, and the instructions around it."""
 
     context: RagContextRequest
     """The context."""
     template: NotRequired[RagPromptTemplateOptions | None]
-    """The words around it."""
+    """Instructions around the context."""
 
 
 class RagPromptMessage(TypedDict):
     """A message of a prompt."""
 
     role: Literal["system", "user"]
-    """Who speaks."""
+    """Role of the author of the message."""
     content: str
-    """What it says. (at most 33554432 characters)"""
+    """Text of the message. (at most 33554432 characters)"""
 
 
 class RagPromptEnvelope(TypedDict):
@@ -5233,82 +5250,81 @@ class RagPromptEnvelope(TypedDict):
     query: str
     """The question. (at most 100000 characters)"""
     format: Literal["chat-markdown"]
-    """The form of the prompt."""
+    """Format of the prompt."""
     prompt: str
     """Both messages as one text. (at most 33554432 characters)"""
     promptHash: str
     """SHA-256 of `prompt`. (at most 71 characters)"""
     messages: list[RagPromptMessage]
-    """The message of the system, then that of the user. (at most 2 items)"""
+    """System message, then user message. (at most 2 items)"""
     context: RagContextEnvelope
     """The context."""
     trace: JsonObject | None
-    """How the prompt came about; null unless the context asks for a trace."""
+    """Trace of the prompt; null unless the context asks for a trace."""
 
 
 class RagContextExpectedGraph(TypedDict):
-    """What the graph of a context must have."""
+    """Expected graph content of a context."""
 
     nodeIds: NotRequired[Sequence[str] | None]
-    """Nodes. (at most 200 items)"""
+    """Ids of the expected nodes. (at most 200 items)"""
     edgeIds: NotRequired[Sequence[str] | None]
-    """Edges. (at most 200 items)"""
+    """Ids of the expected edges. (at most 200 items)"""
     provenanceEntityIds: NotRequired[Sequence[str] | None]
-    """Nodes and edges whose provenance the context names. (at most 200 items)"""
+    """Ids of the nodes and edges whose sources the context must name. (at most 200 items)"""
     requireSourceGroundedProvenance: NotRequired[bool | None]
-    """Whether a source must say every node and edge whose provenance the context names. (false when absent)
-    """
+    """Whether every node and edge whose provenance the context names needs a source. (false when absent)"""
     requireGraphContextText: NotRequired[bool | None]
-    """Whether there must be a text of the graph. (false when absent)"""
+    """Whether the context must include a text of the graph. (false when absent)"""
     requireContextTextNotTruncated: NotRequired[bool | None]
-    """Whether that text must be whole. (false when absent)"""
+    """Whether the graph text must be complete. (false when absent)"""
 
 
 class RagContextEvaluationCase(TypedDict):
     """A question whose context is judged."""
 
     name: NotRequired[str | None]
-    """Its name. (at most 1024 characters)"""
+    """Name of the case. (at most 1024 characters)"""
     request: RagContextRequest
     """The question."""
     expectedGraph: NotRequired[RagContextExpectedGraph | None]
-    """What its graph must have."""
+    """Expected graph content of the context."""
     metadata: NotRequired[Mapping[str, object] | None]
-    """Facts about the case; `queryId` names it in the answer."""
+    """Metadata of the case; `queryId` names the case in the answer."""
 
 
 class RagContextEvaluationRequest(TypedDict):
     """Questions whose contexts are judged."""
 
     cases: Sequence[RagContextEvaluationCase]
-    """1 to 100 cases. (1 to 100 items)"""
+    """Cases: 1 to 100. (1 to 100 items)"""
     continueOnError: NotRequired[bool | None]
-    """Whether the cases behind one with an error are tried too. (true when absent)"""
+    """Whether later cases are tried after a case with an error. (true when absent)"""
     includeContext: NotRequired[bool | None]
-    """Whether the answer has the contexts. (false when absent)"""
+    """Whether the answer includes the contexts. (false when absent)"""
 
 
 class RagContextGraphEvaluationFailureModes(TypedDict):
-    """What is wrong with a context, one by one."""
+    """Faults of a context, one member each."""
 
     retrievalMiss: bool
     """The context has no chunk."""
     seedMiss: bool
-    """Nothing named a node to begin at."""
+    """No record or request named a start node."""
     graphNotFound: bool
-    """There is no such graph."""
+    """The graph does not exist."""
     traversalEmpty: bool
-    """The walk found nothing."""
+    """The traversal found no nodes."""
     expectedNodeMissing: bool
-    """A node is missing."""
+    """An expected node is missing."""
     expectedEdgeMissing: bool
-    """An edge is missing."""
+    """An expected edge is missing."""
     expectedProvenanceMissing: bool
-    """A provenance is missing."""
+    """An expected provenance is missing."""
     sourceGroundingFailed: bool
     """A node or an edge has no source."""
     graphContextTextMissing: bool
-    """There is no text of the graph."""
+    """The context has no text of the graph."""
     contextTextTruncated: bool
     """The text of the graph was cut."""
     budgetTruncated: bool
@@ -5316,120 +5332,120 @@ class RagContextGraphEvaluationFailureModes(TypedDict):
 
 
 class RagContextGraphEvaluationResult(TypedDict):
-    """How the graph of a context was judged."""
+    """Result of the evaluation of the graph of a context."""
 
     status: Literal["not_requested", "succeeded", "no_seeds", "graph_not_found", "budget_truncated", "failed"]
     """How the expansion ended."""
     expectedNodeCount: int
-    """Expected nodes. (at least 0)"""
+    """Number of expected nodes. (at least 0)"""
     matchedNodeCount: int
-    """Expected nodes that are there. (at least 0)"""
+    """Number of expected nodes in the context. (at least 0)"""
     missingNodeIds: list[str]
-    """Expected nodes that are missing. (at most 200 items)"""
+    """Ids of missing expected nodes. (at most 200 items)"""
     expectedEdgeCount: int
-    """Expected edges. (at least 0)"""
+    """Number of expected edges. (at least 0)"""
     matchedEdgeCount: int
-    """Expected edges that are there. (at least 0)"""
+    """Number of expected edges in the context. (at least 0)"""
     missingEdgeIds: list[str]
-    """Expected edges that are missing. (at most 200 items)"""
+    """Ids of missing expected edges. (at most 200 items)"""
     expectedProvenanceCount: int
-    """Expected provenances. (at least 0)"""
+    """Number of expected provenances. (at least 0)"""
     matchedProvenanceCount: int
-    """Expected provenances that are there. (at least 0)"""
+    """Number of expected provenances in the context. (at least 0)"""
     missingProvenanceEntityIds: list[str]
-    """Expected provenances that are missing. (at most 200 items)"""
+    """Ids of the elements whose expected provenance is missing. (at most 200 items)"""
     sourceGroundedProvenanceCount: int
-    """Provenances with a source. (at least 0)"""
+    """Number of provenances with a source. (at least 0)"""
     sourceGroundingSatisfied: bool
-    """Whether sources are there as expected."""
+    """Whether the context has the expected sources."""
     graphContextTextPresent: bool
-    """Whether there is a text of the graph."""
+    """Whether the context has a text of the graph."""
     contextTextTruncated: bool
-    """Whether that text was cut."""
+    """Whether the graph text was cut."""
     passed: bool
     """Whether the case passes."""
     budgetTruncated: bool
     """Whether the graph was read in part."""
     failureModes: RagContextGraphEvaluationFailureModes
-    """What is wrong, one by one."""
+    """Faults of the context, one member each."""
     failureCategories: list[str]
-    """What is wrong, as a list. (at most 16 items)"""
+    """Faults of the context, as a list. (at most 16 items)"""
 
 
 class RagContextEvaluationCaseResult(TypedDict):
-    """How one case was judged."""
+    """Result of one case."""
 
     index: int
-    """Its place, from 0. (at least 0)"""
+    """Position of the case in the request, from 0. (at least 0)"""
     name: str | None
-    """Its name. (at most 1024 characters)"""
+    """Name of the case. (at most 1024 characters)"""
     status: Literal["succeeded", "failed"]
-    """Whether its context could be built."""
+    """Whether the context could be built."""
     passed: bool
     """Whether the context is as expected."""
     durationMs: float
-    """How long it took, in milliseconds. (at least 0)"""
+    """Duration of the case, in milliseconds. (at least 0)"""
     graph: RagContextGraphEvaluationResult | None
-    """How its graph was judged; null for a case with an error."""
+    """Result for the graph of the context; null for a case with an error."""
     context: RagContextEnvelope | None
-    """The context; null unless it was asked for."""
+    """The context; null unless requested."""
     error: str | None
-    """Why it could not be built. (at most 4096 characters)"""
+    """Why the context could not be built. (at most 4096 characters)"""
     queryId: str | None
-    """What names the case. (at most 2048 characters)"""
+    """Id of the case. (at most 2048 characters)"""
     profileName: str | None
-    """The profile of its retrieval or of its graph, or else the mode. (at most 2048 characters)"""
+    """Profile of the retrieval or of the graph, or else the mode. (at most 2048 characters)"""
     expectedAnchorIds: list[str]
-    """Nodes, edges and provenances that are expected. (at most 600 items)"""
+    """Ids of the expected nodes, edges and provenances. (at most 600 items)"""
     retrievedRecordIds: list[str]
-    """Records of its chunks. (at most 1000 items)"""
+    """Ids of the records of the chunks. (at most 1000 items)"""
     graphExpandedNodeIds: list[str]
-    """Nodes that the graph added. (at most 10000 items)"""
+    """Ids of the nodes that the graph added. (at most 10000 items)"""
     graphExpandedEdgeIds: list[str]
-    """Edges that it added. (at most 10000 items)"""
+    """Ids of the edges that the graph added. (at most 10000 items)"""
     lexicalContributionCount: int
-    """Chunks that the search by words found. (at least 0)"""
+    """Number of chunks found by words. (at least 0)"""
     vectorContributionCount: int
-    """Chunks that the search by vectors found. (at least 0)"""
+    """Number of chunks found by vectors. (at least 0)"""
     graphContributionCount: int
-    """Nodes and edges that the graph added. (at least 0)"""
+    """Number of nodes and edges that the graph added. (at least 0)"""
     failureCategories: list[str]
-    """What is wrong. (at most 16 items)"""
+    """Faults of the case. (at most 16 items)"""
     limitReasons: list[str]
     """Limits that cut the context. (at most 16 items)"""
     graphContribution: RagContextGraphExpansionSummary | None
-    """The expansion in short; null without one."""
+    """Summary of the expansion by a graph; null without one."""
 
 
 class RagContextEvaluationResult(TypedDict):
-    """How many contexts are as expected."""
+    """Results of all cases."""
 
     requested: int
-    """Cases of the request. (at least 0)"""
+    """Number of cases in the request. (at least 0)"""
     attempted: int
-    """Cases that were tried. (at least 0)"""
+    """Number of cases tried. (at least 0)"""
     succeeded: int
-    """Cases whose context could be built. (at least 0)"""
+    """Number of cases whose context could be built. (at least 0)"""
     failed: int
-    """Cases with an error. (at least 0)"""
+    """Number of cases with an error. (at least 0)"""
     stoppedOnError: bool
-    """Whether an error left other cases untried."""
+    """Whether an error stopped the evaluation: later cases were not tried."""
     passedCount: int
-    """Cases that passed. (at least 0)"""
+    """Number of cases that passed. (at least 0)"""
     passRate: float
     """Share of the tried cases that passed. (0 to 1)"""
     nodeHitRate: float
-    """Share of the expected nodes that are there; 1 where none is expected. (0 to 1)"""
+    """Share of the expected nodes found; 1 if none is expected. (0 to 1)"""
     edgeHitRate: float
-    """The same of edges. (0 to 1)"""
+    """Share of the expected edges found; 1 if none is expected. (0 to 1)"""
     provenanceHitRate: float
-    """The same of provenances. (0 to 1)"""
+    """Share of the expected provenances found; 1 if none is expected. (0 to 1)"""
     cases: list[RagContextEvaluationCaseResult]
-    """The cases in their order. (at most 100 items)"""
+    """Results of the cases, in order. (at most 100 items)"""
     failureCategoryCounts: dict[str, int]
-    """How many cases have each fault. (at most 64 entries)"""
+    """Cases by fault. (at most 64 entries)"""
     limitReasonCounts: dict[str, int]
-    """How many cases were cut by each limit. (at most 64 entries)"""
+    """Cases by limit that cut the context. (at most 64 entries)"""
 
 
 # ---- records
