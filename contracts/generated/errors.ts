@@ -90,15 +90,15 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   query_budget_exceeded: { status: 400, title: 'Query budget exceeded', retryable: false },
   /**
    * The search would read more records, or compare more vectors, than one call may; or it has more candidates
-   * than it scores, and none of the scored ones is on the page. Nothing was answered. The detail says what to
-   * change.
+   * than it scores, and none of the scored candidates is on the page. Nothing was answered. The detail names
+   * the change to make.
    */
   search_budget_exceeded: { status: 400, title: 'Search budget exceeded', retryable: false },
   /** The content of the snapshot does not match its hash or the expected hash. Nothing was replaced. */
   content_hash_mismatch: { status: 400, title: 'Content hash mismatch', retryable: false },
   /**
-   * No handler of this id is registered. The run was stored as rejected, without its payload and without its
-   * idempotency key.
+   * No handler with this id is registered. The run was stored as rejected, without its payload and without
+   * its idempotency key.
    */
   handler_missing: { status: 400, title: 'Handler missing', retryable: false },
   /**
@@ -119,7 +119,7 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   product_policy_violation: { status: 403, title: 'Product policy violation', retryable: false },
   /** The resource does not exist, or is not visible to the caller. */
   not_found: { status: 404, title: 'Not found', retryable: false },
-  /** The collection of the path does not exist, or the caller's space has none of that name. */
+  /** The collection of the path does not exist, or does not exist in the caller's space. */
   collection_not_found: { status: 404, title: 'Collection not found', retryable: false },
   /** No operation has this path. */
   route_not_found: { status: 404, title: 'Route not found', retryable: false },
@@ -135,7 +135,7 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   fence_not_owned: { status: 409, title: 'Fence not owned', retryable: false },
   /** The document to delete was never written or is deleted already. */
   document_missing: { status: 409, title: 'Document missing', retryable: false },
-  /** The tenant already has an event of the supplied id. */
+  /** The tenant already has an event with the supplied id. */
   outbox_event_exists: { status: 409, title: 'Outbox event exists', retryable: false },
   /**
    * The token does not belong to the current lease: another worker or consumer took over after the expiry,
@@ -153,7 +153,8 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   migration_checksum_conflict: { status: 409, title: 'Migration checksum conflict', retryable: false },
   /**
    * The tenant, the space or the run has stored as many bytes as it may. `limit` and `used` are bytes,
-   * `setting` is the key of the limit. Nothing was written. Deletions and ends of work are never refused so.
+   * `setting` is the key of the limit. Nothing was written. This code never refuses deletions and ends of
+   * work.
    */
   quota_exceeded: { status: 409, title: 'Quota exceeded', retryable: false },
   /**
@@ -173,16 +174,19 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   unsupported_media_type: { status: 415, title: 'Unsupported media type', retryable: false },
   /** The work was rejected for another reason: read `admission`. */
   admission_rejected: { status: 422, title: 'Admission rejected', retryable: false },
-  /** Too many requests in the current window; the header `Retry-After` says when the next one begins. */
+  /**
+   * Too many requests in the current window; the header `Retry-After` holds the seconds until the next
+   * window.
+   */
   rate_limited: { status: 429, title: 'Rate limited', retryable: true },
   /**
-   * The number of active runs or jobs, or what they hold, has reached its limit. `used` of `limit` are taken,
+   * The number of active runs or jobs, or of their bytes, has reached its limit. `used` of `limit` are taken,
    * and `setting` is the key of the limit. Nothing was stored, and the idempotency key is free.
    */
   queue_full: { status: 429, title: 'Queue full', retryable: true },
-  /** The number of events that no wait of the run has taken has reached its limit. Nothing was stored. */
+  /** The run has the maximum number of events that no wait has taken. Nothing was stored. */
   inbox_full: { status: 429, title: 'Inbox full', retryable: true },
-  /** The request has too many header fields or header bytes, or too long a target. */
+  /** The request has too many header fields or header bytes, or its target is too long. */
   headers_too_large: { status: 431, title: 'Headers too large', retryable: false },
   /** The service failed internally. */
   internal_error: { status: 500, title: 'Internal error', retryable: false },
@@ -196,18 +200,18 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
    */
   handler_not_routed: { status: 503, title: 'Handler not routed', retryable: false },
   /**
-   * The settings let the service call the provider no more often for now: the calls of this minute or the
-   * tokens of this day are spent.
+   * The service has spent its configured quota of the provider: the calls of this minute or the tokens of
+   * this day.
    */
   provider_limit_reached: { status: 429, title: 'Provider limit reached', retryable: true },
   /**
-   * The provider refused the call of the service, or answered something other than it was asked for.
-   * `failureClass` and `providerStatus` say more.
+   * The provider refused the call of the service, or gave an unexpected answer. `failureClass` and
+   * `providerStatus` name the fault.
    */
   provider_failed: { status: 502, title: 'Provider failed', retryable: false },
   /**
-   * The provider did not answer in time, limits its callers, or has failed so often that the service leaves
-   * it alone for a while.
+   * The provider did not answer in time, limits its callers, or has failed so often that the service pauses
+   * its calls.
    */
   provider_unavailable: { status: 503, title: 'Provider unavailable', retryable: true },
   /** The service is starting, stopping, or cannot reach its store. */
@@ -217,8 +221,8 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
    */
   overloaded: { status: 503, title: 'Overloaded', retryable: true },
   /**
-   * The collection has search entries of a release that this server does not read: an older one than the
-   * release before, or a newer one. The service prepares its records. Nothing was searched; reads, writes and
+   * The collection has search entries of a release that this server cannot read: a release older than the
+   * previous one, or a newer one. The service prepares its records. Nothing was searched; reads, writes and
    * queries work.
    */
   search_index_building: { status: 503, title: 'Search index building', retryable: true },

@@ -80,8 +80,8 @@ export const limits = {
   /** Request body of the write of one record, as sent. Unit: bytes. */
   recordBodyBytesMax: 2_097_152,
   /**
-   * Request body of an import of records or of a graph, or of a batch of records, as sent, at most: the
-   * setting Records:ImportPayloadBytesMax says what the server takes. Unit: bytes.
+   * Request body of an import of records or of a graph, or of a batch of records, as sent; the setting
+   * Records:ImportPayloadBytesMax holds the limit of the server. Unit: bytes.
    */
   recordImportBodyBytesMax: 33_554_432,
   /** Nesting of the body of an import or a batch of records. Unit: levels. */
@@ -117,7 +117,9 @@ export const limits = {
   searchScanLimitDefault: 5_000,
   /** Query of a search by words. Unit: UTF-16 code units. */
   searchQueryLengthMax: 16_384,
-  /** Different words and quoted phrases of the query of a search, frequent words apart. Unit: items. */
+  /**
+   * Different words and quoted phrases of the query of a search, not counting frequent words. Unit: items.
+   */
   searchQueryWordsMax: 128,
   /** Fields of a search by words, and the pointers of its fieldBoosts. Unit: items. */
   searchFieldsMax: 100,
@@ -133,7 +135,10 @@ export const limits = {
    * record itself. Unit: items.
    */
   searchTermsPerRecordMax: 4_000,
-  /** All of them together as UTF-8, each with a byte for its end. Unit: bytes. */
+  /**
+   * Words and prefixes by which searches find one record, together as UTF-8, each with a byte for its end.
+   * Unit: bytes.
+   */
   searchTermBytesPerRecordMax: 65_536,
   /** Request body of texts to embed, as sent. Unit: bytes. */
   embeddingBodyBytesMax: 33_554_432,
@@ -155,10 +160,7 @@ export const limits = {
   graphRecordsMax: 10_000,
   /** Longest id of an element of a graph. Unit: UTF-16 code units. */
   graphIdLengthMax: 2_048,
-  /**
-   * Records of a target collection that an examination of a graph reads if the request says nothing. Unit:
-   * records.
-   */
+  /** Records of a target collection that an examination of a graph reads by default. Unit: records. */
   graphTargetRecordsDefault: 1_000,
   /** Largest list of graph jobs. Unit: items. */
   graphJobListLimitMax: 200,
@@ -224,7 +226,7 @@ export const limits = {
   traceListLimitMax: 5_000,
   /** Traces of a list, an export or a prune that names no limit. Unit: items. */
   traceListLimitDefault: 100,
-  /** Request and result of one trace as canonical JSON; what is larger is cut. Unit: bytes. */
+  /** Request and result of one trace as canonical JSON; larger values are cut. Unit: bytes. */
   traceBytesMax: 65_536,
   /** Bytes of one object. Unit: bytes. */
   objectBytesMax: 67_108_864,
@@ -241,8 +243,8 @@ export const limits = {
   /** Bytes of an artifact that is ingested with its record. Unit: bytes. */
   recordArtifactBytesMax: 16_777_216,
   /**
-   * Body of a request that ingests an artifact with its record: the artifact, a manifest of 1 MiB and what
-   * separates them. Unit: bytes.
+   * Body of a request that ingests an artifact with its record: the artifact, a manifest of 1 MiB and the
+   * separators. Unit: bytes.
    */
   recordArtifactBodyBytesMax: 17_891_328,
   /** Request body of every other JSON operation of this release, as sent. Unit: bytes. */
