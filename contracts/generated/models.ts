@@ -839,7 +839,7 @@ export type CollectionExportEnvelope = {
   readonly records: readonly SvcRecord[];
   /** The query of the request, as given. */
   readonly query: JsonObject | null;
-  /** `maxRecords` of the request. (1 to 10000) */
+  /** Maximum number of records of the export. (1 to 10000) */
   readonly maxRecords: number | null;
   /** Number of records in the export. (at least 0) */
   readonly recordCount: number | null;
@@ -3815,7 +3815,7 @@ export type ProviderQuotaBucket = {
   readonly limitName: string | null;
   /** Used part of the shorter window. */
   readonly primary: ProviderQuotaWindow | null;
-  /** A longer window; null without one. */
+  /** Used part of the longer window; null without one. */
   readonly secondary: ProviderQuotaWindow | null;
   /** The reached limit; null while quota remains. (at most 160 characters) */
   readonly rateLimitReachedType: string | null;
@@ -3938,7 +3938,7 @@ export type ProviderRunRequest = {
    * 64 characters, "advisory" when absent)
    */
   readonly mode?: string | null;
-  /** Model of the provider, if present: no other model can be chosen. (at most 256 characters) */
+  /** If present, the model of the provider: no other model can be chosen. (at most 256 characters) */
   readonly modelId?: string | null;
   /**
    * Input of the capability. `ai.chat`: `messages` of `role` and `content`, `system`, `maxOutputChars`.
@@ -5334,15 +5334,15 @@ export type SvcRecordInput = {
   readonly vectors?: { readonly [name: string]: SvcVectorInput } | null;
   /** Metadata of the embedding. */
   readonly embedding?: JsonObject | null;
-  /** Ignored: the service assigns it. (at most 900000 characters) */
+  /** Ignored: the service assigns the etag. (at most 900000 characters) */
   readonly etag?: string | null;
-  /** Ignored: the service assigns it. */
+  /** Ignored: the service assigns the revision. */
   readonly revision?: number | null;
   /**
    * When the record was created, if it does not exist yet; now if absent. (at most 40 characters, RFC 3339)
    */
   readonly createdAt?: string | null;
-  /** Ignored: the service assigns it. (at most 40 characters, RFC 3339) */
+  /** Ignored: the service assigns the time. (at most 40 characters, RFC 3339) */
   readonly updatedAt?: string | null;
   readonly [member: string]: unknown;
 };
@@ -6143,7 +6143,7 @@ export type RetrievalEvaluationExpectedResult = {
   readonly relevance: number;
   /** Rank of the first matching result; null if none of the first k results matches. (at least 1) */
   readonly rank: number | null;
-  /** Score of the first matching result; null without. */
+  /** Score of the first matching result; null without one. */
   readonly score: number | null;
 };
 
@@ -6161,7 +6161,7 @@ export type RetrievalEvaluationHardNegativeResult = {
   readonly reason: string | null;
   /** Rank of the first matching result; null if none of the first k results matches. (at least 1) */
   readonly rank: number | null;
-  /** Score of the first matching result; null without. */
+  /** Score of the first matching result; null without one. */
   readonly score: number | null;
 };
 

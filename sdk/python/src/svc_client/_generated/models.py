@@ -1146,7 +1146,7 @@ class CollectionExportEnvelope(TypedDict):
     query: JsonObject | None
     """The query of the request, as given."""
     maxRecords: int | None
-    """`maxRecords` of the request. (1 to 10000)"""
+    """Maximum number of records of the export. (1 to 10000)"""
     recordCount: int | None
     """Number of records in the export. (at least 0)"""
     truncated: bool
@@ -4064,7 +4064,7 @@ class ProviderQuotaBucket(TypedDict):
     primary: ProviderQuotaWindow | None
     """Used part of the shorter window."""
     secondary: ProviderQuotaWindow | None
-    """A longer window; null without one."""
+    """Used part of the longer window; null without one."""
     rateLimitReachedType: str | None
     """The reached limit; null while quota remains. (at most 160 characters)"""
     planType: str | None
@@ -4184,7 +4184,7 @@ class ProviderRunRequest(TypedDict):
     most 64 characters, "advisory" when absent)
     """
     modelId: NotRequired[str | None]
-    """Model of the provider, if present: no other model can be chosen. (at most 256 characters)"""
+    """If present, the model of the provider: no other model can be chosen. (at most 256 characters)"""
     payload: Mapping[str, object]
     """Input of the capability. `ai.chat`: `messages` of `role` and `content`, `system`, `maxOutputChars`.
     `ai.embedding`: `texts`, `purpose`. `ai.extract`: `text`, `schema`, `instructions`. `ai.rerank`:
@@ -5589,14 +5589,14 @@ class _SvcRecordInputMembers(TypedDict):
     embedding: NotRequired[Mapping[str, object] | None]
     """Metadata of the embedding."""
     etag: NotRequired[str | None]
-    """Ignored: the service assigns it. (at most 900000 characters)"""
+    """Ignored: the service assigns the etag. (at most 900000 characters)"""
     revision: NotRequired[int | None]
-    """Ignored: the service assigns it."""
+    """Ignored: the service assigns the revision."""
     createdAt: NotRequired[str | None]
     """When the record was created, if it does not exist yet; now if absent. (at most 40 characters, RFC 3339)
     """
     updatedAt: NotRequired[str | None]
-    """Ignored: the service assigns it. (at most 40 characters, RFC 3339)"""
+    """Ignored: the service assigns the time. (at most 40 characters, RFC 3339)"""
 
 
 SvcRecordInput: TypeAlias = Union[_SvcRecordInputMembers, Mapping[str, object]]
@@ -6384,7 +6384,7 @@ class RetrievalEvaluationExpectedResult(TypedDict):
     rank: int | None
     """Rank of the first matching result; null if none of the first k results matches. (at least 1)"""
     score: float | None
-    """Score of the first matching result; null without."""
+    """Score of the first matching result; null without one."""
 
 
 class RetrievalEvaluationHardNegativeResult(TypedDict):
@@ -6403,7 +6403,7 @@ class RetrievalEvaluationHardNegativeResult(TypedDict):
     rank: int | None
     """Rank of the first matching result; null if none of the first k results matches. (at least 1)"""
     score: float | None
-    """Score of the first matching result; null without."""
+    """Score of the first matching result; null without one."""
 
 
 class RetrievalEvaluationTopResult(TypedDict):
