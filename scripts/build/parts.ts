@@ -24,7 +24,7 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   runtime: { bytesMax: 143_000, entries: ['functions/compose/execution.ts'], later: true },
   /** The published contract. Read on request. */
   documents: {
-    bytesMax: 1_230_000,
+    bytesMax: 1_240_000,
     entries: ['contracts/generated/openapi/svc.json', 'contracts/generated/schemas/svc-public.schema.json'],
   },
   /** The page `/docs`, where it is enabled. Its files are read on request. */

@@ -6,10 +6,10 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface ArtifactsOperationTypes {
   /**
-   * Ingest an artifact with its record. Admits a run that writes an object and the record that belongs to it,
-   * both or neither. The form has two parts, in this order: `manifest`, JSON of at most 1 MiB, and
-   * `artifact`, the bytes. The answer comes when the bytes survive a crash. The object must not exist, unless
-   * with the same bytes. The result of the run names the object and the record.
+   * Ingest an artifact with its record. Admits a run that writes an object and its record, both or neither.
+   * The form has two parts, in this order: `manifest`, JSON of at most 1 MiB, and `artifact`, the bytes. The
+   * server answers once the bytes survive a crash. The object must not exist, unless it has the same bytes.
+   * The result of the run names the object and the record.
    */
   readonly ingestRecordArtifact: {
     readonly params: Readonly<Record<string, never>>;

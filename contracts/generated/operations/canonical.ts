@@ -7,7 +7,7 @@ import type * as Models from '../models.ts';
 export interface CanonicalOperationTypes {
   /**
    * Commit a transaction. Changes documents, fences and the outbox of one tenant together or not at all. The
-   * same idempotency key with the same request answers the first result with `replayed: true`.
+   * same idempotency key with the same request returns the first result with `replayed: true`.
    */
   readonly commitCanonicalTransaction: {
     readonly params: { readonly tenantId: string };
@@ -17,7 +17,7 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CanonicalTransactionResult; readonly headers?: { readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Read a document. Answers the current revision of one document. A deleted document is not found unless
+   * Read a document. Returns the current revision of one document. A deleted document is not found unless
    * `includeDeleted` is true.
    */
   readonly readCanonicalDocument: {
@@ -28,8 +28,8 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CanonicalDocument };
   };
   /**
-   * List the revisions of a document. Answers the revisions of one document, newest first, deletes included,
-   * in pages. `beforeRevision` continues a list: it is the revision of the last entry of the page before,
+   * List the revisions of a document. Returns the revisions of one document in pages, newest first, deletions
+   * included. `beforeRevision` continues a list: it is the revision of the last entry of the previous page,
    * which `Link` names.
    */
   readonly queryCanonicalDocumentRevisions: {
@@ -40,8 +40,8 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentRevisionList; readonly headers?: { readonly Link?: string } };
   };
   /**
-   * Lease outbox events. Hands due events to one consumer for a time. Each event has at most one active
-   * lease.
+   * Lease outbox events. Leases due events to one consumer for a limited time. Each event has at most one
+   * active lease.
    */
   readonly leaseCanonicalOutbox: {
     readonly params: { readonly tenantId: string };
@@ -50,7 +50,7 @@ export interface CanonicalOperationTypes {
     readonly body: Models.CanonicalOutboxLeaseRequest;
     readonly response: { readonly status: 200; readonly body: Models.CanonicalOutboxLeaseList };
   };
-  /** List outbox events. Answers events of the outbox by state and topic, ordered by id. */
+  /** List outbox events. Returns events of the outbox by state and topic, ordered by id. */
   readonly queryCanonicalOutbox: {
     readonly params: { readonly tenantId: string };
     readonly query: Readonly<Record<string, never>>;
@@ -75,8 +75,8 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 204; readonly body: null };
   };
   /**
-   * Release an outbox event for a later try. Gives up a leased event. The event becomes due again after the
-   * given delay, or is dead-lettered if it has reached its delivery ceiling.
+   * Release an outbox event for a later try. Releases a leased event. It becomes due again after the given
+   * delay, or is dead-lettered if it has reached its delivery ceiling.
    */
   readonly releaseCanonicalOutbox: {
     readonly params: { readonly tenantId: string; readonly eventId: string };
@@ -94,7 +94,7 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 204; readonly body: null };
   };
   /**
-   * Query documents. Answers documents by type, by equality on projected indexes and by one range, in the
+   * Query documents. Returns documents by type, by equality on projected indexes and by one range, in the
    * order of an index or by type and id. Each page reads the current documents: a document that moves in the
    * order between two pages may appear twice or not at all.
    */
@@ -106,11 +106,11 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentQueryResult; readonly headers?: { readonly 'Svc-Truncated'?: string } };
   };
   /**
-   * Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of one
-   * moment, also during concurrent writes, with the hash of the content. A tenant without writes is empty. At
-   * most 64 MiB of content, and never more than a restore takes; the deployed functions carry 32 MiB in one
-   * answer. One instance runs few exports and restores at a time: further calls wait, or are refused with
-   * `Retry-After`. The operator tool exports larger tenants as archives.
+   * Export a tenant. Returns all documents, revisions, fences, outbox events and receipts of the tenant as of
+   * one moment, also during concurrent writes, with the hash of the content. A tenant without writes is
+   * empty. At most 64 MiB of content, and never more than a restore accepts; the deployed functions return at
+   * most 32 MiB in one answer. One instance runs few exports and restores at a time: further calls wait, or
+   * are refused with `Retry-After`. The operator tool exports larger tenants as archives.
    */
   readonly exportCanonicalTenant: {
     readonly params: { readonly tenantId: string };
@@ -133,9 +133,9 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 204; readonly body: null };
   };
   /**
-   * List the migration ledger. Answers the recorded migrations of this deployment, by namespace, then id: at
-   * most 10,000, as of one moment. Where more follow, the header `Link` names the next page, and
-   * `Svc-Truncated` says so.
+   * List the migration ledger. Returns the recorded migrations of this deployment, by namespace, then id: at
+   * most 10,000, as of one moment. If more follow, the header `Link` names the next page, and `Svc-Truncated`
+   * is `true`.
    */
   readonly listCanonicalMigrations: {
     readonly params: Readonly<Record<string, never>>;
@@ -157,9 +157,9 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 204; readonly body: null };
   };
   /**
-   * Check the canonical store passively. Reports how the canonical store is configured, and reads the
-   * migration ledger. Writes nothing. The answer is 503 where the environment is not Development and no
-   * identity policy is enforced.
+   * Check the canonical store passively. Reports the configuration of the canonical store, and reads the
+   * migration ledger. Writes nothing. The answer is 503 if the environment is not Development and no identity
+   * policy is enforced.
    */
   readonly preflightCanonicalStore: {
     readonly params: Readonly<Record<string, never>>;
@@ -184,9 +184,9 @@ export interface CanonicalOperationTypes {
       | { readonly status: 503; readonly body: Models.CanonicalPreflightReport };
   };
   /**
-   * Read a fence. Answers which document holds a fence, and since when. A fence that no document holds is not
-   * found. The owner need not exist: a fence outlives its document until it is released. A name or value that
-   * is `.` or `..` cannot be named in a path.
+   * Read a fence. Returns the document that holds a fence, and since when. A fence that no document holds is
+   * not found. The owner need not exist: a fence outlives its document until it is released. A name or value
+   * that is `.` or `..` cannot stand in a path.
    * @beta
    */
   readonly readCanonicalFence: {
@@ -197,8 +197,8 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CanonicalFence };
   };
   /**
-   * Read the stored bytes. Answers how many bytes the tenant and the space of the same name have stored, and
-   * how many they may. Writes of the last minute may be missing.
+   * Read the stored bytes. Returns the bytes that the tenant and the space of the same name have stored, and
+   * their limits. Writes of the last minute may be missing.
    * @beta
    */
   readonly getUsage: {

@@ -5,7 +5,9 @@ import type * as Models from '../models.ts';
 
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface CollectionsOperationTypes {
-  /** List collections. The names of the collections of the space, in the order of their UTF-8 bytes. */
+  /**
+   * List collections. Returns the names of the collections of the space, in the order of their UTF-8 bytes.
+   */
   readonly listCollections: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: { readonly continuationToken?: string };
@@ -14,11 +16,11 @@ export interface CollectionsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CollectionNameList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
   /**
-   * Create a collection. Admits a run that creates the collection. A collection with an equivalent policy
-   * stays as it is and the run succeeds; one with another policy makes the run fail with the failure class
-   * `validation`. The result of the run is the stored policy. A repeated key answers the first run, also
-   * after the collection was deleted: it shows what became of the first request, and not that the collection
-   * is there now.
+   * Create a collection. Admits a run that creates the collection. If the collection exists with an
+   * equivalent policy, it stays unchanged and the run succeeds; with another policy, the run fails with the
+   * failure class `validation`. The result of the run is the stored policy. A repeated key returns the first
+   * run, even after the collection was deleted: it shows the outcome of the first request, and does not prove
+   * that the collection still exists.
    */
   readonly createCollection: {
     readonly params: Readonly<Record<string, never>>;
@@ -28,7 +30,7 @@ export interface CollectionsOperationTypes {
     readonly idempotencyKey: string | null;
     readonly response: { readonly status: 202; readonly body: Models.ExecutionRun; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
-  /** Read the policy of a collection. The policy as first stored. */
+  /** Read the policy of a collection. Returns the policy as first stored. */
   readonly getCollection: {
     readonly params: { readonly collection: string };
     readonly query: Readonly<Record<string, never>>;
@@ -38,8 +40,8 @@ export interface CollectionsOperationTypes {
   };
   /**
    * Delete a collection. Admits a run that deletes the collection with all its records. Once the run has
-   * succeeded, no call sees any of them; a collection of the same name may be created at once. Succeeds for a
-   * collection that does not exist.
+   * succeeded, no call sees any of them; a collection of the same name can be created at once. Succeeds if
+   * the collection does not exist.
    */
   readonly deleteCollection: {
     readonly params: { readonly collection: string };
@@ -50,9 +52,9 @@ export interface CollectionsOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.ExecutionRun; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Export a collection. The policy and the records of one moment, in the order of the query, with the hash
-   * of the content. More records than `maxRecords` are refused, or cut with a continuation token. An answer
-   * that would be larger than the server sends is refused or cut in the same way.
+   * Export a collection. Returns the policy and the records as of one moment, in the order of the query, with
+   * the hash of the content. An export of more than `maxRecords` records is refused, or cut with a
+   * continuation token. An answer that exceeds the limit of the server is refused or cut in the same way.
    */
   readonly exportCollectionBounded: {
     readonly params: { readonly collection: string };
@@ -64,8 +66,8 @@ export interface CollectionsOperationTypes {
   };
   /**
    * Import a collection. Admits a job that writes the records of an export. With `replaceExisting` readers
-   * see the old collection until the job ends, and then the new one. Needs the access operation `write` of
-   * the records too, and with `replaceExisting` also `delete`.
+   * see the old collection until the job ends, and then the new one. Also needs the access operation `write`
+   * of the records and, with `replaceExisting`, `delete`.
    */
   readonly importCollection: {
     readonly params: { readonly collection: string };
@@ -79,8 +81,8 @@ export interface CollectionsOperationTypes {
   /**
    * Start the import of a collection. Admits a job that writes the records of an export. With
    * `replaceExisting` readers see the old collection until the job ends, and then the new one, and the caller
-   * also needs the access operation `delete`. The same as `importCollection`, for callers with record access
-   * alone.
+   * also needs the access operation `delete`. The same as `importCollection`, for callers that have access to
+   * records only.
    */
   readonly startCollectionImportJob: {
     readonly params: { readonly collection: string };
@@ -92,7 +94,7 @@ export interface CollectionsOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.RecordImportJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Inspect a collection. Counts over the records of the collection, and the records that do not fit its
+   * Inspect a collection. Returns counts over the records of the collection, and the records that violate its
    * policy.
    */
   readonly inspectCollection: {
@@ -104,8 +106,8 @@ export interface CollectionsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CollectionInspectionResult };
   };
   /**
-   * List imports and batches. Jobs of the space that the caller may read, newest first. Where more follow,
-   * the header `Link` names the next page. Needs the access operation `read` of the records too.
+   * List imports and batches. Returns the jobs of the space that the caller may read, newest first. If more
+   * follow, the header `Link` names the next page. Also needs the access operation `read` of the records.
    */
   readonly listRecordImportJobs: {
     readonly params: Readonly<Record<string, never>>;
@@ -115,8 +117,8 @@ export interface CollectionsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RecordImportJobList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
   /**
-   * Read an import or a batch. The state of one job, with its result. Needs the access operation `read` of
-   * the records too.
+   * Read an import or a batch. Returns the state of one job, with its result. Also needs the access operation
+   * `read` of the records.
    */
   readonly getRecordImportJob: {
     readonly params: { readonly jobId: string };
@@ -126,9 +128,9 @@ export interface CollectionsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RecordImportJob };
   };
   /**
-   * Cancel an import or a batch. Cancels a queued job at once, and asks a running one to stop. Records that
-   * it has written stay written; an import with `replaceExisting` leaves the old collection. A finished job
-   * stays unchanged. Needs the access operation `write` of the records too.
+   * Cancel an import or a batch. Cancels a queued job at once, and asks a running one to stop. Records
+   * already written stay; an import with `replaceExisting` keeps the old collection. A finished job stays
+   * unchanged. Also needs the access operation `write` of the records.
    */
   readonly cancelRecordImportJob: {
     readonly params: { readonly jobId: string };

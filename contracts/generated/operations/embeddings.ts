@@ -6,8 +6,8 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface EmbeddingsOperationTypes {
   /**
-   * List embedding providers. The models that give texts their vectors, in the order of their ids: those of
-   * the service itself and those that its settings name. One of them is active: it serves
+   * List embedding providers. Returns the models that compute vectors of texts, in the order of their ids:
+   * those of the service itself and those that its settings name. One of them is active: it serves
    * `generateEmbeddings`.
    */
   readonly listEmbeddingProviders: {
@@ -18,8 +18,8 @@ export interface EmbeddingsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.EmbeddingProviderDescriptorList };
   };
   /**
-   * List guidance on embedding providers. What each embedding provider is good for, and what to take care of,
-   * in the order of their ids.
+   * List guidance on embedding providers. Returns the use cases and cautions of each embedding provider, in
+   * the order of their ids.
    */
   readonly listEmbeddingProviderGuidance: {
     readonly params: Readonly<Record<string, never>>;
@@ -29,8 +29,8 @@ export interface EmbeddingsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.EmbeddingProviderGuidanceList };
   };
   /**
-   * Examine the embedding provider. Whether the active embedding provider can serve `generateEmbeddings`,
-   * check by check. Calls no provider.
+   * Examine the embedding provider. Reports whether the active embedding provider can serve
+   * `generateEmbeddings`, check by check. Calls no provider.
    */
   readonly getEmbeddingProviderDoctor: {
     readonly params: Readonly<Record<string, never>>;
@@ -40,9 +40,9 @@ export interface EmbeddingsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderDoctorResult };
   };
   /**
-   * Embed texts. The vectors of `text` and then `texts`, in their order: together 1 to 128 texts. A prefix of
-   * the request, or else that of the provider, goes before each text that does not begin with it. Texts that
-   * are equal have equal vectors.
+   * Embed texts. Returns the vectors of `text` and then `texts`, in their order: together 1 to 128 texts. The
+   * prefix of the request, or else of the provider, is added to each text that does not begin with it. Equal
+   * texts have equal vectors.
    */
   readonly generateEmbeddings: {
     readonly params: Readonly<Record<string, never>>;
@@ -52,9 +52,9 @@ export interface EmbeddingsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.EmbeddingResponse };
   };
   /**
-   * Start a job that embeds texts. Admits a job that embeds `text` and then `texts`, together 1 to 128. It
-   * goes on after a crash, and a text of a paid provider is paid for again only where the answer to its call
-   * was lost. The job view has the vectors once it has succeeded.
+   * Start a job that embeds texts. Admits a job that embeds `text` and then `texts`, together 1 to 128. The
+   * job resumes after a crash, and a paid provider charges for a text again only if the answer to its call
+   * was lost. The job view has the vectors once the job has succeeded.
    */
   readonly startEmbeddingJob: {
     readonly params: Readonly<Record<string, never>>;
@@ -65,8 +65,8 @@ export interface EmbeddingsOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.EmbeddingJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * List embedding jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
-   * page.
+   * List embedding jobs. Returns the jobs of the space, newest first. If more follow, the header `Link` names
+   * the next page.
    */
   readonly listEmbeddingJobs: {
     readonly params: Readonly<Record<string, never>>;
@@ -75,7 +75,7 @@ export interface EmbeddingsOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.EmbeddingJobList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
-  /** Read an embedding job. The state of one job, with its vectors once it has succeeded. */
+  /** Read an embedding job. Returns the state of one job, with its vectors once it has succeeded. */
   readonly getEmbeddingJob: {
     readonly params: { readonly jobId: string };
     readonly query: Readonly<Record<string, never>>;
@@ -85,7 +85,7 @@ export interface EmbeddingsOperationTypes {
   };
   /**
    * Cancel an embedding job. Cancels a queued job at once, and asks a running one to stop before its next
-   * call of the provider. A finished job stays unchanged.
+   * call to the provider. A finished job stays unchanged.
    */
   readonly cancelEmbeddingJob: {
     readonly params: { readonly jobId: string };

@@ -6,8 +6,8 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface ExecutionOperationTypes {
   /**
-   * Show the whole execution runtime. Its adapter, limits, plugins and handlers, for operators. Needs the
-   * access operation `maintenance` of any product.
+   * Show the whole execution runtime. Returns the adapter, limits, plugins and handlers of the runtime, for
+   * operators. Needs the access operation `maintenance` of any product.
    */
   readonly getExecutionRuntime: {
     readonly params: Readonly<Record<string, never>>;
@@ -17,9 +17,9 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRuntimeSurface };
   };
   /**
-   * Show the execution runtime available to the caller. Its limits, and the handlers that the caller may
-   * start for a product and tenant. Under identity policies the answer lists handlers only if the caller
-   * names both.
+   * Show the execution runtime available to the caller. Returns the limits of the runtime, and the handlers
+   * that the caller may start for a product and tenant. Under identity policies the answer lists handlers
+   * only if the caller names both.
    */
   readonly getEffectiveExecutionRuntime: {
     readonly params: Readonly<Record<string, never>>;
@@ -136,8 +136,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionCheckpoint };
   };
   /**
-   * Read a checkpoint of a leased run. A checkpoint of the leased run. Without a valid lease the server
-   * refuses the call, whether or not the checkpoint exists.
+   * Read a checkpoint of a leased run. Returns a checkpoint of the leased run. Without a valid lease the
+   * server refuses the call, whether or not the checkpoint exists.
    */
   readonly getExternalExecutionLeaseCheckpoint: {
     readonly params: Readonly<Record<string, never>>;
@@ -149,9 +149,9 @@ export interface ExecutionOperationTypes {
   /**
    * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
    * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
-   * answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the same id gets the
-   * same answer, also where the wait ended the lease. With `leaseNext` a wait that ends the lease also leases
-   * the next run, as a completion does.
+   * returns, once, the outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets
+   * the same answer, even if the wait ended the lease. With `leaseNext` a wait that ends the lease also
+   * leases the next run, as a completion does.
    */
   readonly waitExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
@@ -162,11 +162,11 @@ export interface ExecutionOperationTypes {
   };
   /**
    * End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the same
-   * token answers the current run and ignores the body. A run with a requested cancellation becomes
+   * token returns the current run and ignores the body. A run with a requested cancellation becomes
    * `cancelled`, unless its deadline passed. With `leaseNext` it also leases the next run of the worker's
-   * handlers once the completion is durable, under the rules of a lease call that does not wait. Without one,
-   * while the server stops or is overloaded, or where the lease fails, the answer has no `next`, and the
-   * worker asks by a lease call. A repeated call leases anew: a lease whose answer was lost expires after its
+   * handlers once the completion is durable, under the rules of a lease call that does not wait. If no run is
+   * due, the server stops or is overloaded, or the lease fails, the answer has no `next`, and the worker
+   * makes a lease call. A repeated call leases anew: a lease whose answer was lost expires after its
    * `ttlSeconds`.
    */
   readonly completeExternalExecutionLease: {
@@ -177,10 +177,10 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalWorkerCompletion };
   };
   /**
-   * Give a run back. Ends the lease and queues the run again, so that another worker need not wait for the
-   * lease to expire. The lease does not count as expired, and the outcome of a wait that no checkpoint
-   * records is given again. A run whose cancellation was requested is cancelled. A repeated call with the
-   * same token changes nothing.
+   * Release the lease of a run. Ends the lease and queues the run again, so that another worker need not wait
+   * for the lease to expire. The lease does not count as expired, and the outcome of a wait that no
+   * checkpoint records is delivered again. A run whose cancellation was requested is cancelled. A repeated
+   * call with the same token changes nothing.
    * @beta
    */
   readonly releaseExternalExecutionLease: {
@@ -191,9 +191,9 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
   };
   /**
-   * List runs. Runs that match every given filter and that the caller may read, newest first. Where more
-   * follow, the header `Link` names the next page. The default and the maximum of `limit` are settings of the
-   * server; the runtime status names them.
+   * List runs. Returns the runs that match every given filter and that the caller may read, newest first. If
+   * more follow, the header `Link` names the next page. The default and the maximum of `limit` are settings
+   * of the server; the runtime status names them.
    */
   readonly listExecutionRuns: {
     readonly params: Readonly<Record<string, never>>;
@@ -204,9 +204,9 @@ export interface ExecutionOperationTypes {
   };
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
-   * and payload answers the first run unchanged; another handler, plugin or payload under that key is
+   * and payload returns the first run unchanged; another handler, plugin or payload under that key is
    * refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a rejected start
-   * carries its receipt as the member `admission`.
+   * contains its receipt as the member `admission`.
    */
   readonly startExecutionRun: {
     readonly params: Readonly<Record<string, never>>;
@@ -216,7 +216,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.ExecutionRun; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Read a run. The current state of one run. With `waitSeconds`, the answer waits until the run is terminal.
+   * Read a run. Returns the current state of one run. With `waitSeconds`, the answer waits until the run is
+   * terminal.
    */
   readonly getExecutionRun: {
     readonly params: { readonly runId: string };
@@ -248,7 +249,7 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalEvent };
   };
   /**
-   * Read the history of a run. The trace events of the run, oldest first. Where more follow, the header
+   * Read the history of a run. Returns the trace events of the run, oldest first. If more follow, the header
    * `Link` names the next page; `afterSequenceId` with the `sequenceId` of the last event does the same. The
    * default and the maximum of `limit` are settings of the server; the runtime status names them.
    */
@@ -259,7 +260,7 @@ export interface ExecutionOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ExecutionTraceEventList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
-  /** List the artifacts of a run. All artifacts of the run, oldest first. */
+  /** List the artifacts of a run. Returns all artifacts of the run, oldest first. */
   readonly listExecutionRunArtifacts: {
     readonly params: { readonly runId: string };
     readonly query: Readonly<Record<string, never>>;
@@ -267,7 +268,7 @@ export interface ExecutionOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ExecutionArtifactList };
   };
-  /** Read an artifact of a run. Answers the artifact with this id, or the newest artifact with this name. */
+  /** Read an artifact of a run. Returns the artifact with this id, or the newest artifact with this name. */
   readonly getExecutionRunArtifact: {
     readonly params: { readonly runId: string; readonly artifactRef: string };
     readonly query: Readonly<Record<string, never>>;
@@ -276,8 +277,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionArtifact };
   };
   /**
-   * Read a checkpoint of a run. The last state that its handler wrote under the key. Only the worker of the
-   * run can read a key that is not a valid path segment.
+   * Read a checkpoint of a run. Returns the last state that the handler of the run wrote under the key. Only
+   * the worker of the run can read a key that is not a valid path segment.
    */
   readonly getExecutionRunCheckpoint: {
     readonly params: { readonly runId: string; readonly key: string };

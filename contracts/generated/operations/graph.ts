@@ -6,8 +6,8 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface GraphOperationTypes {
   /**
-   * List shapes of graph stores. How stores of graphs name the members of a graph and what they can do, in a
-   * fixed order.
+   * List shapes of graph stores. Returns the names that graph stores give to the members of a graph, and the
+   * capabilities of each store, in a fixed order.
    */
   readonly listGraphProviderShapes: {
     readonly params: Readonly<Record<string, never>>;
@@ -16,7 +16,10 @@ export interface GraphOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.SvcGraphProviderShapeList };
   };
-  /** Read the shape of a graph store. The shape of one store of graphs. */
+  /**
+   * Read the shape of a graph store. Returns the shape of one graph store: its names of the members of a
+   * graph, and its capabilities.
+   */
   readonly getGraphProviderShape: {
     readonly params: { readonly providerId: string };
     readonly query: Readonly<Record<string, never>>;
@@ -25,10 +28,10 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.SvcGraphProviderShape };
   };
   /**
-   * Import a graph. Admits a job that merges a graph into a collection: each element is one record, and a
-   * record that is there already is replaced. Nothing is deleted, and edges may have ends that are not there.
-   * It goes on after a crash. A graph of more than 10,000 records is refused, and so is a graph whose
-   * elements lack ids or share them.
+   * Import a graph. Admits a job that merges a graph into a collection: each element is one record, and
+   * replaces an existing one. Nothing is deleted, and the ends of an edge need not exist. The job resumes
+   * after a crash. A graph of more than 10,000 records is refused, and so is a graph with missing or
+   * duplicate ids.
    */
   readonly importGraphEnvelope: {
     readonly params: { readonly collection: string };
@@ -40,8 +43,8 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.GraphJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Export a graph. The graph that the records of a collection hold, as of one moment, in the form that
-   * `importGraphEnvelope` takes. A graph of more than `maxRecords` records is refused, unless
+   * Export a graph. Returns the graph in the records of a collection, as of one moment, in the form that
+   * `importGraphEnvelope` accepts. A graph of more than `maxRecords` records is refused, unless
    * `failOnLimitExceeded` is false.
    */
   readonly exportGraphEnvelope: {
@@ -53,9 +56,9 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.SvcGraphCollectionExportResult };
   };
   /**
-   * Walk in a graph. Walks breadth first from the starts, as of one moment: of each node the outgoing edges,
-   * then the incoming ones. A graph of more than `maxRecords` records is refused, unless `allowPartialGraph`
-   * is true: the walk then goes over a part and says so.
+   * Traverse a graph. Traverses a graph breadth first from the starts, as of one moment: at each node, first
+   * the outgoing edges, then the incoming ones. A graph of more than `maxRecords` records is refused, unless
+   * `allowPartialGraph` is true: the traversal then covers a part, and its result says so.
    */
   readonly traverseGraph: {
     readonly params: { readonly collection: string };
@@ -66,8 +69,8 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.SvcGraphTraversalResult };
   };
   /**
-   * Inspect a graph. Counts over the records of a graph, and what is odd about them: edges that dangle,
-   * orphans, ids that are there twice.
+   * Inspect a graph. Returns counts over the records of a graph, and its anomalies: dangling edges, orphans
+   * and duplicate ids.
    */
   readonly inspectGraphCollection: {
     readonly params: { readonly collection: string };
@@ -77,8 +80,8 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.SvcGraphCollectionInspectionResult };
   };
   /**
-   * Check an import of a graph. What an import would do and what keeps it from running. Writes nothing, and
-   * answers 200 also where the import would be refused.
+   * Check an import of a graph. Returns the result that an import would have, and the faults that block it.
+   * Writes nothing, and answers 200 even if the import would be refused.
    */
   readonly preflightGraphImport: {
     readonly params: { readonly collection: string };
@@ -88,8 +91,8 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.SvcGraphCollectionImportPreflightResult };
   };
   /**
-   * Examine a graph. Whether a graph can be walked in and, with `targetCollection`, how well the records of
-   * another collection lead into it; with what to do.
+   * Examine a graph. Reports whether traversals of a graph work and, with `targetCollection`, how well the
+   * records of another collection lead into it; with recommended actions.
    */
   readonly doctorGraphCollection: {
     readonly params: { readonly collection: string };
@@ -100,9 +103,9 @@ export interface GraphOperationTypes {
   };
   /**
    * Start a job that imports a graph. Admits a job that merges a graph into a collection: each element is one
-   * record, and a record that is there already is replaced. Nothing is deleted, and edges may have ends that
-   * are not there. It goes on after a crash. A graph of more than 10,000 records is refused, and so is a
-   * graph whose elements lack ids or share them. The same as `importGraphEnvelope`.
+   * record, and replaces an existing one. Nothing is deleted, and the ends of an edge need not exist. The job
+   * resumes after a crash. A graph of more than 10,000 records is refused, and so is a graph with missing or
+   * duplicate ids. The same as `importGraphEnvelope`.
    */
   readonly startGraphImportJob: {
     readonly params: { readonly collection: string };
@@ -114,8 +117,8 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.GraphJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Start a job that inspects a graph. Admits a job that does what `inspectGraphCollection` does. The job
-   * view has the counts once it has succeeded.
+   * Start a job that inspects a graph. Admits a job that runs `inspectGraphCollection`. The job view has the
+   * counts once the job has succeeded.
    */
   readonly startGraphInspectionJob: {
     readonly params: { readonly collection: string };
@@ -127,8 +130,8 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.GraphJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Start a job that examines a graph. Admits a job that does what `doctorGraphCollection` does. The job view
-   * has the outcome once it has succeeded.
+   * Start a job that examines a graph. Admits a job that runs `doctorGraphCollection`. The job view has the
+   * outcome once the job has succeeded.
    */
   readonly startGraphDoctorJob: {
     readonly params: { readonly collection: string };
@@ -140,8 +143,8 @@ export interface GraphOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.GraphJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * List graph jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
-   * page.
+   * List graph jobs. Returns the jobs of the space, newest first. If more follow, the header `Link` names the
+   * next page.
    */
   readonly listGraphJobs: {
     readonly params: Readonly<Record<string, never>>;
@@ -150,7 +153,7 @@ export interface GraphOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.GraphJobList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
-  /** Read a graph job. The state of one job, with its result once it has succeeded. */
+  /** Read a graph job. Returns the state of one job, with its result once it has succeeded. */
   readonly getGraphJob: {
     readonly params: { readonly jobId: string };
     readonly query: Readonly<Record<string, never>>;

@@ -6,8 +6,8 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface ObjectsOperationTypes {
   /**
-   * List the objects of a container. Objects in the order of the bytes of their keys. A container without
-   * objects answers an empty page. Objects that are written or deleted meanwhile move no page.
+   * List the objects of a container. Returns objects in the order of the bytes of their keys. A container
+   * without objects has an empty page. Concurrent writes and deletions do not shift pages.
    */
   readonly listObjects: {
     readonly params: { readonly container: string };
@@ -17,10 +17,10 @@ export interface ObjectsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ObjectListResult };
   };
   /**
-   * Write an object. Writes the bytes of the body under the key and replaces an object that is there. The
-   * answer comes when the object survives a crash. Metadata comes in fields `X-Svc-Meta-<name>`: names begin
-   * with a letter or `_`, then letters, digits and `_`, in lower case; names that begin with `svc_` are
-   * reserved; values are printable ASCII.
+   * Write an object. Writes the bytes of the body under the key and replaces an existing object. The server
+   * answers once the object survives a crash. Metadata comes in headers `X-Svc-Meta-<name>`: names begin with
+   * a letter or `_`, then letters, digits and `_`, in lower case; names that begin with `svc_` are reserved;
+   * values are printable ASCII.
    */
   readonly putObject: {
     readonly params: { readonly container: string; readonly key: string };
@@ -30,9 +30,9 @@ export interface ObjectsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ObjectInfo };
   };
   /**
-   * Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current etag
-   * answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone. Without them
-   * `If-Modified-Since` and `If-Unmodified-Since` compare `Last-Modified`.
+   * Read an object. Returns the bytes, or the one range that `Range` requests. `If-None-Match` with the
+   * current etag answers 304, `If-Match` with another one 412, and `HEAD` returns the headers alone. Without
+   * these conditions, `If-Modified-Since` and `If-Unmodified-Since` compare `Last-Modified`.
    */
   readonly getObject: {
     readonly params: { readonly container: string; readonly key: string };
@@ -45,7 +45,8 @@ export interface ObjectsOperationTypes {
       | { readonly status: 304; readonly body: null; readonly headers: { readonly ETag: string; readonly 'Last-Modified': string } };
   };
   /**
-   * Delete an object. Removes the object. Without effect where there is none, unless `If-Match` asks for one.
+   * Delete an object. Deletes the object. Has no effect if the object does not exist, unless `If-Match`
+   * requires one.
    */
   readonly deleteObject: {
     readonly params: { readonly container: string; readonly key: string };

@@ -6,8 +6,8 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface ProvidersOperationTypes {
   /**
-   * List providers. The models that the service can run: its own and those that the settings name, in the
-   * order of their ids. Those that the settings do not let it call are among them.
+   * List providers. Returns the models that the service can call: its own and those that the settings name,
+   * in the order of their ids. Models that the settings disable are included.
    */
   readonly listProviders: {
     readonly params: Readonly<Record<string, never>>;
@@ -17,8 +17,8 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderProfileList };
   };
   /**
-   * Show which provider has which capability. Each provider with each capability of the vocabulary, and what
-   * one provider may be asked to do for one space.
+   * Show the capabilities of all providers. Returns each provider with each capability of the vocabulary, and
+   * the work that one space may ask of one provider.
    */
   readonly getProviderCapabilityMatrix: {
     readonly params: Readonly<Record<string, never>>;
@@ -28,8 +28,8 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderCapabilityMatrix };
   };
   /**
-   * Show which capabilities can be used. Whether each capability of each provider can be called and was
-   * proven to work. Calls no provider.
+   * Show the readiness of all capabilities. Reports whether each capability of each provider can be called
+   * and was proven to work. Calls no provider.
    */
   readonly listProviderReadiness: {
     readonly params: Readonly<Record<string, never>>;
@@ -38,7 +38,7 @@ export interface ProvidersOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ProviderReadinessEnvelope };
   };
-  /** Examine all providers. The state of each provider, check by check. Calls no provider. */
+  /** Examine all providers. Returns the state of each provider, check by check. Calls no provider. */
   readonly listProviderDoctor: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: Readonly<Record<string, never>>;
@@ -47,8 +47,8 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderDoctorResultList };
   };
   /**
-   * Show what is left of the limits of all providers. What the space of the caller has left of the limits of
-   * each provider that the settings limit. Calls no provider.
+   * Show the remaining quota of all providers. Returns the remaining quota of the space of the caller at each
+   * provider that the settings limit. Calls no provider.
    */
   readonly listProviderQuotas: {
     readonly params: Readonly<Record<string, never>>;
@@ -57,7 +57,7 @@ export interface ProvidersOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ProviderQuotaResultList };
   };
-  /** Read a provider. One provider with the bounds of its capabilities. */
+  /** Read a provider. Returns one provider with the bounds of its capabilities. */
   readonly getProvider: {
     readonly params: { readonly provider: string };
     readonly query: Readonly<Record<string, never>>;
@@ -65,7 +65,7 @@ export interface ProvidersOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ProviderTargetDescriptor };
   };
-  /** Examine a provider. The state of one provider, check by check. Calls no provider. */
+  /** Examine a provider. Returns the state of one provider, check by check. Calls no provider. */
   readonly getProviderDoctor: {
     readonly params: { readonly provider: string };
     readonly query: Readonly<Record<string, never>>;
@@ -74,8 +74,8 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderDoctorResult };
   };
   /**
-   * Show which capabilities of a provider can be used. Whether each capability of the provider can be called
-   * and was proven to work. Calls no provider.
+   * Show the readiness of the capabilities of a provider. Reports whether each capability of the provider can
+   * be called and was proven to work. Calls no provider.
    */
   readonly getProviderReadiness: {
     readonly params: { readonly provider: string };
@@ -85,8 +85,8 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderReadinessEnvelope };
   };
   /**
-   * Show what is left of the limits of a provider. What the space of the caller has left of the limits of the
-   * provider. One that is not registered is `unsupported`, with the provider status
+   * Show the remaining quota of a provider. Returns the remaining quota of the space of the caller at the
+   * provider. A provider that is not registered is `unsupported`, with the provider status
    * `provider_not_registered`. Calls no provider.
    */
   readonly getProviderQuota: {
@@ -96,7 +96,7 @@ export interface ProvidersOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ProviderQuotaResult };
   };
-  /** List qualifications of a provider. What was last proven of each capability of the provider. */
+  /** List qualifications of a provider. Returns the latest proof of each capability of the provider. */
   readonly listProviderQualifications: {
     readonly params: { readonly provider: string };
     readonly query: Readonly<Record<string, never>>;
@@ -105,8 +105,8 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderQualificationList };
   };
   /**
-   * List models of a provider. The model that the settings name for the provider. One that is not registered
-   * is `unsupported`, with the provider status `provider_not_registered`. Calls no provider.
+   * List models of a provider. Returns the model that the settings name for the provider. A provider that is
+   * not registered is `unsupported`, with the provider status `provider_not_registered`. Calls no provider.
    */
   readonly listProviderModels: {
     readonly params: { readonly provider: string };
@@ -116,10 +116,9 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderModelListResult };
   };
   /**
-   * Try the capabilities of a provider. Runs the smallest useful request of each capability, or of the one
-   * that is named, one after the other, and keeps what that proves. Each run counts to the limits of the
-   * provider, leaves traces, and costs where the provider is paid. A call that is given up keeps what it has
-   * proven.
+   * Try the capabilities of a provider. Runs the smallest useful request of each capability, or of the named
+   * one, one after the other, and keeps the proofs. Each run counts against the limits of the provider,
+   * leaves traces, and costs money if the provider charges. A call that is cut off keeps the proofs it has.
    */
   readonly qualifyProvider: {
     readonly params: { readonly provider: string };
@@ -130,8 +129,8 @@ export interface ProvidersOperationTypes {
   };
   /**
    * Run a capability. Admits a job that runs a capability of the provider. The job runs the capability once,
-   * within the limits that all instances of the service share. A request that is refused, and a run that
-   * fails, end the job with a result that says why and what to do.
+   * within the limits that all instances of the service share. A refused request or a failed run ends the job
+   * with a result that has the reason and the next step.
    */
   readonly runProviderCapability: {
     readonly params: { readonly provider: string };
@@ -142,9 +141,9 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.ProviderRunJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Start a job that runs a capability. The same as `runProviderCapability` under the address of jobs. The
-   * job runs the capability once, within the limits that all instances of the service share. A request that
-   * is refused, and a run that fails, end the job with a result that says why and what to do.
+   * Start a job that runs a capability. The same as `runProviderCapability`, under the path of jobs. The job
+   * runs the capability once, within the limits that all instances of the service share. A refused request or
+   * a failed run ends the job with a result that has the reason and the next step.
    */
   readonly startProviderRunJob: {
     readonly params: { readonly provider: string };
@@ -155,8 +154,8 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.ProviderRunJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * List provider jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
-   * page.
+   * List provider jobs. Returns the jobs of the space, newest first. If more follow, the header `Link` names
+   * the next page.
    */
   readonly listProviderRunJobs: {
     readonly params: Readonly<Record<string, never>>;
@@ -165,7 +164,7 @@ export interface ProvidersOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ProviderRunJobList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
-  /** Read a provider job. The state of one job, with its result once it has ended. */
+  /** Read a provider job. Returns the state of one job, with its result once it has ended. */
   readonly getProviderRunJob: {
     readonly params: { readonly jobId: string };
     readonly query: Readonly<Record<string, never>>;
@@ -174,9 +173,9 @@ export interface ProvidersOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ProviderRunJob };
   };
   /**
-   * Cancel a provider job. Cancels a queued job at once, and asks a running one to stop: a call of a provider
-   * that is under way is broken off, and may be paid for. A finished job shows the request and is otherwise
-   * as it was.
+   * Cancel a provider job. Cancels a queued job at once, and asks a running one to stop: a call to a provider
+   * that is in progress is aborted, and may be charged. A finished job shows the request and is otherwise
+   * unchanged.
    */
   readonly cancelProviderRunJob: {
     readonly params: { readonly jobId: string };

@@ -6,9 +6,9 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface RagOperationTypes {
   /**
-   * Ingest a text. Cuts a text into chunks, gives each its vector and writes them as records. Admits a job
-   * that does it; the chunks of a document of up to about 100 chunks appear all at once. With
-   * `options.dryRun` it answers the plan at once and writes nothing.
+   * Ingest a text. Admits a job that cuts a text into chunks, computes the vector of each, and writes them as
+   * records. The chunks of a document of up to about 100 chunks appear all at once. With `options.dryRun` it
+   * returns the plan at once and writes nothing.
    */
   readonly ingestRagText: {
     readonly params: { readonly collection: string };
@@ -35,7 +35,7 @@ export interface RagOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.RagIngestionJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Start a job that ingests a text. The same job as that of `ingestRagText`, also for a dry run, whose job
+   * Start a job that ingests a text. Admits the same job as `ingestRagText`, also for a dry run, whose job
    * writes nothing.
    */
   readonly startRagIngestionTextJob: {
@@ -47,7 +47,7 @@ export interface RagOperationTypes {
     readonly idempotencyKey: string | null;
     readonly response: { readonly status: 202; readonly body: Models.RagIngestionJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
-  /** Start a job that ingests several texts. The same job as that of `ingestRagTextBatch`. */
+  /** Start a job that ingests several texts. Admits the same job as `ingestRagTextBatch`. */
   readonly startRagIngestionBatchJob: {
     readonly params: { readonly collection: string };
     readonly query: { readonly productId?: string; readonly tenantId?: string };
@@ -58,8 +58,8 @@ export interface RagOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.RagIngestionJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * List ingestion jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
-   * page.
+   * List ingestion jobs. Returns the jobs of the space, newest first. If more follow, the header `Link` names
+   * the next page.
    */
   readonly listRagIngestionJobs: {
     readonly params: Readonly<Record<string, never>>;
@@ -68,7 +68,7 @@ export interface RagOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.RagIngestionJobList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
-  /** Read an ingestion job. The state of one job, with its result once it has succeeded. */
+  /** Read an ingestion job. Returns the state of one job, with its result once it has succeeded. */
   readonly getRagIngestionJob: {
     readonly params: { readonly jobId: string };
     readonly query: Readonly<Record<string, never>>;
@@ -78,7 +78,7 @@ export interface RagOperationTypes {
   };
   /**
    * Cancel an ingestion job. Cancels a queued job at once, and asks a running one to stop before its next
-   * write. What it has written stays. A finished job stays unchanged.
+   * write. Data already written stays. A finished job stays unchanged.
    */
   readonly cancelRagIngestionJob: {
     readonly params: { readonly jobId: string };
@@ -88,8 +88,8 @@ export interface RagOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RagIngestionJob };
   };
   /**
-   * Build a context for a question. Searches for a question and puts the texts that it finds together, within
-   * budgets of characters, with citations. A graph may add what lies near them.
+   * Build a context for a question. Searches for a question and joins the texts found into a context with
+   * citations, within budgets of characters. A graph may add the neighbourhood of the texts.
    */
   readonly buildRagContext: {
     readonly params: Readonly<Record<string, never>>;
@@ -100,8 +100,8 @@ export interface RagOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RagContextEnvelope };
   };
   /**
-   * Judge contexts. Builds the contexts of up to 100 questions and says which are as expected. A case with an
-   * error, such as a collection that does not exist, fails alone.
+   * Evaluate contexts. Builds the contexts of up to 100 questions and reports which meet their expectations.
+   * A case with an error, such as a collection that does not exist, fails alone.
    */
   readonly evaluateRagContext: {
     readonly params: Readonly<Record<string, never>>;
@@ -112,8 +112,8 @@ export interface RagOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RagContextEvaluationResult };
   };
   /**
-   * Build a prompt for a question. The context of a question with what a model is told around it: the
-   * question, how to cite, and the context with its citations.
+   * Build a prompt for a question. Returns the context of a question as messages for a model: the question,
+   * the rules of citation, and the context with its citations.
    */
   readonly buildRagPrompt: {
     readonly params: Readonly<Record<string, never>>;

@@ -5,7 +5,7 @@ import type * as Models from '../models.ts';
 
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface RecordsOperationTypes {
-  /** Read a record. The record in the order and the spelling of its members as it was written. */
+  /** Read a record. Returns the record as it was written, with the order and the spelling of its members. */
   readonly getRecord: {
     readonly params: { readonly collection: string; readonly pk: string; readonly id: string };
     readonly query: Readonly<Record<string, never>>;
@@ -17,8 +17,8 @@ export interface RecordsOperationTypes {
       | { readonly status: 304; readonly body: null; readonly headers: { readonly ETag: string } };
   };
   /**
-   * Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not exist,
-   * unless `If-Match` asks for one. The check of the conditions and the deletion are one transaction.
+   * Delete a record. Deletes the record and forgets its revision. Succeeds if the record does not exist,
+   * unless `If-Match` requires one. The check of the conditions and the deletion are one transaction.
    */
   readonly deleteRecord: {
     readonly params: { readonly collection: string; readonly pk: string; readonly id: string };
@@ -42,7 +42,7 @@ export interface RecordsOperationTypes {
   };
   /**
    * Write many records. Admits a job that writes the records one after the other and stops at the first
-   * failure unless `continueOnError` is true. Needs the access operation `write` of the records too.
+   * failure unless `continueOnError` is true. Also needs the access operation `write` of the records.
    */
   readonly upsertRecords: {
     readonly params: { readonly collection: string };
@@ -55,8 +55,8 @@ export interface RecordsOperationTypes {
   };
   /**
    * Start a batch of writes. Admits a job that writes the records one after the other and stops at the first
-   * failure unless `continueOnError` is true. The same as `upsertRecords`, for callers with record access
-   * alone.
+   * failure unless `continueOnError` is true. The same as `upsertRecords`, for callers that have access to
+   * records only.
    */
   readonly startRecordBatchUpsertJob: {
     readonly params: { readonly collection: string };
@@ -68,9 +68,9 @@ export interface RecordsOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.RecordImportJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Query records. Records that meet the filter, a page at a time. A query that would read more records than
-   * one call may is refused with `query_budget_exceeded`, never answered in part. Each page reads the current
-   * records: one that changes between two pages may appear twice or not at all.
+   * Query records. Returns the records that match the filter, in pages. A query that would read more records
+   * than one call may is refused with `query_budget_exceeded`, never answered in part. Each page reads the
+   * current records: a record that changes between two pages may appear twice or not at all.
    */
   readonly queryRecords: {
     readonly params: { readonly collection: string };
@@ -81,12 +81,12 @@ export interface RecordsOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RecordQueryResult };
   };
   /**
-   * Search records. Ranks the records that meet the filter by a vector or by words, a page at a time. A
-   * search by a vector compares every record, or is refused with `search_budget_exceeded`. A search by words
-   * scores at most `scanLimit` candidates. Where there are others, each match says so in its diagnostics, and
-   * a page without matches is refused with `search_budget_exceeded`. Records that are equal in score follow
-   * in the order of partition key and id. Without `vector` and `lexical` it answers the page of a query, each
-   * record with score 1.
+   * Search records. Ranks the records that match the filter by a vector or by words, in pages. A search by a
+   * vector compares every record, or is refused with `search_budget_exceeded`. A search by words scores at
+   * most `scanLimit` candidates. If there are others, each match says so in its diagnostics, and a page
+   * without matches is refused with `search_budget_exceeded`. Records with equal scores are in the order of
+   * partition key and id. Without `vector` and `lexical` it returns the page of a query, each record with
+   * score 1.
    */
   readonly searchRecords: {
     readonly params: { readonly collection: string };

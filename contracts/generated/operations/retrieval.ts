@@ -6,8 +6,8 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface RetrievalOperationTypes {
   /**
-   * List retrieval profiles. The profiles of the service: members of a retrieval under one name, with what
-   * each is good for.
+   * List retrieval profiles. Returns the retrieval profiles of the service: named sets of members of a
+   * retrieval request, each with its use cases.
    */
   readonly listRetrievalProfiles: {
     readonly params: Readonly<Record<string, never>>;
@@ -18,9 +18,9 @@ export interface RetrievalOperationTypes {
   };
   /**
    * Retrieve records. Ranks the records of up to 16 collections together: by words, by vectors of the query,
-   * or by both, and where asked puts the best into a new order by a reranker. Each collection is searched as
-   * of one moment. Equal scores follow in the order of collection, partition key and id. A search beyond its
-   * budget refuses the request; no answer misses a record without saying so.
+   * or by both; on request, a reranker reorders the best. Each collection is searched as of one moment.
+   * Matches with equal scores are in the order of collection, partition key and id. If a search exceeds its
+   * budget, the request is refused; an answer that misses a record says so.
    */
   readonly retrieve: {
     readonly params: Readonly<Record<string, never>>;
@@ -31,10 +31,10 @@ export interface RetrievalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RetrievalResultEnvelope };
   };
   /**
-   * Evaluate retrievals. Answers questions whose right answers are known, and measures how well: hit rate,
-   * reciprocal rank, precision, recall and nDCG of the first k results, and how often hard negatives are
-   * among them. A case whose retrieval is refused, as of an absent collection, fails and leaves the others.
-   * Stores nothing.
+   * Evaluate retrievals. Runs retrievals for questions whose expected records are known, and measures them:
+   * hit rate, reciprocal rank, precision, recall and nDCG of the first k results, and how often hard
+   * negatives are among them. A case whose retrieval is refused, for example because a collection is missing,
+   * fails alone. Stores nothing.
    */
   readonly evaluateRetrieval: {
     readonly params: Readonly<Record<string, never>>;
@@ -44,7 +44,7 @@ export interface RetrievalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RetrievalEvaluationResult };
   };
   /**
-   * Compare retrievals. Answers the same questions in up to 12 ways, and measures each. The first variant is
+   * Compare retrievals. Runs the same questions in up to 12 variants, and measures each. The first variant is
    * the baseline of the others.
    */
   readonly compareRetrievalEvaluations: {
@@ -55,8 +55,8 @@ export interface RetrievalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.RetrievalEvaluationComparisonResult };
   };
   /**
-   * Start a comparison of retrievals. Admits a job that does what `compareRetrievalEvaluations` does. It goes
-   * on after a crash behind the last case that it tried. Needs the right `read` beside `write`.
+   * Start a comparison of retrievals. Admits a job that runs `compareRetrievalEvaluations`. After a crash it
+   * resumes after the last case that it tried. Needs the access operations `read` and `write`.
    */
   readonly startRetrievalEvaluationComparisonJob: {
     readonly params: Readonly<Record<string, never>>;
@@ -67,8 +67,8 @@ export interface RetrievalOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.RetrievalEvaluationJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Start an evaluation of retrievals. Admits a job that does what `evaluateRetrieval` does. It goes on after
-   * a crash behind the last case that it tried. Needs the right `read` beside `write`.
+   * Start an evaluation of retrievals. Admits a job that runs `evaluateRetrieval`. After a crash it resumes
+   * after the last case that it tried. Needs the access operations `read` and `write`.
    */
   readonly startRetrievalEvaluationJob: {
     readonly params: Readonly<Record<string, never>>;
@@ -79,8 +79,8 @@ export interface RetrievalOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.RetrievalEvaluationJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * List evaluation jobs. Evaluations and comparisons of the space, newest first. Where more follow, the
-   * header `Link` names the next page.
+   * List evaluation jobs. Returns the evaluations and comparisons of the space, newest first. If more follow,
+   * the header `Link` names the next page.
    */
   readonly listRetrievalEvaluationJobs: {
     readonly params: Readonly<Record<string, never>>;
@@ -101,7 +101,7 @@ export interface RetrievalOperationTypes {
   };
   /**
    * Cancel an evaluation job. Cancels a queued job at once, and asks a running one to stop before its next
-   * case. A finished job stays unchanged; its result is in the answer where the caller may also read.
+   * case. A finished job stays unchanged; the answer has its result if the caller may also read.
    */
   readonly cancelRetrievalEvaluationJob: {
     readonly params: { readonly jobId: string };

@@ -6,7 +6,7 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface ServerOperationTypes {
   /**
-   * Check that the process answers. Answers the name, version and configuration of the service. Reads no
+   * Check that the process answers. Returns the name, version and configuration of the service. Reads no
    * store.
    */
   readonly getHealth: {
@@ -18,7 +18,8 @@ export interface ServerOperationTypes {
   };
   /**
    * Check whether the service is ready. Runs the readiness checks. The status is 200 even if the service is
-   * not ready: read `ready`. With `status=true` it is 503 then, for probes that read statuses alone.
+   * not ready: read `ready`. With `status=true` it is 503 if the service is not ready, for probes that read
+   * only the status.
    */
   readonly getReadiness: {
     readonly params: Readonly<Record<string, never>>;
@@ -27,7 +28,7 @@ export interface ServerOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ServerReadinessReport };
   };
-  /** Get the OpenAPI document. Answers the OpenAPI 3.1 document of the public operations. */
+  /** Get the OpenAPI document. Returns the OpenAPI 3.1 document of the public operations. */
   readonly getOpenApiContract: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: Readonly<Record<string, never>>;
@@ -35,7 +36,7 @@ export interface ServerOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.OpenApiDocument };
   };
-  /** Get the JSON Schema bundle. Answers all public models as one JSON Schema 2020-12 document. */
+  /** Get the JSON Schema bundle. Returns all public models as one JSON Schema 2020-12 document. */
   readonly getPublicSchemaContract: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: Readonly<Record<string, never>>;

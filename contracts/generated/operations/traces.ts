@@ -6,8 +6,8 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface TracesOperationTypes {
   /**
-   * List traces. The newest traces of the space; those of one moment in the order of their ids. An answer
-   * that ends although more follow, because of its limit or its size, says so.
+   * List traces. Returns the newest traces of the space; those of one moment in the order of their ids. If
+   * the answer ends although more follow, because of its limit or its size, `Svc-Truncated` is `true`.
    */
   readonly listTraces: {
     readonly params: Readonly<Record<string, never>>;
@@ -17,8 +17,8 @@ export interface TracesOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.TraceRecordList; readonly headers?: { readonly 'Svc-Truncated'?: string } };
   };
   /**
-   * Summarize traces. How many traces the space has, by their values, in all and for each operation. The cost
-   * does not grow with the number of traces.
+   * Summarize traces. Counts the traces of the space by their values, in total and for each operation. The
+   * cost does not grow with the number of traces.
    */
   readonly summarizeTraces: {
     readonly params: Readonly<Record<string, never>>;
@@ -28,9 +28,9 @@ export interface TracesOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.TraceSummary };
   };
   /**
-   * Remove old traces. Removes traces of a selection, or tells which it would remove. The selection is sorted
-   * from the newest; the newest `keepLatest` stay, and at most `limit` of the others are removed. It needs
-   * `operation`, `olderThan` or `keepLatest`. Safe to repeat, also concurrently.
+   * Remove old traces. Removes traces of a selection or, with `dryRun`, lists those that it would remove. The
+   * selection is sorted from the newest; the newest `keepLatest` stay, and at most `limit` of the others are
+   * removed. The request needs `operation`, `olderThan` or `keepLatest`. Safe to repeat, also concurrently.
    */
   readonly pruneTraces: {
     readonly params: Readonly<Record<string, never>>;
@@ -40,8 +40,8 @@ export interface TracesOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.TracePruneResult };
   };
   /**
-   * Export traces. The newest traces as they are stored, with a hash of the content and a warning wherever a
-   * trace may hold a secret. Nothing is left out or replaced.
+   * Export traces. Returns the newest traces as stored, with a hash of the content and a warning wherever a
+   * trace may contain a secret. Nothing is omitted or replaced.
    */
   readonly exportTraces: {
     readonly params: Readonly<Record<string, never>>;
@@ -50,7 +50,7 @@ export interface TracesOperationTypes {
     readonly body: Models.TraceExportRequest;
     readonly response: { readonly status: 200; readonly body: Models.TraceExportBundle; readonly headers?: { readonly 'Svc-Truncated'?: string } };
   };
-  /** Read a trace. The trace as it is stored. */
+  /** Read a trace. Returns the trace as stored. */
   readonly getTrace: {
     readonly params: { readonly id: string };
     readonly query: Readonly<Record<string, never>>;

@@ -26,7 +26,7 @@ class Operations:
     # ---- Server
 
     def health(self, *, options: CallOptions | None = None) -> models.ServerHealthStatus:
-        """Check that the process answers. Answers the name, version and configuration of the service. Reads
+        """Check that the process answers. Returns the name, version and configuration of the service. Reads
         no store.
 
         `GET /health`; needs no credential.
@@ -51,8 +51,8 @@ class Operations:
 
     def readiness(self, *, options: CallOptions | None = None) -> models.ServerReadinessReport:
         """Check whether the service is ready. Runs the readiness checks. The status is 200 even if the
-        service is not ready: read `ready`. With `status=true` it is 503 then, for probes that read
-        statuses alone.
+        service is not ready: read `ready`. With `status=true` it is 503 if the service is not ready, for
+        probes that read only the status.
 
         `GET /readiness`; needs no credential.
 
@@ -76,7 +76,7 @@ class Operations:
         return self._caller.call(spec.READINESS, given, options)
 
     def openapi_contract(self, *, options: CallOptions | None = None) -> models.OpenApiDocument:
-        """Get the OpenAPI document. Answers the OpenAPI 3.1 document of the public operations.
+        """Get the OpenAPI document. Returns the OpenAPI 3.1 document of the public operations.
 
         `GET /openapi/svc.json`; needs no credential.
 
@@ -101,7 +101,7 @@ class Operations:
         return self._caller.call(spec.OPENAPI_CONTRACT, given, options)
 
     def get_public_schema_contract(self, *, options: CallOptions | None = None) -> models.PublicSchemaBundle:
-        """Get the JSON Schema bundle. Answers all public models as one JSON Schema 2020-12 document.
+        """Get the JSON Schema bundle. Returns all public models as one JSON Schema 2020-12 document.
 
         `GET /contracts/schemas/svc-public.schema.json`; needs no credential.
 
@@ -135,7 +135,7 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.CanonicalTransactionResult:
         """Commit a transaction. Changes documents, fences and the outbox of one tenant together or not at
-        all. The same idempotency key with the same request answers the first result with `replayed: true`.
+        all. The same idempotency key with the same request returns the first result with `replayed: true`.
 
         `POST /canonical/tenants/{tenantId}/transactions`; needs the access operation `write` of
         `canonical-policy`.
@@ -179,7 +179,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalDocument:
-        """Read a document. Answers the current revision of one document. A deleted document is not found
+        """Read a document. Returns the current revision of one document. A deleted document is not found
         unless `includeDeleted` is true.
 
         `POST /canonical/tenants/{tenantId}/documents/read`; needs the access operation `read` of
@@ -219,9 +219,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalDocumentRevisionList:
-        """List the revisions of a document. Answers the revisions of one document, newest first, deletes
-        included, in pages. `beforeRevision` continues a list: it is the revision of the last entry of the
-        page before, which `Link` names.
+        """List the revisions of a document. Returns the revisions of one document in pages, newest first,
+        deletions included. `beforeRevision` continues a list: it is the revision of the last entry of the
+        previous page, which `Link` names.
 
         `POST /canonical/tenants/{tenantId}/documents/revisions`; needs the access operation `read` of
         `canonical-policy`.
@@ -261,8 +261,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalOutboxLeaseList:
-        """Lease outbox events. Hands due events to one consumer for a time. Each event has at most one active
-        lease.
+        """Lease outbox events. Leases due events to one consumer for a limited time. Each event has at most
+        one active lease.
 
         `POST /canonical/tenants/{tenantId}/outbox/leases`; needs the access operation `dispatch` of
         `canonical-policy`.
@@ -278,7 +278,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `CanonicalOutboxLeaseList`. The leases; empty when no event is due.
+            200: `CanonicalOutboxLeaseList`. The leases; empty if no event is due.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -301,7 +301,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> Pages[models.CanonicalOutboxEvent, models.CanonicalOutboxQueryResult]:
-        """List outbox events. Answers events of the outbox by state and topic, ordered by id.
+        """List outbox events. Returns events of the outbox by state and topic, ordered by id.
 
         `POST /canonical/tenants/{tenantId}/outbox/query`; needs the access operation `dispatch` of
         `canonical-policy`.
@@ -430,8 +430,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> None:
-        """Release an outbox event for a later try. Gives up a leased event. The event becomes due again after
-        the given delay, or is dead-lettered if it has reached its delivery ceiling.
+        """Release an outbox event for a later try. Releases a leased event. It becomes due again after the
+        given delay, or is dead-lettered if it has reached its delivery ceiling.
 
         `POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack`; needs the access operation `dispatch`
         of `canonical-policy`.
@@ -516,7 +516,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> Pages[models.CanonicalDocument, models.CanonicalDocumentQueryResult]:
-        """Query documents. Answers documents by type, by equality on projected indexes and by one range, in
+        """Query documents. Returns documents by type, by equality on projected indexes and by one range, in
         the order of an index or by type and id. Each page reads the current documents: a document that
         moves in the order between two pages may appear twice or not at all.
 
@@ -559,11 +559,12 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalTenantSnapshot:
-        """Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of
-        one moment, also during concurrent writes, with the hash of the content. A tenant without writes is
-        empty. At most 64 MiB of content, and never more than a restore takes; the deployed functions carry
-        32 MiB in one answer. One instance runs few exports and restores at a time: further calls wait, or
-        are refused with `Retry-After`. The operator tool exports larger tenants as archives.
+        """Export a tenant. Returns all documents, revisions, fences, outbox events and receipts of the tenant
+        as of one moment, also during concurrent writes, with the hash of the content. A tenant without
+        writes is empty. At most 64 MiB of content, and never more than a restore accepts; the deployed
+        functions return at most 32 MiB in one answer. One instance runs few exports and restores at a
+        time: further calls wait, or are refused with `Retry-After`. The operator tool exports larger
+        tenants as archives.
 
         `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of
         `canonical-policy`.
@@ -641,9 +642,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalMigrationReceiptList:
-        """List the migration ledger. Answers the recorded migrations of this deployment, by namespace, then
-        id: at most 10,000, as of one moment. Where more follow, the header `Link` names the next page, and
-        `Svc-Truncated` says so.
+        """List the migration ledger. Returns the recorded migrations of this deployment, by namespace, then
+        id: at most 10,000, as of one moment. If more follow, the header `Link` names the next page, and
+        `Svc-Truncated` is `true`.
 
         `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
 
@@ -710,9 +711,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalPreflightReport:
-        """Check the canonical store passively. Reports how the canonical store is configured, and reads the
-        migration ledger. Writes nothing. The answer is 503 where the environment is not Development and no
-        identity policy is enforced.
+        """Check the canonical store passively. Reports the configuration of the canonical store, and reads
+        the migration ledger. Writes nothing. The answer is 503 if the environment is not Development and
+        no identity policy is enforced.
 
         `GET /canonical/preflight`; needs the access operation `admin` of `canonical-policy`.
 
@@ -780,9 +781,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalFence:
-        """Read a fence. Answers which document holds a fence, and since when. A fence that no document holds
-        is not found. The owner need not exist: a fence outlives its document until it is released. A name
-        or value that is `.` or `..` cannot be named in a path.
+        """Read a fence. Returns the document that holds a fence, and since when. A fence that no document
+        holds is not found. The owner need not exist: a fence outlives its document until it is released. A
+        name or value that is `.` or `..` cannot stand in a path.
 
         **Preview**: opt-in; any release may change it in ways that break callers.
 
@@ -794,8 +795,9 @@ class Operations:
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
-            name: Name of the fence, percent-encoded; it may hold a slash (`%2F`). (1 to 160 characters)
-            value: The value that is held, percent-encoded; it may hold a slash (`%2F`). (1 to 160
+            name: Name of the fence, percent-encoded; it may contain a slash (`%2F`). (1 to 160
+                characters)
+            value: Value of the fence, percent-encoded; it may contain a slash (`%2F`). (1 to 160
                 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
@@ -816,8 +818,8 @@ class Operations:
         return self._caller.call(spec.READ_CANONICAL_FENCE, given, options)
 
     def get_usage(self, tenant_id: str, *, options: CallOptions | None = None) -> models.Usage:
-        """Read the stored bytes. Answers how many bytes the tenant and the space of the same name have
-        stored, and how many they may. Writes of the last minute may be missing.
+        """Read the stored bytes. Returns the bytes that the tenant and the space of the same name have
+        stored, and their limits. Writes of the last minute may be missing.
 
         **Preview**: opt-in; any release may change it in ways that break callers.
 
@@ -849,8 +851,8 @@ class Operations:
     # ---- Execution runtime
 
     def get_execution_runtime(self, *, options: CallOptions | None = None) -> models.ExecutionRuntimeSurface:
-        """Show the whole execution runtime. Its adapter, limits, plugins and handlers, for operators. Needs
-        the access operation `maintenance` of any product.
+        """Show the whole execution runtime. Returns the adapter, limits, plugins and handlers of the runtime,
+        for operators. Needs the access operation `maintenance` of any product.
 
         `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
 
@@ -882,9 +884,9 @@ class Operations:
         tenant_id: str | None = None,
         options: CallOptions | None = None,
     ) -> models.EffectiveExecutionRuntimeSurface:
-        """Show the execution runtime available to the caller. Its limits, and the handlers that the caller
-        may start for a product and tenant. Under identity policies the answer lists handlers only if the
-        caller names both.
+        """Show the execution runtime available to the caller. Returns the limits of the runtime, and the
+        handlers that the caller may start for a product and tenant. Under identity policies the answer
+        lists handlers only if the caller names both.
 
         `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
 
@@ -1260,8 +1262,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint:
-        """Read a checkpoint of a leased run. A checkpoint of the leased run. Without a valid lease the server
-        refuses the call, whether or not the checkpoint exists.
+        """Read a checkpoint of a leased run. Returns a checkpoint of the leased run. Without a valid lease
+        the server refuses the call, whether or not the checkpoint exists.
 
         `POST /execution/workers/leases/checkpoints/read`; needs the access operation `worker` of
         `execution-worker`.
@@ -1300,8 +1302,8 @@ class Operations:
     ) -> models.ExecutionExternalWorkerWaitResponse:
         """Make a run wait for an event or a time. Answers at once if the event was raised or the time has
         come. Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated
-        call then answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the
-        same id gets the same answer, also where the wait ended the lease. With `leaseNext` a wait that
+        call then returns, once, the outcome of the wait. With a `waitId` the worker may repeat the call:
+        the same id gets the same answer, even if the wait ended the lease. With `leaseNext` a wait that
         ends the lease also leases the next run, as a completion does.
 
         `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
@@ -1315,8 +1317,8 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ExecutionExternalWorkerWaitResponse`. Whether the worker must stop, or how the wait
-                ended.
+            200: `ExecutionExternalWorkerWaitResponse`. Whether the worker must stop, or the outcome of
+                the wait.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -1340,12 +1342,12 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionExternalWorkerCompletion:
         """End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the
-        same token answers the current run and ignores the body. A run with a requested cancellation
+        same token returns the current run and ignores the body. A run with a requested cancellation
         becomes `cancelled`, unless its deadline passed. With `leaseNext` it also leases the next run of
         the worker's handlers once the completion is durable, under the rules of a lease call that does not
-        wait. Without one, while the server stops or is overloaded, or where the lease fails, the answer
-        has no `next`, and the worker asks by a lease call. A repeated call leases anew: a lease whose
-        answer was lost expires after its `ttlSeconds`.
+        wait. If no run is due, the server stops or is overloaded, or the lease fails, the answer has no
+        `next`, and the worker makes a lease call. A repeated call leases anew: a lease whose answer was
+        lost expires after its `ttlSeconds`.
 
         `POST /execution/workers/leases/complete`; needs the access operation `worker` of
         `execution-worker`.
@@ -1382,10 +1384,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
-        """Give a run back. Ends the lease and queues the run again, so that another worker need not wait for
-        the lease to expire. The lease does not count as expired, and the outcome of a wait that no
-        checkpoint records is given again. A run whose cancellation was requested is cancelled. A repeated
-        call with the same token changes nothing.
+        """Release the lease of a run. Ends the lease and queues the run again, so that another worker need
+        not wait for the lease to expire. The lease does not count as expired, and the outcome of a wait
+        that no checkpoint records is delivered again. A run whose cancellation was requested is cancelled.
+        A repeated call with the same token changes nothing.
 
         **Preview**: opt-in; any release may change it in ways that break callers.
 
@@ -1445,9 +1447,9 @@ class Operations:
         continuation_token: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRunList:
-        """List runs. Runs that match every given filter and that the caller may read, newest first. Where
-        more follow, the header `Link` names the next page. The default and the maximum of `limit` are
-        settings of the server; the runtime status names them.
+        """List runs. Returns the runs that match every given filter and that the caller may read, newest
+        first. If more follow, the header `Link` names the next page. The default and the maximum of
+        `limit` are settings of the server; the runtime status names them.
 
         `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1475,8 +1477,8 @@ class Operations:
                 set another default: `defaultListLimit` of that status. (1 to 200, 50 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
                 absent)
-            continuation_token: Continues a list with the same filters after the page whose `Link` named
-                it; the limit may differ. (1 to 1024 characters)
+            continuation_token: Token from the `Link` of the previous page; continues a list with the same
+                filters. The limit may differ. (1 to 1024 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -1520,9 +1522,9 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
         """Start a run. Admits a run of a registered handler. The same idempotency key with the same handler,
-        plugin and payload answers the first run unchanged; another handler, plugin or payload under that
+        plugin and payload returns the first run unchanged; another handler, plugin or payload under that
         key is refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a
-        rejected start carries its receipt as the member `admission`.
+        rejected start contains its receipt as the member `admission`.
 
         `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
 
@@ -1565,8 +1567,8 @@ class Operations:
         wait_seconds: float | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
-        """Read a run. The current state of one run. With `waitSeconds`, the answer waits until the run is
-        terminal.
+        """Read a run. Returns the current state of one run. With `waitSeconds`, the answer waits until the
+        run is terminal.
 
         `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1674,10 +1676,10 @@ class Operations:
         after_sequence_id: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionTraceEventList:
-        """Read the history of a run. The trace events of the run, oldest first. Where more follow, the header
-        `Link` names the next page; `afterSequenceId` with the `sequenceId` of the last event does the
-        same. The default and the maximum of `limit` are settings of the server; the runtime status names
-        them.
+        """Read the history of a run. Returns the trace events of the run, oldest first. If more follow, the
+        header `Link` names the next page; `afterSequenceId` with the `sequenceId` of the last event does
+        the same. The default and the maximum of `limit` are settings of the server; the runtime status
+        names them.
 
         `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1713,7 +1715,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionArtifactList:
-        """List the artifacts of a run. All artifacts of the run, oldest first.
+        """List the artifacts of a run. Returns all artifacts of the run, oldest first.
 
         `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of
         `execution-policy`.
@@ -1747,7 +1749,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionArtifact:
-        """Read an artifact of a run. Answers the artifact with this id, or the newest artifact with this
+        """Read an artifact of a run. Returns the artifact with this id, or the newest artifact with this
         name.
 
         `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
@@ -1783,8 +1785,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint:
-        """Read a checkpoint of a run. The last state that its handler wrote under the key. Only the worker of
-        the run can read a key that is not a valid path segment.
+        """Read a checkpoint of a run. Returns the last state that the handler of the run wrote under the key.
+        Only the worker of the run can read a key that is not a valid path segment.
 
         `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
         `execution-policy`.
@@ -1815,7 +1817,8 @@ class Operations:
     # ---- Collections
 
     def list_collections(self, *, options: CallOptions | None = None) -> models.CollectionNameList:
-        """List collections. The names of the collections of the space, in the order of their UTF-8 bytes.
+        """List collections. Returns the names of the collections of the space, in the order of their UTF-8
+        bytes.
 
         `GET /collections`; needs the access operation `read` of `server-authenticated`.
 
@@ -1849,11 +1852,11 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
-        """Create a collection. Admits a run that creates the collection. A collection with an equivalent
-        policy stays as it is and the run succeeds; one with another policy makes the run fail with the
-        failure class `validation`. The result of the run is the stored policy. A repeated key answers the
-        first run, also after the collection was deleted: it shows what became of the first request, and
-        not that the collection is there now.
+        """Create a collection. Admits a run that creates the collection. If the collection exists with an
+        equivalent policy, it stays unchanged and the run succeeds; with another policy, the run fails with
+        the failure class `validation`. The result of the run is the stored policy. A repeated key returns
+        the first run, even after the collection was deleted: it shows the outcome of the first request,
+        and does not prove that the collection still exists.
 
         `POST /collections`; needs the access operation `write` of `server-authenticated`.
 
@@ -1864,7 +1867,7 @@ class Operations:
 
         Args:
             request: `RecordCollectionPolicyInput`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -1900,7 +1903,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RecordCollectionPolicy | None:
-        """Read the policy of a collection. The policy as first stored.
+        """Read the policy of a collection. Returns the policy as first stored.
 
         `GET /collections/{collection}`; needs the access operation `read` of `server-authenticated`.
 
@@ -1937,8 +1940,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
         """Delete a collection. Admits a run that deletes the collection with all its records. Once the run
-        has succeeded, no call sees any of them; a collection of the same name may be created at once.
-        Succeeds for a collection that does not exist.
+        has succeeded, no call sees any of them; a collection of the same name can be created at once.
+        Succeeds if the collection does not exist.
 
         `DELETE /collections/{collection}`; needs the access operation `delete` of `server-authenticated`.
 
@@ -1947,7 +1950,7 @@ class Operations:
 
         Args:
             collection: The collection. (1 to 255 characters)
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -1984,9 +1987,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CollectionExportEnvelope | None:
-        """Export a collection. The policy and the records of one moment, in the order of the query, with the
-        hash of the content. More records than `maxRecords` are refused, or cut with a continuation token.
-        An answer that would be larger than the server sends is refused or cut in the same way.
+        """Export a collection. Returns the policy and the records as of one moment, in the order of the
+        query, with the hash of the content. An export of more than `maxRecords` records is refused, or cut
+        with a continuation token. An answer that exceeds the limit of the server is refused or cut in the
+        same way.
 
         `POST /collections/{collection}/export`; needs the access operation `read` of
         `server-authenticated`.
@@ -2029,8 +2033,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.RecordImportJob:
         """Import a collection. Admits a job that writes the records of an export. With `replaceExisting`
-        readers see the old collection until the job ends, and then the new one. Needs the access operation
-        `write` of the records too, and with `replaceExisting` also `delete`.
+        readers see the old collection until the job ends, and then the new one. Also needs the access
+        operation `write` of the records and, with `replaceExisting`, `delete`.
 
         `POST /collections/{collection}/import`; needs the access operation `start_run` of
         `execution-policy`.
@@ -2043,7 +2047,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `CollectionImportRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -2088,8 +2092,8 @@ class Operations:
     ) -> models.RecordImportJob:
         """Start the import of a collection. Admits a job that writes the records of an export. With
         `replaceExisting` readers see the old collection until the job ends, and then the new one, and the
-        caller also needs the access operation `delete`. The same as `importCollection`, for callers with
-        record access alone.
+        caller also needs the access operation `delete`. The same as `importCollection`, for callers that
+        have access to records only.
 
         `POST /collections/{collection}/import/jobs`; needs the access operation `write` of
         `server-authenticated`.
@@ -2102,7 +2106,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `CollectionImportRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -2143,8 +2147,8 @@ class Operations:
         anomaly_limit: int | None = None,
         options: CallOptions | None = None,
     ) -> models.CollectionInspectionResult:
-        """Inspect a collection. Counts over the records of the collection, and the records that do not fit
-        its policy.
+        """Inspect a collection. Returns counts over the records of the collection, and the records that
+        violate its policy.
 
         `GET /collections/{collection}/inspect`; needs the access operation `read` of
         `server-authenticated`.
@@ -2154,7 +2158,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             include_anomalies: Whether the answer lists anomalies. (true when absent)
-            anomaly_limit: At most so many anomalies. (0 to 500, 50 when absent)
+            anomaly_limit: Maximum number of anomalies. (0 to 500, 50 when absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -2184,16 +2188,16 @@ class Operations:
         include_result: bool | None = None,
         options: CallOptions | None = None,
     ) -> models.RecordImportJobList:
-        """List imports and batches. Jobs of the space that the caller may read, newest first. Where more
-        follow, the header `Link` names the next page. Needs the access operation `read` of the records
-        too.
+        """List imports and batches. Returns the jobs of the space that the caller may read, newest first. If
+        more follow, the header `Link` names the next page. Also needs the access operation `read` of the
+        records.
 
         `GET /record-import/jobs`; needs the access operation `read_run` of `execution-policy`.
 
         A read: the client retries it after a transient failure.
 
         Args:
-            limit: At most so many jobs. (1 to 200, 50 when absent)
+            limit: Maximum number of jobs. (1 to 200, 50 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
                 absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -2220,8 +2224,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RecordImportJob | None:
-        """Read an import or a batch. The state of one job, with its result. Needs the access operation `read`
-        of the records too.
+        """Read an import or a batch. Returns the state of one job, with its result. Also needs the access
+        operation `read` of the records.
 
         `GET /record-import/jobs/{jobId}`; needs the access operation `read_run` of `execution-policy`.
 
@@ -2254,8 +2258,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.RecordImportJob | None:
         """Cancel an import or a batch. Cancels a queued job at once, and asks a running one to stop. Records
-        that it has written stay written; an import with `replaceExisting` leaves the old collection. A
-        finished job stays unchanged. Needs the access operation `write` of the records too.
+        already written stay; an import with `replaceExisting` keeps the old collection. A finished job
+        stays unchanged. Also needs the access operation `write` of the records.
 
         `DELETE /record-import/jobs/{jobId}`; needs the access operation `cancel_run` of
         `execution-policy`.
@@ -2295,7 +2299,8 @@ class Operations:
         if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> models.SvcRecord | None:
-        """Read a record. The record in the order and the spelling of its members as it was written.
+        """Read a record. Returns the record as it was written, with the order and the spelling of its
+        members.
 
         `GET /collections/{collection}/records/{pk}/{id}`; needs the access operation `read` of
         `server-authenticated`.
@@ -2306,10 +2311,10 @@ class Operations:
             collection: The collection. (1 to 255 characters)
             pk: The partition key. A slash in it is percent-encoded. (1 to 2048 characters)
             id: The id of the record. (1 to 1023 characters)
-            if_match: The etags of which the record must have one, with commas between them, or `*` for
-                any existing record. (1 to 4096 characters)
-            if_none_match: The etags of the record that the caller has, with commas between them, or `*`
-                for any. With the current one among them the answer is 304. (1 to 4096 characters)
+            if_match: Comma-separated etags, one of which the record must have, or `*` for any existing
+                record. (1 to 4096 characters)
+            if_none_match: Comma-separated etags of the record that the caller has, or `*` for any. If the
+                current etag is among them, the answer is 304. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -2338,8 +2343,8 @@ class Operations:
         if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> None:
-        """Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not
-        exist, unless `If-Match` asks for one. The check of the conditions and the deletion are one
+        """Delete a record. Deletes the record and forgets its revision. Succeeds if the record does not
+        exist, unless `If-Match` requires one. The check of the conditions and the deletion are one
         transaction.
 
         `DELETE /collections/{collection}/records/{pk}/{id}`; needs the access operation `delete` of
@@ -2351,14 +2356,14 @@ class Operations:
             collection: The collection. (1 to 255 characters)
             pk: The partition key. A slash in it is percent-encoded. (1 to 2048 characters)
             id: The id of the record. (1 to 1023 characters)
-            if_match: The etags of which the record must have one, with commas between them, or `*` for
-                any existing record. (1 to 4096 characters)
-            if_none_match: The etags of which the record must have none, with commas between them, or `*`
-                if no record may exist. (1 to 4096 characters)
+            if_match: Comma-separated etags, one of which the record must have, or `*` for any existing
+                record. (1 to 4096 characters)
+            if_none_match: Comma-separated etags, none of which the record may have, or `*` if no record
+                may exist. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            204: None. There is no such record any more.
+            204: None. The record no longer exists.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -2396,10 +2401,10 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `SvcRecordInput`.
-            if_match: The etags of which the record must have one, with commas between them, or `*` for
-                any existing record. (1 to 4096 characters)
-            if_none_match: The etags of which the record must have none, with commas between them, or `*`
-                if no record may exist. (1 to 4096 characters)
+            if_match: Comma-separated etags, one of which the record must have, or `*` for any existing
+                record. (1 to 4096 characters)
+            if_none_match: Comma-separated etags, none of which the record may have, or `*` if no record
+                may exist. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -2435,7 +2440,7 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.RecordImportJob:
         """Write many records. Admits a job that writes the records one after the other and stops at the first
-        failure unless `continueOnError` is true. Needs the access operation `write` of the records too.
+        failure unless `continueOnError` is true. Also needs the access operation `write` of the records.
 
         `POST /collections/{collection}/records/batch`; needs the access operation `start_run` of
         `execution-policy`.
@@ -2448,7 +2453,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `RecordBatchUpsertRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -2492,8 +2497,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.RecordImportJob:
         """Start a batch of writes. Admits a job that writes the records one after the other and stops at the
-        first failure unless `continueOnError` is true. The same as `upsertRecords`, for callers with
-        record access alone.
+        first failure unless `continueOnError` is true. The same as `upsertRecords`, for callers that have
+        access to records only.
 
         `POST /collections/{collection}/records/batch/jobs`; needs the access operation `write` of
         `server-authenticated`.
@@ -2506,7 +2511,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `RecordBatchUpsertRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -2546,9 +2551,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> Pages[models.SvcRecord, models.RecordQueryResult]:
-        """Query records. Records that meet the filter, a page at a time. A query that would read more records
-        than one call may is refused with `query_budget_exceeded`, never answered in part. Each page reads
-        the current records: one that changes between two pages may appear twice or not at all.
+        """Query records. Returns the records that match the filter, in pages. A query that would read more
+        records than one call may is refused with `query_budget_exceeded`, never answered in part. Each
+        page reads the current records: a record that changes between two pages may appear twice or not at
+        all.
 
         `POST /collections/{collection}/query`; needs the access operation `read` of
         `server-authenticated`.
@@ -2590,12 +2596,12 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> Pages[models.SvcRecordMatch, models.RecordSearchResult]:
-        """Search records. Ranks the records that meet the filter by a vector or by words, a page at a time. A
-        search by a vector compares every record, or is refused with `search_budget_exceeded`. A search by
-        words scores at most `scanLimit` candidates. Where there are others, each match says so in its
-        diagnostics, and a page without matches is refused with `search_budget_exceeded`. Records that are
-        equal in score follow in the order of partition key and id. Without `vector` and `lexical` it
-        answers the page of a query, each record with score 1.
+        """Search records. Ranks the records that match the filter by a vector or by words, in pages. A search
+        by a vector compares every record, or is refused with `search_budget_exceeded`. A search by words
+        scores at most `scanLimit` candidates. If there are others, each match says so in its diagnostics,
+        and a page without matches is refused with `search_budget_exceeded`. Records with equal scores are
+        in the order of partition key and id. Without `vector` and `lexical` it returns the page of a
+        query, each record with score 1.
 
         `POST /collections/{collection}/search`; needs the access operation `read` of
         `server-authenticated`.
@@ -2641,8 +2647,8 @@ class Operations:
         continuation_token: str | None = None,
         options: CallOptions | None = None,
     ) -> Pages[models.ObjectInfo, models.ObjectListResult]:
-        """List the objects of a container. Objects in the order of the bytes of their keys. A container
-        without objects answers an empty page. Objects that are written or deleted meanwhile move no page.
+        """List the objects of a container. Returns objects in the order of the bytes of their keys. A
+        container without objects has an empty page. Concurrent writes and deletions do not shift pages.
 
         `GET /objects/{container}`; needs the access operation `read` of `server-authenticated`.
 
@@ -2652,13 +2658,13 @@ class Operations:
         to the last page.
 
         Args:
-            container: The container. It needs no creation: it exists while it holds objects. (3 to 63
+            container: The container. It needs no creation: it exists while it contains objects. (3 to 63
                 characters)
             prefix: Only objects whose keys begin with this text, which need not end at a slash. (at most
                 700 characters)
-            limit: Objects of a page, at most. A page of many large names may have fewer. (1 to 5000, 100
-                when absent)
-            continuation_token: The token of the page before. (1 to 4096 characters)
+            limit: Maximum number of objects in a page. A page of many large names may have fewer. (1 to
+                5000, 100 when absent)
+            continuation_token: Token of the previous page. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -2693,8 +2699,8 @@ class Operations:
         metadata: Mapping[str, str] | None = None,
         options: CallOptions | None = None,
     ) -> models.ObjectInfo:
-        """Write an object. Writes the bytes of the body under the key and replaces an object that is there.
-        The answer comes when the object survives a crash. Metadata comes in fields `X-Svc-Meta-<name>`:
+        """Write an object. Writes the bytes of the body under the key and replaces an existing object. The
+        server answers once the object survives a crash. Metadata comes in headers `X-Svc-Meta-<name>`:
         names begin with a letter or `_`, then letters, digits and `_`, in lower case; names that begin
         with `svc_` are reserved; values are printable ASCII.
 
@@ -2705,23 +2711,23 @@ class Operations:
         The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
-            container: The container. It needs no creation: it exists while it holds objects. (3 to 63
+            container: The container. It needs no creation: it exists while it contains objects. (3 to 63
                 characters)
             key: The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
                 characters)
             request: application/octet-stream.
-            content_type: The media type of the bytes, which readers get back; `application/octet-stream`
-                for one that was written without. (1 to 255 characters)
-            if_match: The etags of which the object must have one, with commas between them, or `*` for
-                any existing object. (1 to 4096 characters)
-            if_none_match: The etags of which the object must have none, with commas between them, or `*`
-                if no object may exist. (1 to 4096 characters)
+            content_type: Media type of the bytes, which readers receive; `application/octet-stream` if
+                absent. (1 to 255 characters)
+            if_match: Comma-separated etags, one of which the object must have, or `*` for any existing
+                object. (1 to 4096 characters)
+            if_none_match: Comma-separated etags, none of which the object may have, or `*` if no object
+                may exist. (1 to 4096 characters)
             metadata: Metadata of the object by name; at most 32 entries with 8,192 bytes together. (at
                 most 8192 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ObjectInfo`. The object as it is stored.
+            200: `ObjectInfo`. The object as stored.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -2757,33 +2763,32 @@ class Operations:
         if_range: str | None = None,
         options: CallOptions | None = None,
     ) -> StreamedResponse | None:
-        """Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current
-        etag answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone. Without
-        them `If-Modified-Since` and `If-Unmodified-Since` compare `Last-Modified`.
+        """Read an object. Returns the bytes, or the one range that `Range` requests. `If-None-Match` with the
+        current etag answers 304, `If-Match` with another one 412, and `HEAD` returns the headers alone.
+        Without these conditions, `If-Modified-Since` and `If-Unmodified-Since` compare `Last-Modified`.
 
         `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
 
         A read: the client retries it after a transient failure.
 
         Args:
-            container: The container. It needs no creation: it exists while it holds objects. (3 to 63
+            container: The container. It needs no creation: it exists while it contains objects. (3 to 63
                 characters)
             key: The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
                 characters)
-            if_match: The etags of which the object must have one, with commas between them, or `*` for
-                any existing object. (1 to 4096 characters)
-            if_none_match: The etags of the object that the caller has, with commas between them, or `*`
-                for any. With the current one among them the answer is 304. (1 to 4096 characters)
-            range: The part of the bytes that is wanted, such as `bytes=0-99`. The service ignores other
-                units and lists of ranges. (at most 8192 characters)
-            if_range: The etag of the object from which the caller has other parts. Of another object the
-                answer is the whole. (at most 4096 characters)
+            if_match: Comma-separated etags, one of which the object must have, or `*` for any existing
+                object. (1 to 4096 characters)
+            if_none_match: Comma-separated etags of the object that the caller has, or `*` for any. If the
+                current etag is among them, the answer is 304. (1 to 4096 characters)
+            range: Requested range of the bytes, such as `bytes=0-99`. The service ignores other units and
+                lists of ranges. (at most 8192 characters)
+            if_range: Etag of the object whose other parts the caller has. If the object has another etag,
+                the answer is the whole object. (at most 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: application/octet-stream. The bytes, with the media type with which they were written.
-            206: application/octet-stream. The range that `Range` asks for, with the media type of the
-                whole.
+            200: application/octet-stream. The bytes, with their stored media type.
+            206: application/octet-stream. The requested range, with the media type of the object.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -2815,8 +2820,8 @@ class Operations:
         if_none_match: str | None = None,
         options: CallOptions | None = None,
     ) -> None:
-        """Delete an object. Removes the object. Without effect where there is none, unless `If-Match` asks
-        for one.
+        """Delete an object. Deletes the object. Has no effect if the object does not exist, unless `If-Match`
+        requires one.
 
         `DELETE /objects/{container}/{key+}`; needs the access operation `delete` of
         `server-authenticated`.
@@ -2824,18 +2829,18 @@ class Operations:
         The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
-            container: The container. It needs no creation: it exists while it holds objects. (3 to 63
+            container: The container. It needs no creation: it exists while it contains objects. (3 to 63
                 characters)
             key: The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
                 characters)
-            if_match: The etags of which the object must have one, with commas between them, or `*` for
-                any existing object. (1 to 4096 characters)
-            if_none_match: The etags of which the object must have none, with commas between them, or `*`
-                if no object may exist. (1 to 4096 characters)
+            if_match: Comma-separated etags, one of which the object must have, or `*` for any existing
+                object. (1 to 4096 characters)
+            if_none_match: Comma-separated etags, none of which the object may have, or `*` if no object
+                may exist. (1 to 4096 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            204: None. There is no such object any more.
+            204: None. The object no longer exists.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -2862,10 +2867,10 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
-        """Ingest an artifact with its record. Admits a run that writes an object and the record that belongs
-        to it, both or neither. The form has two parts, in this order: `manifest`, JSON of at most 1 MiB,
-        and `artifact`, the bytes. The answer comes when the bytes survive a crash. The object must not
-        exist, unless with the same bytes. The result of the run names the object and the record.
+        """Ingest an artifact with its record. Admits a run that writes an object and its record, both or
+        neither. The form has two parts, in this order: `manifest`, JSON of at most 1 MiB, and `artifact`,
+        the bytes. The server answers once the bytes survive a crash. The object must not exist, unless it
+        has the same bytes. The result of the run names the object and the record.
 
         `POST /ingest/record-artifact`; needs the access operation `write` of `server-authenticated`.
 
@@ -2876,7 +2881,7 @@ class Operations:
 
         Args:
             request: `ArtifactRecordIngestForm`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -2914,8 +2919,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.EmbeddingProviderDescriptorList:
-        """List embedding providers. The models that give texts their vectors, in the order of their ids:
-        those of the service itself and those that its settings name. One of them is active: it serves
+        """List embedding providers. Returns the models that compute vectors of texts, in the order of their
+        ids: those of the service itself and those that its settings name. One of them is active: it serves
         `generateEmbeddings`.
 
         `GET /embedding-providers`; needs the access operation `read` of `server-authenticated`.
@@ -2946,8 +2951,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.EmbeddingProviderGuidanceList:
-        """List guidance on embedding providers. What each embedding provider is good for, and what to take
-        care of, in the order of their ids.
+        """List guidance on embedding providers. Returns the use cases and cautions of each embedding
+        provider, in the order of their ids.
 
         `GET /embedding-providers/guidance`; needs the access operation `read` of `server-authenticated`.
 
@@ -2977,7 +2982,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderDoctorResult:
-        """Examine the embedding provider. Whether the active embedding provider can serve
+        """Examine the embedding provider. Reports whether the active embedding provider can serve
         `generateEmbeddings`, check by check. Calls no provider.
 
         `GET /embedding-providers/doctor`; needs the access operation `read` of `server-authenticated`.
@@ -3009,9 +3014,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.EmbeddingResponse:
-        """Embed texts. The vectors of `text` and then `texts`, in their order: together 1 to 128 texts. A
-        prefix of the request, or else that of the provider, goes before each text that does not begin with
-        it. Texts that are equal have equal vectors.
+        """Embed texts. Returns the vectors of `text` and then `texts`, in their order: together 1 to 128
+        texts. The prefix of the request, or else of the provider, is added to each text that does not
+        begin with it. Equal texts have equal vectors.
 
         `POST /embeddings`; needs the access operation `read` of `server-authenticated`.
 
@@ -3051,8 +3056,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.EmbeddingJob:
         """Start a job that embeds texts. Admits a job that embeds `text` and then `texts`, together 1 to 128.
-        It goes on after a crash, and a text of a paid provider is paid for again only where the answer to
-        its call was lost. The job view has the vectors once it has succeeded.
+        The job resumes after a crash, and a paid provider charges for a text again only if the answer to
+        its call was lost. The job view has the vectors once the job has succeeded.
 
         `POST /embeddings/jobs`; needs the access operation `write` of `server-authenticated`.
 
@@ -3063,7 +3068,7 @@ class Operations:
 
         Args:
             request: `EmbeddingRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -3100,15 +3105,15 @@ class Operations:
         include_result: bool | None = None,
         options: CallOptions | None = None,
     ) -> models.EmbeddingJobList:
-        """List embedding jobs. Jobs of the space, newest first. Where more follow, the header `Link` names
-        the next page.
+        """List embedding jobs. Returns the jobs of the space, newest first. If more follow, the header `Link`
+        names the next page.
 
         `GET /embeddings/jobs`; needs the access operation `read` of `server-authenticated`.
 
         A read: the client retries it after a transient failure.
 
         Args:
-            limit: At most so many jobs. (1 to 200, 50 when absent)
+            limit: Maximum number of jobs. (1 to 200, 50 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
                 absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3135,7 +3140,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.EmbeddingJob | None:
-        """Read an embedding job. The state of one job, with its vectors once it has succeeded.
+        """Read an embedding job. Returns the state of one job, with its vectors once it has succeeded.
 
         `GET /embeddings/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
@@ -3168,7 +3173,7 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.EmbeddingJob | None:
         """Cancel an embedding job. Cancels a queued job at once, and asks a running one to stop before its
-        next call of the provider. A finished job stays unchanged.
+        next call to the provider. A finished job stays unchanged.
 
         `DELETE /embeddings/jobs/{jobId}`; needs the access operation `delete` of `server-authenticated`.
 
@@ -3198,8 +3203,8 @@ class Operations:
     # ---- Providers
 
     def list_providers(self, *, options: CallOptions | None = None) -> models.ProviderProfileList:
-        """List providers. The models that the service can run: its own and those that the settings name, in
-        the order of their ids. Those that the settings do not let it call are among them.
+        """List providers. Returns the models that the service can call: its own and those that the settings
+        name, in the order of their ids. Models that the settings disable are included.
 
         `GET /providers`; needs the access operation `read` of `provider-policy`.
 
@@ -3229,8 +3234,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderCapabilityMatrix:
-        """Show which provider has which capability. Each provider with each capability of the vocabulary, and
-        what one provider may be asked to do for one space.
+        """Show the capabilities of all providers. Returns each provider with each capability of the
+        vocabulary, and the work that one space may ask of one provider.
 
         `GET /providers/capabilities`; needs the access operation `read` of `provider-policy`.
 
@@ -3260,8 +3265,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderReadinessEnvelope:
-        """Show which capabilities can be used. Whether each capability of each provider can be called and was
-        proven to work. Calls no provider.
+        """Show the readiness of all capabilities. Reports whether each capability of each provider can be
+        called and was proven to work. Calls no provider.
 
         `GET /providers/readiness`; needs the access operation `read` of `provider-policy`.
 
@@ -3287,7 +3292,7 @@ class Operations:
         return self._caller.call(spec.LIST_PROVIDER_READINESS, given, options)
 
     def list_provider_doctor(self, *, options: CallOptions | None = None) -> models.ProviderDoctorResultList:
-        """Examine all providers. The state of each provider, check by check. Calls no provider.
+        """Examine all providers. Returns the state of each provider, check by check. Calls no provider.
 
         `GET /providers/doctor`; needs the access operation `read` of `provider-policy`.
 
@@ -3313,8 +3318,8 @@ class Operations:
         return self._caller.call(spec.LIST_PROVIDER_DOCTOR, given, options)
 
     def list_provider_quotas(self, *, options: CallOptions | None = None) -> models.ProviderQuotaResultList:
-        """Show what is left of the limits of all providers. What the space of the caller has left of the
-        limits of each provider that the settings limit. Calls no provider.
+        """Show the remaining quota of all providers. Returns the remaining quota of the space of the caller
+        at each provider that the settings limit. Calls no provider.
 
         `GET /providers/quotas`; needs the access operation `read` of `provider-policy`.
 
@@ -3324,7 +3329,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ProviderQuotaResultList`. What is left.
+            200: `ProviderQuotaResultList`. The remaining quota.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -3345,7 +3350,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderTargetDescriptor | None:
-        """Read a provider. One provider with the bounds of its capabilities.
+        """Read a provider. Returns one provider with the bounds of its capabilities.
 
         `GET /providers/{provider}`; needs the access operation `read` of `provider-policy`.
 
@@ -3377,7 +3382,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderDoctorResult | None:
-        """Examine a provider. The state of one provider, check by check. Calls no provider.
+        """Examine a provider. Returns the state of one provider, check by check. Calls no provider.
 
         `GET /providers/{provider}/doctor`; needs the access operation `read` of `provider-policy`.
 
@@ -3409,8 +3414,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderReadinessEnvelope | None:
-        """Show which capabilities of a provider can be used. Whether each capability of the provider can be
-        called and was proven to work. Calls no provider.
+        """Show the readiness of the capabilities of a provider. Reports whether each capability of the
+        provider can be called and was proven to work. Calls no provider.
 
         `GET /providers/{provider}/readiness`; needs the access operation `read` of `provider-policy`.
 
@@ -3442,8 +3447,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderQuotaResult:
-        """Show what is left of the limits of a provider. What the space of the caller has left of the limits
-        of the provider. One that is not registered is `unsupported`, with the provider status
+        """Show the remaining quota of a provider. Returns the remaining quota of the space of the caller at
+        the provider. A provider that is not registered is `unsupported`, with the provider status
         `provider_not_registered`. Calls no provider.
 
         `GET /providers/{provider}/quota`; needs the access operation `read` of `provider-policy`.
@@ -3455,7 +3460,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ProviderQuotaResult`. What is left.
+            200: `ProviderQuotaResult`. The remaining quota.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -3476,7 +3481,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderQualificationList | None:
-        """List qualifications of a provider. What was last proven of each capability of the provider.
+        """List qualifications of a provider. Returns the latest proof of each capability of the provider.
 
         `GET /providers/{provider}/qualifications`; needs the access operation `read` of `provider-policy`.
 
@@ -3487,7 +3492,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ProviderQualificationList`. One for each capability.
+            200: `ProviderQualificationList`. The latest proof of each capability.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -3508,8 +3513,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderModelListResult:
-        """List models of a provider. The model that the settings name for the provider. One that is not
-        registered is `unsupported`, with the provider status `provider_not_registered`. Calls no provider.
+        """List models of a provider. Returns the model that the settings name for the provider. A provider
+        that is not registered is `unsupported`, with the provider status `provider_not_registered`. Calls
+        no provider.
 
         `GET /providers/{provider}/models`; needs the access operation `read` of `provider-policy`.
 
@@ -3543,9 +3549,9 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ProviderQualificationList:
         """Try the capabilities of a provider. Runs the smallest useful request of each capability, or of the
-        one that is named, one after the other, and keeps what that proves. Each run counts to the limits
-        of the provider, leaves traces, and costs where the provider is paid. A call that is given up keeps
-        what it has proven.
+        named one, one after the other, and keeps the proofs. Each run counts against the limits of the
+        provider, leaves traces, and costs money if the provider charges. A call that is cut off keeps the
+        proofs it has.
 
         `POST /providers/{provider}/qualify`; needs the access operation `qualify` of `provider-policy`.
 
@@ -3559,7 +3565,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ProviderQualificationList`. What is proven of the capabilities that were tried.
+            200: `ProviderQualificationList`. Proofs of the capabilities that were tried.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -3586,8 +3592,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ProviderRunJob:
         """Run a capability. Admits a job that runs a capability of the provider. The job runs the capability
-        once, within the limits that all instances of the service share. A request that is refused, and a
-        run that fails, end the job with a result that says why and what to do.
+        once, within the limits that all instances of the service share. A refused request or a failed run
+        ends the job with a result that has the reason and the next step.
 
         `POST /providers/{provider}/run`; needs the access operation `run` of `provider-policy`.
 
@@ -3599,7 +3605,7 @@ class Operations:
         Args:
             provider: The provider. (1 to 255 characters)
             request: `ProviderRunRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -3642,10 +3648,9 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ProviderRunJob:
-        """Start a job that runs a capability. The same as `runProviderCapability` under the address of jobs.
+        """Start a job that runs a capability. The same as `runProviderCapability`, under the path of jobs.
         The job runs the capability once, within the limits that all instances of the service share. A
-        request that is refused, and a run that fails, end the job with a result that says why and what to
-        do.
+        refused request or a failed run ends the job with a result that has the reason and the next step.
 
         `POST /providers/{provider}/jobs`; needs the access operation `run` of `provider-policy`.
 
@@ -3657,7 +3662,7 @@ class Operations:
         Args:
             provider: The provider. (1 to 255 characters)
             request: `ProviderRunRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -3698,8 +3703,8 @@ class Operations:
         include_result: bool | None = None,
         options: CallOptions | None = None,
     ) -> models.ProviderRunJobList:
-        """List provider jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the
-        next page.
+        """List provider jobs. Returns the jobs of the space, newest first. If more follow, the header `Link`
+        names the next page.
 
         `GET /provider-jobs`; needs the access operation `read` of `provider-policy`.
 
@@ -3707,7 +3712,7 @@ class Operations:
 
         Args:
             provider: Only jobs of this provider. (1 to 255 characters)
-            limit: At most so many jobs. (1 to 200, 50 when absent)
+            limit: Maximum number of jobs. (1 to 200, 50 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
                 absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3734,7 +3739,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderRunJob | None:
-        """Read a provider job. The state of one job, with its result once it has ended.
+        """Read a provider job. Returns the state of one job, with its result once it has ended.
 
         `GET /provider-jobs/{jobId}`; needs the access operation `read` of `provider-policy`.
 
@@ -3766,9 +3771,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ProviderRunJob | None:
-        """Cancel a provider job. Cancels a queued job at once, and asks a running one to stop: a call of a
-        provider that is under way is broken off, and may be paid for. A finished job shows the request and
-        is otherwise as it was.
+        """Cancel a provider job. Cancels a queued job at once, and asks a running one to stop: a call to a
+        provider that is in progress is aborted, and may be charged. A finished job shows the request and
+        is otherwise unchanged.
 
         `DELETE /provider-jobs/{jobId}`; needs the access operation `run` of `provider-policy`.
 
@@ -3802,8 +3807,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RetrievalProfileDescriptorList:
-        """List retrieval profiles. The profiles of the service: members of a retrieval under one name, with
-        what each is good for.
+        """List retrieval profiles. Returns the retrieval profiles of the service: named sets of members of a
+        retrieval request, each with its use cases.
 
         `GET /retrieval/profiles`; needs the access operation `read` of `server-authenticated`.
 
@@ -3835,9 +3840,9 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.RetrievalResultEnvelope:
         """Retrieve records. Ranks the records of up to 16 collections together: by words, by vectors of the
-        query, or by both, and where asked puts the best into a new order by a reranker. Each collection is
-        searched as of one moment. Equal scores follow in the order of collection, partition key and id. A
-        search beyond its budget refuses the request; no answer misses a record without saying so.
+        query, or by both; on request, a reranker reorders the best. Each collection is searched as of one
+        moment. Matches with equal scores are in the order of collection, partition key and id. If a search
+        exceeds its budget, the request is refused; an answer that misses a record says so.
 
         `POST /search`; needs the access operation `read` of `server-authenticated`.
 
@@ -3873,10 +3878,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RetrievalEvaluationResult:
-        """Evaluate retrievals. Answers questions whose right answers are known, and measures how well: hit
-        rate, reciprocal rank, precision, recall and nDCG of the first k results, and how often hard
-        negatives are among them. A case whose retrieval is refused, as of an absent collection, fails and
-        leaves the others. Stores nothing.
+        """Evaluate retrievals. Runs retrievals for questions whose expected records are known, and measures
+        them: hit rate, reciprocal rank, precision, recall and nDCG of the first k results, and how often
+        hard negatives are among them. A case whose retrieval is refused, for example because a collection
+        is missing, fails alone. Stores nothing.
 
         `POST /retrieval/evaluate`; needs the access operation `read` of `server-authenticated`.
 
@@ -3912,7 +3917,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RetrievalEvaluationComparisonResult:
-        """Compare retrievals. Answers the same questions in up to 12 ways, and measures each. The first
+        """Compare retrievals. Runs the same questions in up to 12 variants, and measures each. The first
         variant is the baseline of the others.
 
         `POST /retrieval/evaluate/compare`; needs the access operation `read` of `server-authenticated`.
@@ -3952,8 +3957,8 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.RetrievalEvaluationJob:
-        """Start a comparison of retrievals. Admits a job that does what `compareRetrievalEvaluations` does.
-        It goes on after a crash behind the last case that it tried. Needs the right `read` beside `write`.
+        """Start a comparison of retrievals. Admits a job that runs `compareRetrievalEvaluations`. After a
+        crash it resumes after the last case that it tried. Needs the access operations `read` and `write`.
 
         `POST /retrieval/evaluate/compare/jobs`; needs the access operation `write` of
         `server-authenticated`.
@@ -3965,7 +3970,7 @@ class Operations:
 
         Args:
             request: `RetrievalEvaluationComparisonRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -4006,8 +4011,8 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.RetrievalEvaluationJob:
-        """Start an evaluation of retrievals. Admits a job that does what `evaluateRetrieval` does. It goes on
-        after a crash behind the last case that it tried. Needs the right `read` beside `write`.
+        """Start an evaluation of retrievals. Admits a job that runs `evaluateRetrieval`. After a crash it
+        resumes after the last case that it tried. Needs the access operations `read` and `write`.
 
         `POST /retrieval/evaluate/jobs`; needs the access operation `write` of `server-authenticated`.
 
@@ -4018,7 +4023,7 @@ class Operations:
 
         Args:
             request: `RetrievalEvaluationRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -4056,15 +4061,15 @@ class Operations:
         include_result: bool | None = None,
         options: CallOptions | None = None,
     ) -> models.RetrievalEvaluationJobList:
-        """List evaluation jobs. Evaluations and comparisons of the space, newest first. Where more follow,
-        the header `Link` names the next page.
+        """List evaluation jobs. Returns the evaluations and comparisons of the space, newest first. If more
+        follow, the header `Link` names the next page.
 
         `GET /retrieval/evaluate/jobs`; needs the access operation `read` of `server-authenticated`.
 
         A read: the client retries it after a transient failure.
 
         Args:
-            limit: At most so many jobs. (1 to 100, 20 when absent)
+            limit: Maximum number of jobs. (1 to 100, 20 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
                 absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -4126,8 +4131,7 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.RetrievalEvaluationJob | None:
         """Cancel an evaluation job. Cancels a queued job at once, and asks a running one to stop before its
-        next case. A finished job stays unchanged; its result is in the answer where the caller may also
-        read.
+        next case. A finished job stays unchanged; the answer has its result if the caller may also read.
 
         `DELETE /retrieval/evaluate/jobs/{jobId}`; needs the access operation `delete` of
         `server-authenticated`.
@@ -4167,9 +4171,9 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.RagIngestTextResult | models.RagIngestionJob:
-        """Ingest a text. Cuts a text into chunks, gives each its vector and writes them as records. Admits a
-        job that does it; the chunks of a document of up to about 100 chunks appear all at once. With
-        `options.dryRun` it answers the plan at once and writes nothing.
+        """Ingest a text. Admits a job that cuts a text into chunks, computes the vector of each, and writes
+        them as records. The chunks of a document of up to about 100 chunks appear all at once. With
+        `options.dryRun` it returns the plan at once and writes nothing.
 
         `POST /collections/{collection}/rag/ingest-text`; needs the access operation `write` of
         `server-authenticated`.
@@ -4182,7 +4186,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `RagIngestTextRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -4191,7 +4195,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `RagIngestTextResult`. The plan of a dry run. Nothing was written, and there is no job.
+            200: `RagIngestTextResult`. The plan of a dry run. Nothing was written, and no job exists.
             202: `RagIngestionJob`. The job is admitted, by this request or an earlier one with the same
                 key.
 
@@ -4240,7 +4244,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `RagIngestTextBatchRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -4283,7 +4287,7 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.RagIngestionJob:
-        """Start a job that ingests a text. The same job as that of `ingestRagText`, also for a dry run, whose
+        """Start a job that ingests a text. Admits the same job as `ingestRagText`, also for a dry run, whose
         job writes nothing.
 
         `POST /collections/{collection}/rag/ingest-text/jobs`; needs the access operation `write` of
@@ -4297,7 +4301,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `RagIngestTextRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -4340,7 +4344,7 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.RagIngestionJob:
-        """Start a job that ingests several texts. The same job as that of `ingestRagTextBatch`.
+        """Start a job that ingests several texts. Admits the same job as `ingestRagTextBatch`.
 
         `POST /collections/{collection}/rag/ingest-text/batch/jobs`; needs the access operation `write` of
         `server-authenticated`.
@@ -4353,7 +4357,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `RagIngestTextBatchRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -4393,15 +4397,15 @@ class Operations:
         include_result: bool | None = None,
         options: CallOptions | None = None,
     ) -> models.RagIngestionJobList:
-        """List ingestion jobs. Jobs of the space, newest first. Where more follow, the header `Link` names
-        the next page.
+        """List ingestion jobs. Returns the jobs of the space, newest first. If more follow, the header `Link`
+        names the next page.
 
         `GET /rag/ingestion/jobs`; needs the access operation `read` of `server-authenticated`.
 
         A read: the client retries it after a transient failure.
 
         Args:
-            limit: At most so many jobs. (1 to 200, 50 when absent)
+            limit: Maximum number of jobs. (1 to 200, 50 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
                 absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -4428,7 +4432,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RagIngestionJob | None:
-        """Read an ingestion job. The state of one job, with its result once it has succeeded.
+        """Read an ingestion job. Returns the state of one job, with its result once it has succeeded.
 
         `GET /rag/ingestion/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
@@ -4461,7 +4465,7 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.RagIngestionJob | None:
         """Cancel an ingestion job. Cancels a queued job at once, and asks a running one to stop before its
-        next write. What it has written stays. A finished job stays unchanged.
+        next write. Data already written stays. A finished job stays unchanged.
 
         `DELETE /rag/ingestion/jobs/{jobId}`; needs the access operation `delete` of
         `server-authenticated`.
@@ -4495,8 +4499,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RagContextEnvelope:
-        """Build a context for a question. Searches for a question and puts the texts that it finds together,
-        within budgets of characters, with citations. A graph may add what lies near them.
+        """Build a context for a question. Searches for a question and joins the texts found into a context
+        with citations, within budgets of characters. A graph may add the neighbourhood of the texts.
 
         `POST /rag/context`; needs the access operation `read` of `server-authenticated`.
 
@@ -4533,8 +4537,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RagContextEvaluationResult:
-        """Judge contexts. Builds the contexts of up to 100 questions and says which are as expected. A case
-        with an error, such as a collection that does not exist, fails alone.
+        """Evaluate contexts. Builds the contexts of up to 100 questions and reports which meet their
+        expectations. A case with an error, such as a collection that does not exist, fails alone.
 
         `POST /rag/context/evaluate`; needs the access operation `read` of `server-authenticated`.
 
@@ -4571,8 +4575,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.RagPromptEnvelope:
-        """Build a prompt for a question. The context of a question with what a model is told around it: the
-        question, how to cite, and the context with its citations.
+        """Build a prompt for a question. Returns the context of a question as messages for a model: the
+        question, the rules of citation, and the context with its citations.
 
         `POST /rag/prompt`; needs the access operation `read` of `server-authenticated`.
 
@@ -4610,8 +4614,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.SvcGraphProviderShapeList:
-        """List shapes of graph stores. How stores of graphs name the members of a graph and what they can do,
-        in a fixed order.
+        """List shapes of graph stores. Returns the names that graph stores give to the members of a graph,
+        and the capabilities of each store, in a fixed order.
 
         `GET /graph/provider-shapes`; needs the access operation `read` of `server-authenticated`.
 
@@ -4642,7 +4646,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.SvcGraphProviderShape | None:
-        """Read the shape of a graph store. The shape of one store of graphs.
+        """Read the shape of a graph store. Returns the shape of one graph store: its names of the members of
+        a graph, and its capabilities.
 
         `GET /graph/provider-shapes/{providerId}`; needs the access operation `read` of
         `server-authenticated`.
@@ -4650,7 +4655,7 @@ class Operations:
         A read: the client retries it after a transient failure.
 
         Args:
-            provider_id: The store; upper and lower case differ. (1 to 160 characters)
+            provider_id: The graph store; its name is case-sensitive. (1 to 160 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -4680,9 +4685,9 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.GraphJob:
         """Import a graph. Admits a job that merges a graph into a collection: each element is one record, and
-        a record that is there already is replaced. Nothing is deleted, and edges may have ends that are
-        not there. It goes on after a crash. A graph of more than 10,000 records is refused, and so is a
-        graph whose elements lack ids or share them.
+        replaces an existing one. Nothing is deleted, and the ends of an edge need not exist. The job
+        resumes after a crash. A graph of more than 10,000 records is refused, and so is a graph with
+        missing or duplicate ids.
 
         `POST /collections/{collection}/graph/import`; needs the access operation `write` of
         `server-authenticated`.
@@ -4695,7 +4700,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `SvcGraphCollectionImportRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -4734,8 +4739,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.SvcGraphCollectionExportResult | None:
-        """Export a graph. The graph that the records of a collection hold, as of one moment, in the form that
-        `importGraphEnvelope` takes. A graph of more than `maxRecords` records is refused, unless
+        """Export a graph. Returns the graph in the records of a collection, as of one moment, in the form
+        that `importGraphEnvelope` accepts. A graph of more than `maxRecords` records is refused, unless
         `failOnLimitExceeded` is false.
 
         `POST /collections/{collection}/graph/export`; needs the access operation `read` of
@@ -4774,9 +4779,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.SvcGraphTraversalResult | None:
-        """Walk in a graph. Walks breadth first from the starts, as of one moment: of each node the outgoing
-        edges, then the incoming ones. A graph of more than `maxRecords` records is refused, unless
-        `allowPartialGraph` is true: the walk then goes over a part and says so.
+        """Traverse a graph. Traverses a graph breadth first from the starts, as of one moment: at each node,
+        first the outgoing edges, then the incoming ones. A graph of more than `maxRecords` records is
+        refused, unless `allowPartialGraph` is true: the traversal then covers a part, and its result says
+        so.
 
         `POST /collections/{collection}/graph/traverse`; needs the access operation `read` of
         `server-authenticated`.
@@ -4791,7 +4797,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `SvcGraphTraversalResult`. What the walk found.
+            200: `SvcGraphTraversalResult`. Result of the traversal.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -4814,8 +4820,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.SvcGraphCollectionInspectionResult | None:
-        """Inspect a graph. Counts over the records of a graph, and what is odd about them: edges that dangle,
-        orphans, ids that are there twice.
+        """Inspect a graph. Returns counts over the records of a graph, and its anomalies: dangling edges,
+        orphans and duplicate ids.
 
         `POST /collections/{collection}/graph/inspect`; needs the access operation `read` of
         `server-authenticated`.
@@ -4853,8 +4859,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.SvcGraphCollectionImportPreflightResult:
-        """Check an import of a graph. What an import would do and what keeps it from running. Writes nothing,
-        and answers 200 also where the import would be refused.
+        """Check an import of a graph. Returns the result that an import would have, and the faults that block
+        it. Writes nothing, and answers 200 even if the import would be refused.
 
         `POST /collections/{collection}/graph/import/preflight`; needs the access operation `read` of
         `server-authenticated`.
@@ -4869,7 +4875,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `SvcGraphCollectionImportPreflightResult`. What the import would do.
+            200: `SvcGraphCollectionImportPreflightResult`. Result that the import would have.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -4892,8 +4898,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.SvcGraphDoctorResult | None:
-        """Examine a graph. Whether a graph can be walked in and, with `targetCollection`, how well the
-        records of another collection lead into it; with what to do.
+        """Examine a graph. Reports whether traversals of a graph work and, with `targetCollection`, how well
+        the records of another collection lead into it; with recommended actions.
 
         `POST /collections/{collection}/graph/doctor`; needs the access operation `read` of
         `server-authenticated`.
@@ -4935,10 +4941,9 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.GraphJob:
         """Start a job that imports a graph. Admits a job that merges a graph into a collection: each element
-        is one record, and a record that is there already is replaced. Nothing is deleted, and edges may
-        have ends that are not there. It goes on after a crash. A graph of more than 10,000 records is
-        refused, and so is a graph whose elements lack ids or share them. The same as
-        `importGraphEnvelope`.
+        is one record, and replaces an existing one. Nothing is deleted, and the ends of an edge need not
+        exist. The job resumes after a crash. A graph of more than 10,000 records is refused, and so is a
+        graph with missing or duplicate ids. The same as `importGraphEnvelope`.
 
         `POST /collections/{collection}/graph/import/jobs`; needs the access operation `write` of
         `server-authenticated`.
@@ -4951,7 +4956,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `SvcGraphCollectionImportRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -4993,8 +4998,8 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.GraphJob:
-        """Start a job that inspects a graph. Admits a job that does what `inspectGraphCollection` does. The
-        job view has the counts once it has succeeded.
+        """Start a job that inspects a graph. Admits a job that runs `inspectGraphCollection`. The job view
+        has the counts once the job has succeeded.
 
         `POST /collections/{collection}/graph/inspect/jobs`; needs the access operation `write` of
         `server-authenticated`.
@@ -5007,7 +5012,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `SvcGraphCollectionInspectionRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -5049,8 +5054,8 @@ class Operations:
         idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> models.GraphJob:
-        """Start a job that examines a graph. Admits a job that does what `doctorGraphCollection` does. The
-        job view has the outcome once it has succeeded.
+        """Start a job that examines a graph. Admits a job that runs `doctorGraphCollection`. The job view has
+        the outcome once the job has succeeded.
 
         `POST /collections/{collection}/graph/doctor/jobs`; needs the access operation `write` of
         `server-authenticated`.
@@ -5063,7 +5068,7 @@ class Operations:
         Args:
             collection: The collection. (1 to 255 characters)
             request: `SvcGraphDoctorRequest`.
-            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+            product_id: The product that the job belongs to, only together with `tenantId`; required if
                 the service has product policies. (1 to 160 characters)
             tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
                 policies it must be the space of the caller. (1 to 160 characters)
@@ -5102,15 +5107,15 @@ class Operations:
         include_result: bool | None = None,
         options: CallOptions | None = None,
     ) -> models.GraphJobList:
-        """List graph jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the
-        next page.
+        """List graph jobs. Returns the jobs of the space, newest first. If more follow, the header `Link`
+        names the next page.
 
         `GET /graph/jobs`; needs the access operation `read` of `server-authenticated`.
 
         A read: the client retries it after a transient failure.
 
         Args:
-            limit: At most so many jobs. (1 to 200, 50 when absent)
+            limit: Maximum number of jobs. (1 to 200, 50 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
                 absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -5132,7 +5137,7 @@ class Operations:
         return self._caller.call(spec.LIST_GRAPH_JOBS, given, options)
 
     def get_graph_job(self, job_id: str, *, options: CallOptions | None = None) -> models.GraphJob | None:
-        """Read a graph job. The state of one job, with its result once it has succeeded.
+        """Read a graph job. Returns the state of one job, with its result once it has succeeded.
 
         `GET /graph/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
@@ -5196,8 +5201,9 @@ class Operations:
         limit: int | None = None,
         options: CallOptions | None = None,
     ) -> models.TraceRecordList:
-        """List traces. The newest traces of the space; those of one moment in the order of their ids. An
-        answer that ends although more follow, because of its limit or its size, says so.
+        """List traces. Returns the newest traces of the space; those of one moment in the order of their ids.
+        If the answer ends although more follow, because of its limit or its size, `Svc-Truncated` is
+        `true`.
 
         `GET /traces`; needs the access operation `read` of `server-authenticated`.
 
@@ -5205,11 +5211,11 @@ class Operations:
 
         Args:
             operation: Only traces of this operation, such as `provider.run`. (1 to 128 characters)
-            limit: At most so many traces. (1 to 5000, 100 when absent)
+            limit: Maximum number of traces. (1 to 5000, 100 when absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `TraceRecordList`. The traces, the newest first.
+            200: `TraceRecordList`. The traces, newest first.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -5229,7 +5235,7 @@ class Operations:
         operation: str | None = None,
         options: CallOptions | None = None,
     ) -> models.TraceSummary:
-        """Summarize traces. How many traces the space has, by their values, in all and for each operation.
+        """Summarize traces. Counts the traces of the space by their values, in total and for each operation.
         The cost does not grow with the number of traces.
 
         `GET /traces/summary`; needs the access operation `read` of `server-authenticated`.
@@ -5262,9 +5268,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.TracePruneResult:
-        """Remove old traces. Removes traces of a selection, or tells which it would remove. The selection is
-        sorted from the newest; the newest `keepLatest` stay, and at most `limit` of the others are
-        removed. It needs `operation`, `olderThan` or `keepLatest`. Safe to repeat, also concurrently.
+        """Remove old traces. Removes traces of a selection or, with `dryRun`, lists those that it would
+        remove. The selection is sorted from the newest; the newest `keepLatest` stay, and at most `limit`
+        of the others are removed. The request needs `operation`, `olderThan` or `keepLatest`. Safe to
+        repeat, also concurrently.
 
         `POST /traces/prune`; needs the access operation `maintain` of `server-authenticated`.
 
@@ -5299,8 +5306,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.TraceExportBundle:
-        """Export traces. The newest traces as they are stored, with a hash of the content and a warning
-        wherever a trace may hold a secret. Nothing is left out or replaced.
+        """Export traces. Returns the newest traces as stored, with a hash of the content and a warning
+        wherever a trace may contain a secret. Nothing is omitted or replaced.
 
         `POST /traces/export`; needs the access operation `read` of `server-authenticated`.
 
@@ -5329,7 +5336,7 @@ class Operations:
         return self._caller.call(spec.EXPORT_TRACES, given, options)
 
     def get_trace(self, id: str, *, options: CallOptions | None = None) -> models.TraceRecord | None:
-        """Read a trace. The trace as it is stored.
+        """Read a trace. Returns the trace as stored.
 
         `GET /traces/{id}`; needs the access operation `read` of `server-authenticated`.
 

@@ -9,8 +9,8 @@ import * as operations from '../operations/artifacts.ts';
 /** The parameters of `ingestRecordArtifact` besides its path and its request. */
 export interface IngestRecordArtifactParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -23,10 +23,10 @@ export interface IngestRecordArtifactParameters {
 /** The operations of one group: Artifacts. */
 export class ArtifactsOperations extends ClientCore {
   /**
-   * Ingest an artifact with its record. Admits a run that writes an object and the record that belongs to it,
-   * both or neither. The form has two parts, in this order: `manifest`, JSON of at most 1 MiB, and
-   * `artifact`, the bytes. The answer comes when the bytes survive a crash. The object must not exist, unless
-   * with the same bytes. The result of the run names the object and the record.
+   * Ingest an artifact with its record. Admits a run that writes an object and its record, both or neither.
+   * The form has two parts, in this order: `manifest`, JSON of at most 1 MiB, and `artifact`, the bytes. The
+   * server answers once the bytes survive a crash. The object must not exist, unless it has the same bytes.
+   * The result of the run names the object and the record.
    *
    * `POST /ingest/record-artifact`; needs the access operation `write` of `server-authenticated`.
    *

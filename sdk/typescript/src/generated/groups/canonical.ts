@@ -10,7 +10,7 @@ import * as operations from '../operations/canonical.ts';
 export class CanonicalOperations extends ClientCore {
   /**
    * Commit a transaction. Changes documents, fences and the outbox of one tenant together or not at all. The
-   * same idempotency key with the same request answers the first result with `replayed: true`.
+   * same idempotency key with the same request returns the first result with `replayed: true`.
    *
    * `POST /canonical/tenants/{tenantId}/transactions`; needs the access operation `write` of
    * `canonical-policy`.
@@ -44,7 +44,7 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Read a document. Answers the current revision of one document. A deleted document is not found unless
+   * Read a document. Returns the current revision of one document. A deleted document is not found unless
    * `includeDeleted` is true.
    *
    * `POST /canonical/tenants/{tenantId}/documents/read`; needs the access operation `read` of
@@ -74,8 +74,8 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * List the revisions of a document. Answers the revisions of one document, newest first, deletes included,
-   * in pages. `beforeRevision` continues a list: it is the revision of the last entry of the page before,
+   * List the revisions of a document. Returns the revisions of one document in pages, newest first, deletions
+   * included. `beforeRevision` continues a list: it is the revision of the last entry of the previous page,
    * which `Link` names.
    *
    * `POST /canonical/tenants/{tenantId}/documents/revisions`; needs the access operation `read` of
@@ -106,8 +106,8 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Lease outbox events. Hands due events to one consumer for a time. Each event has at most one active
-   * lease.
+   * Lease outbox events. Leases due events to one consumer for a limited time. Each event has at most one
+   * active lease.
    *
    * `POST /canonical/tenants/{tenantId}/outbox/leases`; needs the access operation `dispatch` of
    * `canonical-policy`.
@@ -118,7 +118,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
-   * @returns 200: `CanonicalOutboxLeaseList`. The leases; empty when no event is due.
+   * @returns 200: `CanonicalOutboxLeaseList`. The leases; empty if no event is due.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408), `payload_too_large`
@@ -135,7 +135,7 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * List outbox events. Answers events of the outbox by state and topic, ordered by id.
+   * List outbox events. Returns events of the outbox by state and topic, ordered by id.
    *
    * `POST /canonical/tenants/{tenantId}/outbox/query`; needs the access operation `dispatch` of
    * `canonical-policy`.
@@ -233,8 +233,8 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Release an outbox event for a later try. Gives up a leased event. The event becomes due again after the
-   * given delay, or is dead-lettered if it has reached its delivery ceiling.
+   * Release an outbox event for a later try. Releases a leased event. It becomes due again after the given
+   * delay, or is dead-lettered if it has reached its delivery ceiling.
    *
    * `POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack`; needs the access operation `dispatch` of
    * `canonical-policy`.
@@ -300,7 +300,7 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Query documents. Answers documents by type, by equality on projected indexes and by one range, in the
+   * Query documents. Returns documents by type, by equality on projected indexes and by one range, in the
    * order of an index or by type and id. Each page reads the current documents: a document that moves in the
    * order between two pages may appear twice or not at all.
    *
@@ -335,11 +335,11 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of one
-   * moment, also during concurrent writes, with the hash of the content. A tenant without writes is empty. At
-   * most 64 MiB of content, and never more than a restore takes; the deployed functions carry 32 MiB in one
-   * answer. One instance runs few exports and restores at a time: further calls wait, or are refused with
-   * `Retry-After`. The operator tool exports larger tenants as archives.
+   * Export a tenant. Returns all documents, revisions, fences, outbox events and receipts of the tenant as of
+   * one moment, also during concurrent writes, with the hash of the content. A tenant without writes is
+   * empty. At most 64 MiB of content, and never more than a restore accepts; the deployed functions return at
+   * most 32 MiB in one answer. One instance runs few exports and restores at a time: further calls wait, or
+   * are refused with `Retry-After`. The operator tool exports larger tenants as archives.
    *
    * `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of `canonical-policy`.
    *
@@ -393,9 +393,9 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * List the migration ledger. Answers the recorded migrations of this deployment, by namespace, then id: at
-   * most 10,000, as of one moment. Where more follow, the header `Link` names the next page, and
-   * `Svc-Truncated` says so.
+   * List the migration ledger. Returns the recorded migrations of this deployment, by namespace, then id: at
+   * most 10,000, as of one moment. If more follow, the header `Link` names the next page, and `Svc-Truncated`
+   * is `true`.
    *
    * `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
    *
@@ -443,9 +443,9 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Check the canonical store passively. Reports how the canonical store is configured, and reads the
-   * migration ledger. Writes nothing. The answer is 503 where the environment is not Development and no
-   * identity policy is enforced.
+   * Check the canonical store passively. Reports the configuration of the canonical store, and reads the
+   * migration ledger. Writes nothing. The answer is 503 if the environment is not Development and no identity
+   * policy is enforced.
    *
    * `GET /canonical/preflight`; needs the access operation `admin` of `canonical-policy`.
    *
@@ -486,9 +486,9 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Read a fence. Answers which document holds a fence, and since when. A fence that no document holds is not
-   * found. The owner need not exist: a fence outlives its document until it is released. A name or value that
-   * is `.` or `..` cannot be named in a path.
+   * Read a fence. Returns the document that holds a fence, and since when. A fence that no document holds is
+   * not found. The owner need not exist: a fence outlives its document until it is released. A name or value
+   * that is `.` or `..` cannot stand in a path.
    *
    * **Preview**: opt-in; any release may change it in ways that break callers.
    *
@@ -499,8 +499,8 @@ export class CanonicalOperations extends ClientCore {
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
-   * @param name Name of the fence, percent-encoded; it may hold a slash (`%2F`). (1 to 160 characters)
-   * @param value The value that is held, percent-encoded; it may hold a slash (`%2F`). (1 to 160 characters)
+   * @param name Name of the fence, percent-encoded; it may contain a slash (`%2F`). (1 to 160 characters)
+   * @param value Value of the fence, percent-encoded; it may contain a slash (`%2F`). (1 to 160 characters)
    * @returns 200: `CanonicalFence`. The fence.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
@@ -520,8 +520,8 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Read the stored bytes. Answers how many bytes the tenant and the space of the same name have stored, and
-   * how many they may. Writes of the last minute may be missing.
+   * Read the stored bytes. Returns the bytes that the tenant and the space of the same name have stored, and
+   * their limits. Writes of the last minute may be missing.
    *
    * **Preview**: opt-in; any release may change it in ways that break callers.
    *

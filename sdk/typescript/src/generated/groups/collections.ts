@@ -9,8 +9,8 @@ import * as operations from '../operations/collections.ts';
 /** The parameters of `createCollection` besides its path and its request. */
 export interface CreateCollectionParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -23,8 +23,8 @@ export interface CreateCollectionParameters {
 /** The parameters of `deleteCollection` besides its path and its request. */
 export interface DeleteCollectionParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -37,8 +37,8 @@ export interface DeleteCollectionParameters {
 /** The parameters of `importCollection` besides its path and its request. */
 export interface ImportCollectionParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -51,8 +51,8 @@ export interface ImportCollectionParameters {
 /** The parameters of `startCollectionImportJob` besides its path and its request. */
 export interface StartCollectionImportJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -66,13 +66,13 @@ export interface StartCollectionImportJobParameters {
 export interface InspectCollectionParameters {
   /** Whether the answer lists anomalies. (true when absent) */
   readonly includeAnomalies?: boolean | undefined;
-  /** At most so many anomalies. (0 to 500, 50 when absent) */
+  /** Maximum number of anomalies. (0 to 500, 50 when absent) */
   readonly anomalyLimit?: number | undefined;
 }
 
 /** The parameters of `listRecordImportJobs` besides its path and its request. */
 export interface ListRecordImportJobsParameters {
-  /** At most so many jobs. (1 to 200, 50 when absent) */
+  /** Maximum number of jobs. (1 to 200, 50 when absent) */
   readonly limit?: number | undefined;
   /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
@@ -81,7 +81,7 @@ export interface ListRecordImportJobsParameters {
 /** The operations of one group: Collections. */
 export class CollectionsOperations extends ClientCore {
   /**
-   * List collections. The names of the collections of the space, in the order of their UTF-8 bytes.
+   * List collections. Returns the names of the collections of the space, in the order of their UTF-8 bytes.
    *
    * `GET /collections`; needs the access operation `read` of `server-authenticated`.
    *
@@ -100,11 +100,11 @@ export class CollectionsOperations extends ClientCore {
   }
 
   /**
-   * Create a collection. Admits a run that creates the collection. A collection with an equivalent policy
-   * stays as it is and the run succeeds; one with another policy makes the run fail with the failure class
-   * `validation`. The result of the run is the stored policy. A repeated key answers the first run, also
-   * after the collection was deleted: it shows what became of the first request, and not that the collection
-   * is there now.
+   * Create a collection. Admits a run that creates the collection. If the collection exists with an
+   * equivalent policy, it stays unchanged and the run succeeds; with another policy, the run fails with the
+   * failure class `validation`. The result of the run is the stored policy. A repeated key returns the first
+   * run, even after the collection was deleted: it shows the outcome of the first request, and does not prove
+   * that the collection still exists.
    *
    * `POST /collections`; needs the access operation `write` of `server-authenticated`.
    *
@@ -132,7 +132,7 @@ export class CollectionsOperations extends ClientCore {
   }
 
   /**
-   * Read the policy of a collection. The policy as first stored.
+   * Read the policy of a collection. Returns the policy as first stored.
    *
    * `GET /collections/{collection}`; needs the access operation `read` of `server-authenticated`.
    *
@@ -157,8 +157,8 @@ export class CollectionsOperations extends ClientCore {
 
   /**
    * Delete a collection. Admits a run that deletes the collection with all its records. Once the run has
-   * succeeded, no call sees any of them; a collection of the same name may be created at once. Succeeds for a
-   * collection that does not exist.
+   * succeeded, no call sees any of them; a collection of the same name can be created at once. Succeeds if
+   * the collection does not exist.
    *
    * `DELETE /collections/{collection}`; needs the access operation `delete` of `server-authenticated`.
    *
@@ -184,9 +184,9 @@ export class CollectionsOperations extends ClientCore {
   }
 
   /**
-   * Export a collection. The policy and the records of one moment, in the order of the query, with the hash
-   * of the content. More records than `maxRecords` are refused, or cut with a continuation token. An answer
-   * that would be larger than the server sends is refused or cut in the same way.
+   * Export a collection. Returns the policy and the records as of one moment, in the order of the query, with
+   * the hash of the content. An export of more than `maxRecords` records is refused, or cut with a
+   * continuation token. An answer that exceeds the limit of the server is refused or cut in the same way.
    *
    * `POST /collections/{collection}/export`; needs the access operation `read` of `server-authenticated`.
    *
@@ -215,8 +215,8 @@ export class CollectionsOperations extends ClientCore {
 
   /**
    * Import a collection. Admits a job that writes the records of an export. With `replaceExisting` readers
-   * see the old collection until the job ends, and then the new one. Needs the access operation `write` of
-   * the records too, and with `replaceExisting` also `delete`.
+   * see the old collection until the job ends, and then the new one. Also needs the access operation `write`
+   * of the records and, with `replaceExisting`, `delete`.
    *
    * `POST /collections/{collection}/import`; needs the access operation `start_run` of `execution-policy`.
    *
@@ -249,8 +249,8 @@ export class CollectionsOperations extends ClientCore {
   /**
    * Start the import of a collection. Admits a job that writes the records of an export. With
    * `replaceExisting` readers see the old collection until the job ends, and then the new one, and the caller
-   * also needs the access operation `delete`. The same as `importCollection`, for callers with record access
-   * alone.
+   * also needs the access operation `delete`. The same as `importCollection`, for callers that have access to
+   * records only.
    *
    * `POST /collections/{collection}/import/jobs`; needs the access operation `write` of
    * `server-authenticated`.
@@ -283,7 +283,7 @@ export class CollectionsOperations extends ClientCore {
   }
 
   /**
-   * Inspect a collection. Counts over the records of the collection, and the records that do not fit its
+   * Inspect a collection. Returns counts over the records of the collection, and the records that violate its
    * policy.
    *
    * `GET /collections/{collection}/inspect`; needs the access operation `read` of `server-authenticated`.
@@ -308,8 +308,8 @@ export class CollectionsOperations extends ClientCore {
   }
 
   /**
-   * List imports and batches. Jobs of the space that the caller may read, newest first. Where more follow,
-   * the header `Link` names the next page. Needs the access operation `read` of the records too.
+   * List imports and batches. Returns the jobs of the space that the caller may read, newest first. If more
+   * follow, the header `Link` names the next page. Also needs the access operation `read` of the records.
    *
    * `GET /record-import/jobs`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -331,8 +331,8 @@ export class CollectionsOperations extends ClientCore {
   }
 
   /**
-   * Read an import or a batch. The state of one job, with its result. Needs the access operation `read` of
-   * the records too.
+   * Read an import or a batch. Returns the state of one job, with its result. Also needs the access operation
+   * `read` of the records.
    *
    * `GET /record-import/jobs/{jobId}`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -352,9 +352,9 @@ export class CollectionsOperations extends ClientCore {
   }
 
   /**
-   * Cancel an import or a batch. Cancels a queued job at once, and asks a running one to stop. Records that
-   * it has written stay written; an import with `replaceExisting` leaves the old collection. A finished job
-   * stays unchanged. Needs the access operation `write` of the records too.
+   * Cancel an import or a batch. Cancels a queued job at once, and asks a running one to stop. Records
+   * already written stay; an import with `replaceExisting` keeps the old collection. A finished job stays
+   * unchanged. Also needs the access operation `write` of the records.
    *
    * `DELETE /record-import/jobs/{jobId}`; needs the access operation `cancel_run` of `execution-policy`.
    *

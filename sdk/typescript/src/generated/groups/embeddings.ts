@@ -9,8 +9,8 @@ import * as operations from '../operations/embeddings.ts';
 /** The parameters of `startEmbeddingJob` besides its path and its request. */
 export interface StartEmbeddingJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -22,7 +22,7 @@ export interface StartEmbeddingJobParameters {
 
 /** The parameters of `listEmbeddingJobs` besides its path and its request. */
 export interface ListEmbeddingJobsParameters {
-  /** At most so many jobs. (1 to 200, 50 when absent) */
+  /** Maximum number of jobs. (1 to 200, 50 when absent) */
   readonly limit?: number | undefined;
   /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
@@ -31,8 +31,8 @@ export interface ListEmbeddingJobsParameters {
 /** The operations of one group: Embeddings. */
 export class EmbeddingsOperations extends ClientCore {
   /**
-   * List embedding providers. The models that give texts their vectors, in the order of their ids: those of
-   * the service itself and those that its settings name. One of them is active: it serves
+   * List embedding providers. Returns the models that compute vectors of texts, in the order of their ids:
+   * those of the service itself and those that its settings name. One of them is active: it serves
    * `generateEmbeddings`.
    *
    * `GET /embedding-providers`; needs the access operation `read` of `server-authenticated`.
@@ -52,8 +52,8 @@ export class EmbeddingsOperations extends ClientCore {
   }
 
   /**
-   * List guidance on embedding providers. What each embedding provider is good for, and what to take care of,
-   * in the order of their ids.
+   * List guidance on embedding providers. Returns the use cases and cautions of each embedding provider, in
+   * the order of their ids.
    *
    * `GET /embedding-providers/guidance`; needs the access operation `read` of `server-authenticated`.
    *
@@ -72,8 +72,8 @@ export class EmbeddingsOperations extends ClientCore {
   }
 
   /**
-   * Examine the embedding provider. Whether the active embedding provider can serve `generateEmbeddings`,
-   * check by check. Calls no provider.
+   * Examine the embedding provider. Reports whether the active embedding provider can serve
+   * `generateEmbeddings`, check by check. Calls no provider.
    *
    * `GET /embedding-providers/doctor`; needs the access operation `read` of `server-authenticated`.
    *
@@ -92,9 +92,9 @@ export class EmbeddingsOperations extends ClientCore {
   }
 
   /**
-   * Embed texts. The vectors of `text` and then `texts`, in their order: together 1 to 128 texts. A prefix of
-   * the request, or else that of the provider, goes before each text that does not begin with it. Texts that
-   * are equal have equal vectors.
+   * Embed texts. Returns the vectors of `text` and then `texts`, in their order: together 1 to 128 texts. The
+   * prefix of the request, or else of the provider, is added to each text that does not begin with it. Equal
+   * texts have equal vectors.
    *
    * `POST /embeddings`; needs the access operation `read` of `server-authenticated`.
    *
@@ -120,9 +120,9 @@ export class EmbeddingsOperations extends ClientCore {
   }
 
   /**
-   * Start a job that embeds texts. Admits a job that embeds `text` and then `texts`, together 1 to 128. It
-   * goes on after a crash, and a text of a paid provider is paid for again only where the answer to its call
-   * was lost. The job view has the vectors once it has succeeded.
+   * Start a job that embeds texts. Admits a job that embeds `text` and then `texts`, together 1 to 128. The
+   * job resumes after a crash, and a paid provider charges for a text again only if the answer to its call
+   * was lost. The job view has the vectors once the job has succeeded.
    *
    * `POST /embeddings/jobs`; needs the access operation `write` of `server-authenticated`.
    *
@@ -150,8 +150,8 @@ export class EmbeddingsOperations extends ClientCore {
   }
 
   /**
-   * List embedding jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
-   * page.
+   * List embedding jobs. Returns the jobs of the space, newest first. If more follow, the header `Link` names
+   * the next page.
    *
    * `GET /embeddings/jobs`; needs the access operation `read` of `server-authenticated`.
    *
@@ -173,7 +173,7 @@ export class EmbeddingsOperations extends ClientCore {
   }
 
   /**
-   * Read an embedding job. The state of one job, with its vectors once it has succeeded.
+   * Read an embedding job. Returns the state of one job, with its vectors once it has succeeded.
    *
    * `GET /embeddings/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
    *
@@ -194,7 +194,7 @@ export class EmbeddingsOperations extends ClientCore {
 
   /**
    * Cancel an embedding job. Cancels a queued job at once, and asks a running one to stop before its next
-   * call of the provider. A finished job stays unchanged.
+   * call to the provider. A finished job stays unchanged.
    *
    * `DELETE /embeddings/jobs/{jobId}`; needs the access operation `delete` of `server-authenticated`.
    *

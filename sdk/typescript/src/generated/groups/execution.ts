@@ -60,8 +60,8 @@ export interface ListExecutionRunsParameters {
   /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
   /**
-   * Continues a list with the same filters after the page whose `Link` named it; the limit may differ. (1 to
-   * 1024 characters)
+   * Token from the `Link` of the previous page; continues a list with the same filters. The limit may differ.
+   * (1 to 1024 characters)
    */
   readonly continuationToken?: string | undefined;
 }
@@ -92,8 +92,8 @@ export interface GetExecutionRunHistoryParameters {
 /** The operations of one group: Execution runtime. */
 export class ExecutionOperations extends ClientCore {
   /**
-   * Show the whole execution runtime. Its adapter, limits, plugins and handlers, for operators. Needs the
-   * access operation `maintenance` of any product.
+   * Show the whole execution runtime. Returns the adapter, limits, plugins and handlers of the runtime, for
+   * operators. Needs the access operation `maintenance` of any product.
    *
    * `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
    *
@@ -111,9 +111,9 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Show the execution runtime available to the caller. Its limits, and the handlers that the caller may
-   * start for a product and tenant. Under identity policies the answer lists handlers only if the caller
-   * names both.
+   * Show the execution runtime available to the caller. Returns the limits of the runtime, and the handlers
+   * that the caller may start for a product and tenant. Under identity policies the answer lists handlers
+   * only if the caller names both.
    *
    * `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
    *
@@ -378,8 +378,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read a checkpoint of a leased run. A checkpoint of the leased run. Without a valid lease the server
-   * refuses the call, whether or not the checkpoint exists.
+   * Read a checkpoint of a leased run. Returns a checkpoint of the leased run. Without a valid lease the
+   * server refuses the call, whether or not the checkpoint exists.
    *
    * `POST /execution/workers/leases/checkpoints/read`; needs the access operation `worker` of
    * `execution-worker`.
@@ -407,9 +407,9 @@ export class ExecutionOperations extends ClientCore {
   /**
    * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
    * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
-   * answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the same id gets the
-   * same answer, also where the wait ended the lease. With `leaseNext` a wait that ends the lease also leases
-   * the next run, as a completion does.
+   * returns, once, the outcome of the wait. With a `waitId` the worker may repeat the call: the same id gets
+   * the same answer, even if the wait ended the lease. With `leaseNext` a wait that ends the lease also
+   * leases the next run, as a completion does.
    *
    * `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
    *
@@ -417,7 +417,8 @@ export class ExecutionOperations extends ClientCore {
    *
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
-   * @returns 200: `ExecutionExternalWorkerWaitResponse`. Whether the worker must stop, or how the wait ended.
+   * @returns 200: `ExecutionExternalWorkerWaitResponse`. Whether the worker must stop, or the outcome of the
+   * wait.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
@@ -436,11 +437,11 @@ export class ExecutionOperations extends ClientCore {
 
   /**
    * End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the same
-   * token answers the current run and ignores the body. A run with a requested cancellation becomes
+   * token returns the current run and ignores the body. A run with a requested cancellation becomes
    * `cancelled`, unless its deadline passed. With `leaseNext` it also leases the next run of the worker's
-   * handlers once the completion is durable, under the rules of a lease call that does not wait. Without one,
-   * while the server stops or is overloaded, or where the lease fails, the answer has no `next`, and the
-   * worker asks by a lease call. A repeated call leases anew: a lease whose answer was lost expires after its
+   * handlers once the completion is durable, under the rules of a lease call that does not wait. If no run is
+   * due, the server stops or is overloaded, or the lease fails, the answer has no `next`, and the worker
+   * makes a lease call. A repeated call leases anew: a lease whose answer was lost expires after its
    * `ttlSeconds`.
    *
    * `POST /execution/workers/leases/complete`; needs the access operation `worker` of `execution-worker`.
@@ -467,10 +468,10 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Give a run back. Ends the lease and queues the run again, so that another worker need not wait for the
-   * lease to expire. The lease does not count as expired, and the outcome of a wait that no checkpoint
-   * records is given again. A run whose cancellation was requested is cancelled. A repeated call with the
-   * same token changes nothing.
+   * Release the lease of a run. Ends the lease and queues the run again, so that another worker need not wait
+   * for the lease to expire. The lease does not count as expired, and the outcome of a wait that no
+   * checkpoint records is delivered again. A run whose cancellation was requested is cancelled. A repeated
+   * call with the same token changes nothing.
    *
    * **Preview**: opt-in; any release may change it in ways that break callers.
    *
@@ -498,9 +499,9 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * List runs. Runs that match every given filter and that the caller may read, newest first. Where more
-   * follow, the header `Link` names the next page. The default and the maximum of `limit` are settings of the
-   * server; the runtime status names them.
+   * List runs. Returns the runs that match every given filter and that the caller may read, newest first. If
+   * more follow, the header `Link` names the next page. The default and the maximum of `limit` are settings
+   * of the server; the runtime status names them.
    *
    * `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -523,9 +524,9 @@ export class ExecutionOperations extends ClientCore {
 
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
-   * and payload answers the first run unchanged; another handler, plugin or payload under that key is
+   * and payload returns the first run unchanged; another handler, plugin or payload under that key is
    * refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a rejected start
-   * carries its receipt as the member `admission`.
+   * contains its receipt as the member `admission`.
    *
    * `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
    *
@@ -553,7 +554,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read a run. The current state of one run. With `waitSeconds`, the answer waits until the run is terminal.
+   * Read a run. Returns the current state of one run. With `waitSeconds`, the answer waits until the run is
+   * terminal.
    *
    * `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -626,7 +628,7 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read the history of a run. The trace events of the run, oldest first. Where more follow, the header
+   * Read the history of a run. Returns the trace events of the run, oldest first. If more follow, the header
    * `Link` names the next page; `afterSequenceId` with the `sequenceId` of the last event does the same. The
    * default and the maximum of `limit` are settings of the server; the runtime status names them.
    *
@@ -653,7 +655,7 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * List the artifacts of a run. All artifacts of the run, oldest first.
+   * List the artifacts of a run. Returns all artifacts of the run, oldest first.
    *
    * `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -674,7 +676,7 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read an artifact of a run. Answers the artifact with this id, or the newest artifact with this name.
+   * Read an artifact of a run. Returns the artifact with this id, or the newest artifact with this name.
    *
    * `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
    * `execution-policy`.
@@ -701,8 +703,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read a checkpoint of a run. The last state that its handler wrote under the key. Only the worker of the
-   * run can read a key that is not a valid path segment.
+   * Read a checkpoint of a run. Returns the last state that the handler of the run wrote under the key. Only
+   * the worker of the run can read a key that is not a valid path segment.
    *
    * `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
    * `execution-policy`.

@@ -9,8 +9,8 @@ import * as operations from '../operations/graph.ts';
 /** The parameters of `importGraphEnvelope` besides its path and its request. */
 export interface ImportGraphEnvelopeParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -23,8 +23,8 @@ export interface ImportGraphEnvelopeParameters {
 /** The parameters of `startGraphImportJob` besides its path and its request. */
 export interface StartGraphImportJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -37,8 +37,8 @@ export interface StartGraphImportJobParameters {
 /** The parameters of `startGraphInspectionJob` besides its path and its request. */
 export interface StartGraphInspectionJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -51,8 +51,8 @@ export interface StartGraphInspectionJobParameters {
 /** The parameters of `startGraphDoctorJob` besides its path and its request. */
 export interface StartGraphDoctorJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -64,7 +64,7 @@ export interface StartGraphDoctorJobParameters {
 
 /** The parameters of `listGraphJobs` besides its path and its request. */
 export interface ListGraphJobsParameters {
-  /** At most so many jobs. (1 to 200, 50 when absent) */
+  /** Maximum number of jobs. (1 to 200, 50 when absent) */
   readonly limit?: number | undefined;
   /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
@@ -73,8 +73,8 @@ export interface ListGraphJobsParameters {
 /** The operations of one group: Graph. */
 export class GraphOperations extends ClientCore {
   /**
-   * List shapes of graph stores. How stores of graphs name the members of a graph and what they can do, in a
-   * fixed order.
+   * List shapes of graph stores. Returns the names that graph stores give to the members of a graph, and the
+   * capabilities of each store, in a fixed order.
    *
    * `GET /graph/provider-shapes`; needs the access operation `read` of `server-authenticated`.
    *
@@ -93,13 +93,14 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Read the shape of a graph store. The shape of one store of graphs.
+   * Read the shape of a graph store. Returns the shape of one graph store: its names of the members of a
+   * graph, and its capabilities.
    *
    * `GET /graph/provider-shapes/{providerId}`; needs the access operation `read` of `server-authenticated`.
    *
    * A read: the client retries it after a transient failure.
    *
-   * @param providerId The store; upper and lower case differ. (1 to 160 characters)
+   * @param providerId The graph store; its name is case-sensitive. (1 to 160 characters)
    * @returns 200: `SvcGraphProviderShape`. The shape.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
@@ -117,10 +118,10 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Import a graph. Admits a job that merges a graph into a collection: each element is one record, and a
-   * record that is there already is replaced. Nothing is deleted, and edges may have ends that are not there.
-   * It goes on after a crash. A graph of more than 10,000 records is refused, and so is a graph whose
-   * elements lack ids or share them.
+   * Import a graph. Admits a job that merges a graph into a collection: each element is one record, and
+   * replaces an existing one. Nothing is deleted, and the ends of an edge need not exist. The job resumes
+   * after a crash. A graph of more than 10,000 records is refused, and so is a graph with missing or
+   * duplicate ids.
    *
    * `POST /collections/{collection}/graph/import`; needs the access operation `write` of
    * `server-authenticated`.
@@ -151,8 +152,8 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Export a graph. The graph that the records of a collection hold, as of one moment, in the form that
-   * `importGraphEnvelope` takes. A graph of more than `maxRecords` records is refused, unless
+   * Export a graph. Returns the graph in the records of a collection, as of one moment, in the form that
+   * `importGraphEnvelope` accepts. A graph of more than `maxRecords` records is refused, unless
    * `failOnLimitExceeded` is false.
    *
    * `POST /collections/{collection}/graph/export`; needs the access operation `read` of
@@ -181,9 +182,9 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Walk in a graph. Walks breadth first from the starts, as of one moment: of each node the outgoing edges,
-   * then the incoming ones. A graph of more than `maxRecords` records is refused, unless `allowPartialGraph`
-   * is true: the walk then goes over a part and says so.
+   * Traverse a graph. Traverses a graph breadth first from the starts, as of one moment: at each node, first
+   * the outgoing edges, then the incoming ones. A graph of more than `maxRecords` records is refused, unless
+   * `allowPartialGraph` is true: the traversal then covers a part, and its result says so.
    *
    * `POST /collections/{collection}/graph/traverse`; needs the access operation `read` of
    * `server-authenticated`.
@@ -193,7 +194,7 @@ export class GraphOperations extends ClientCore {
    * A read: the client retries it after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
-   * @returns 200: `SvcGraphTraversalResult`. What the walk found.
+   * @returns 200: `SvcGraphTraversalResult`. Result of the traversal.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated`
    * (401), `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
@@ -211,8 +212,8 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Inspect a graph. Counts over the records of a graph, and what is odd about them: edges that dangle,
-   * orphans, ids that are there twice.
+   * Inspect a graph. Returns counts over the records of a graph, and its anomalies: dangling edges, orphans
+   * and duplicate ids.
    *
    * `POST /collections/{collection}/graph/inspect`; needs the access operation `read` of
    * `server-authenticated`.
@@ -241,8 +242,8 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Check an import of a graph. What an import would do and what keeps it from running. Writes nothing, and
-   * answers 200 also where the import would be refused.
+   * Check an import of a graph. Returns the result that an import would have, and the faults that block it.
+   * Writes nothing, and answers 200 even if the import would be refused.
    *
    * `POST /collections/{collection}/graph/import/preflight`; needs the access operation `read` of
    * `server-authenticated`.
@@ -252,7 +253,7 @@ export class GraphOperations extends ClientCore {
    * A read: the client retries it after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
-   * @returns 200: `SvcGraphCollectionImportPreflightResult`. What the import would do.
+   * @returns 200: `SvcGraphCollectionImportPreflightResult`. Result that the import would have.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type`
@@ -269,8 +270,8 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Examine a graph. Whether a graph can be walked in and, with `targetCollection`, how well the records of
-   * another collection lead into it; with what to do.
+   * Examine a graph. Reports whether traversals of a graph work and, with `targetCollection`, how well the
+   * records of another collection lead into it; with recommended actions.
    *
    * `POST /collections/{collection}/graph/doctor`; needs the access operation `read` of
    * `server-authenticated`.
@@ -300,9 +301,9 @@ export class GraphOperations extends ClientCore {
 
   /**
    * Start a job that imports a graph. Admits a job that merges a graph into a collection: each element is one
-   * record, and a record that is there already is replaced. Nothing is deleted, and edges may have ends that
-   * are not there. It goes on after a crash. A graph of more than 10,000 records is refused, and so is a
-   * graph whose elements lack ids or share them. The same as `importGraphEnvelope`.
+   * record, and replaces an existing one. Nothing is deleted, and the ends of an edge need not exist. The job
+   * resumes after a crash. A graph of more than 10,000 records is refused, and so is a graph with missing or
+   * duplicate ids. The same as `importGraphEnvelope`.
    *
    * `POST /collections/{collection}/graph/import/jobs`; needs the access operation `write` of
    * `server-authenticated`.
@@ -333,8 +334,8 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Start a job that inspects a graph. Admits a job that does what `inspectGraphCollection` does. The job
-   * view has the counts once it has succeeded.
+   * Start a job that inspects a graph. Admits a job that runs `inspectGraphCollection`. The job view has the
+   * counts once the job has succeeded.
    *
    * `POST /collections/{collection}/graph/inspect/jobs`; needs the access operation `write` of
    * `server-authenticated`.
@@ -366,8 +367,8 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Start a job that examines a graph. Admits a job that does what `doctorGraphCollection` does. The job view
-   * has the outcome once it has succeeded.
+   * Start a job that examines a graph. Admits a job that runs `doctorGraphCollection`. The job view has the
+   * outcome once the job has succeeded.
    *
    * `POST /collections/{collection}/graph/doctor/jobs`; needs the access operation `write` of
    * `server-authenticated`.
@@ -398,8 +399,8 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * List graph jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
-   * page.
+   * List graph jobs. Returns the jobs of the space, newest first. If more follow, the header `Link` names the
+   * next page.
    *
    * `GET /graph/jobs`; needs the access operation `read` of `server-authenticated`.
    *
@@ -421,7 +422,7 @@ export class GraphOperations extends ClientCore {
   }
 
   /**
-   * Read a graph job. The state of one job, with its result once it has succeeded.
+   * Read a graph job. Returns the state of one job, with its result once it has succeeded.
    *
    * `GET /graph/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
    *

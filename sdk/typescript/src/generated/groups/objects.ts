@@ -11,27 +11,30 @@ import * as operations from '../operations/objects.ts';
 export interface ListObjectsParameters {
   /** Only objects whose keys begin with this text, which need not end at a slash. (at most 700 characters) */
   readonly prefix?: string | undefined;
-  /** Objects of a page, at most. A page of many large names may have fewer. (1 to 5000, 100 when absent) */
+  /**
+   * Maximum number of objects in a page. A page of many large names may have fewer. (1 to 5000, 100 when
+   * absent)
+   */
   readonly limit?: number | undefined;
-  /** The token of the page before. (1 to 4096 characters) */
+  /** Token of the previous page. (1 to 4096 characters) */
   readonly continuationToken?: string | undefined;
 }
 
 /** The parameters of `putObject` besides its path and its request. */
 export interface PutObjectParameters {
   /**
-   * The media type of the bytes, which readers get back; `application/octet-stream` for one that was written
-   * without. (1 to 255 characters)
+   * Media type of the bytes, which readers receive; `application/octet-stream` if absent. (1 to 255
+   * characters)
    */
   readonly contentType?: string | undefined;
   /**
-   * The etags of which the object must have one, with commas between them, or `*` for any existing object. (1
-   * to 4096 characters)
+   * Comma-separated etags, one of which the object must have, or `*` for any existing object. (1 to 4096
+   * characters)
    */
   readonly ifMatch?: string | undefined;
   /**
-   * The etags of which the object must have none, with commas between them, or `*` if no object may exist. (1
-   * to 4096 characters)
+   * Comma-separated etags, none of which the object may have, or `*` if no object may exist. (1 to 4096
+   * characters)
    */
   readonly ifNoneMatch?: string | undefined;
   /**
@@ -43,23 +46,23 @@ export interface PutObjectParameters {
 /** The parameters of `getObject` besides its path and its request. */
 export interface GetObjectParameters {
   /**
-   * The etags of which the object must have one, with commas between them, or `*` for any existing object. (1
-   * to 4096 characters)
+   * Comma-separated etags, one of which the object must have, or `*` for any existing object. (1 to 4096
+   * characters)
    */
   readonly ifMatch?: string | undefined;
   /**
-   * The etags of the object that the caller has, with commas between them, or `*` for any. With the current
-   * one among them the answer is 304. (1 to 4096 characters)
+   * Comma-separated etags of the object that the caller has, or `*` for any. If the current etag is among
+   * them, the answer is 304. (1 to 4096 characters)
    */
   readonly ifNoneMatch?: string | undefined;
   /**
-   * The part of the bytes that is wanted, such as `bytes=0-99`. The service ignores other units and lists of
-   * ranges. (at most 8192 characters)
+   * Requested range of the bytes, such as `bytes=0-99`. The service ignores other units and lists of ranges.
+   * (at most 8192 characters)
    */
   readonly range?: string | undefined;
   /**
-   * The etag of the object from which the caller has other parts. Of another object the answer is the whole.
-   * (at most 4096 characters)
+   * Etag of the object whose other parts the caller has. If the object has another etag, the answer is the
+   * whole object. (at most 4096 characters)
    */
   readonly ifRange?: string | undefined;
 }
@@ -67,13 +70,13 @@ export interface GetObjectParameters {
 /** The parameters of `deleteObject` besides its path and its request. */
 export interface DeleteObjectParameters {
   /**
-   * The etags of which the object must have one, with commas between them, or `*` for any existing object. (1
-   * to 4096 characters)
+   * Comma-separated etags, one of which the object must have, or `*` for any existing object. (1 to 4096
+   * characters)
    */
   readonly ifMatch?: string | undefined;
   /**
-   * The etags of which the object must have none, with commas between them, or `*` if no object may exist. (1
-   * to 4096 characters)
+   * Comma-separated etags, none of which the object may have, or `*` if no object may exist. (1 to 4096
+   * characters)
    */
   readonly ifNoneMatch?: string | undefined;
 }
@@ -81,8 +84,8 @@ export interface DeleteObjectParameters {
 /** The operations of one group: Objects. */
 export class ObjectsOperations extends ClientCore {
   /**
-   * List the objects of a container. Objects in the order of the bytes of their keys. A container without
-   * objects answers an empty page. Objects that are written or deleted meanwhile move no page.
+   * List the objects of a container. Returns objects in the order of the bytes of their keys. A container
+   * without objects has an empty page. Concurrent writes and deletions do not shift pages.
    *
    * `GET /objects/{container}`; needs the access operation `read` of `server-authenticated`.
    *
@@ -91,7 +94,7 @@ export class ObjectsOperations extends ClientCore {
    * A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to the
    * last page.
    *
-   * @param container The container. It needs no creation: it exists while it holds objects. (3 to 63
+   * @param container The container. It needs no creation: it exists while it contains objects. (3 to 63
    * characters)
    * @returns 200: `ObjectListResult`. A page of objects.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -110,10 +113,10 @@ export class ObjectsOperations extends ClientCore {
   }
 
   /**
-   * Write an object. Writes the bytes of the body under the key and replaces an object that is there. The
-   * answer comes when the object survives a crash. Metadata comes in fields `X-Svc-Meta-<name>`: names begin
-   * with a letter or `_`, then letters, digits and `_`, in lower case; names that begin with `svc_` are
-   * reserved; values are printable ASCII.
+   * Write an object. Writes the bytes of the body under the key and replaces an existing object. The server
+   * answers once the object survives a crash. Metadata comes in headers `X-Svc-Meta-<name>`: names begin with
+   * a letter or `_`, then letters, digits and `_`, in lower case; names that begin with `svc_` are reserved;
+   * values are printable ASCII.
    *
    * `PUT /objects/{container}/{key+}`; needs the access operation `write` of `server-authenticated`.
    *
@@ -121,11 +124,11 @@ export class ObjectsOperations extends ClientCore {
    *
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
-   * @param container The container. It needs no creation: it exists while it holds objects. (3 to 63
+   * @param container The container. It needs no creation: it exists while it contains objects. (3 to 63
    * characters)
    * @param key The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
    * characters)
-   * @returns 200: `ObjectInfo`. The object as it is stored.
+   * @returns 200: `ObjectInfo`. The object as stored.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `quota_exceeded` (409), `precondition_failed` (412),
@@ -145,20 +148,20 @@ export class ObjectsOperations extends ClientCore {
   }
 
   /**
-   * Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current etag
-   * answers 304, `If-Match` with another one 412, and `HEAD` answers the fields alone. Without them
-   * `If-Modified-Since` and `If-Unmodified-Since` compare `Last-Modified`.
+   * Read an object. Returns the bytes, or the one range that `Range` requests. `If-None-Match` with the
+   * current etag answers 304, `If-Match` with another one 412, and `HEAD` returns the headers alone. Without
+   * these conditions, `If-Modified-Since` and `If-Unmodified-Since` compare `Last-Modified`.
    *
    * `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
    *
    * A read: the client retries it after a transient failure.
    *
-   * @param container The container. It needs no creation: it exists while it holds objects. (3 to 63
+   * @param container The container. It needs no creation: it exists while it contains objects. (3 to 63
    * characters)
    * @param key The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
    * characters)
-   * @returns 200: application/octet-stream. The bytes, with the media type with which they were written. 206:
-   * application/octet-stream. The range that `Range` asks for, with the media type of the whole.
+   * @returns 200: application/octet-stream. The bytes, with their stored media type. 206:
+   * application/octet-stream. The requested range, with the media type of the object.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `precondition_failed` (412),
@@ -176,17 +179,18 @@ export class ObjectsOperations extends ClientCore {
   }
 
   /**
-   * Delete an object. Removes the object. Without effect where there is none, unless `If-Match` asks for one.
+   * Delete an object. Deletes the object. Has no effect if the object does not exist, unless `If-Match`
+   * requires one.
    *
    * `DELETE /objects/{container}/{key+}`; needs the access operation `delete` of `server-authenticated`.
    *
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
-   * @param container The container. It needs no creation: it exists while it holds objects. (3 to 63
+   * @param container The container. It needs no creation: it exists while it contains objects. (3 to 63
    * characters)
    * @param key The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
    * characters)
-   * @returns 204: no body. There is no such object any more.
+   * @returns 204: no body. The object no longer exists.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `precondition_failed` (412),

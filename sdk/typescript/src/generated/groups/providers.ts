@@ -9,8 +9,8 @@ import * as operations from '../operations/providers.ts';
 /** The parameters of `runProvider` besides its path and its request. */
 export interface RunProviderParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -23,8 +23,8 @@ export interface RunProviderParameters {
 /** The parameters of `startProviderJob` besides its path and its request. */
 export interface StartProviderJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -38,7 +38,7 @@ export interface StartProviderJobParameters {
 export interface ListProviderJobsParameters {
   /** Only jobs of this provider. (1 to 255 characters) */
   readonly provider?: string | undefined;
-  /** At most so many jobs. (1 to 200, 50 when absent) */
+  /** Maximum number of jobs. (1 to 200, 50 when absent) */
   readonly limit?: number | undefined;
   /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
@@ -47,8 +47,8 @@ export interface ListProviderJobsParameters {
 /** The operations of one group: Providers. */
 export class ProvidersOperations extends ClientCore {
   /**
-   * List providers. The models that the service can run: its own and those that the settings name, in the
-   * order of their ids. Those that the settings do not let it call are among them.
+   * List providers. Returns the models that the service can call: its own and those that the settings name,
+   * in the order of their ids. Models that the settings disable are included.
    *
    * `GET /providers`; needs the access operation `read` of `provider-policy`.
    *
@@ -66,8 +66,8 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Show which provider has which capability. Each provider with each capability of the vocabulary, and what
-   * one provider may be asked to do for one space.
+   * Show the capabilities of all providers. Returns each provider with each capability of the vocabulary, and
+   * the work that one space may ask of one provider.
    *
    * `GET /providers/capabilities`; needs the access operation `read` of `provider-policy`.
    *
@@ -86,8 +86,8 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Show which capabilities can be used. Whether each capability of each provider can be called and was
-   * proven to work. Calls no provider.
+   * Show the readiness of all capabilities. Reports whether each capability of each provider can be called
+   * and was proven to work. Calls no provider.
    *
    * `GET /providers/readiness`; needs the access operation `read` of `provider-policy`.
    *
@@ -106,7 +106,7 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Examine all providers. The state of each provider, check by check. Calls no provider.
+   * Examine all providers. Returns the state of each provider, check by check. Calls no provider.
    *
    * `GET /providers/doctor`; needs the access operation `read` of `provider-policy`.
    *
@@ -124,14 +124,14 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Show what is left of the limits of all providers. What the space of the caller has left of the limits of
-   * each provider that the settings limit. Calls no provider.
+   * Show the remaining quota of all providers. Returns the remaining quota of the space of the caller at each
+   * provider that the settings limit. Calls no provider.
    *
    * `GET /providers/quotas`; needs the access operation `read` of `provider-policy`.
    *
    * A read: the client retries it after a transient failure.
    *
-   * @returns 200: `ProviderQuotaResultList`. What is left.
+   * @returns 200: `ProviderQuotaResultList`. The remaining quota.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
@@ -143,7 +143,7 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Read a provider. One provider with the bounds of its capabilities.
+   * Read a provider. Returns one provider with the bounds of its capabilities.
    *
    * `GET /providers/{provider}`; needs the access operation `read` of `provider-policy`.
    *
@@ -163,7 +163,7 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Examine a provider. The state of one provider, check by check. Calls no provider.
+   * Examine a provider. Returns the state of one provider, check by check. Calls no provider.
    *
    * `GET /providers/{provider}/doctor`; needs the access operation `read` of `provider-policy`.
    *
@@ -183,8 +183,8 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Show which capabilities of a provider can be used. Whether each capability of the provider can be called
-   * and was proven to work. Calls no provider.
+   * Show the readiness of the capabilities of a provider. Reports whether each capability of the provider can
+   * be called and was proven to work. Calls no provider.
    *
    * `GET /providers/{provider}/readiness`; needs the access operation `read` of `provider-policy`.
    *
@@ -207,8 +207,8 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Show what is left of the limits of a provider. What the space of the caller has left of the limits of the
-   * provider. One that is not registered is `unsupported`, with the provider status
+   * Show the remaining quota of a provider. Returns the remaining quota of the space of the caller at the
+   * provider. A provider that is not registered is `unsupported`, with the provider status
    * `provider_not_registered`. Calls no provider.
    *
    * `GET /providers/{provider}/quota`; needs the access operation `read` of `provider-policy`.
@@ -216,7 +216,7 @@ export class ProvidersOperations extends ClientCore {
    * A read: the client retries it after a transient failure.
    *
    * @param provider The provider. (1 to 255 characters)
-   * @returns 200: `ProviderQuotaResult`. What is left.
+   * @returns 200: `ProviderQuotaResult`. The remaining quota.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
@@ -229,14 +229,14 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * List qualifications of a provider. What was last proven of each capability of the provider.
+   * List qualifications of a provider. Returns the latest proof of each capability of the provider.
    *
    * `GET /providers/{provider}/qualifications`; needs the access operation `read` of `provider-policy`.
    *
    * A read: the client retries it after a transient failure.
    *
    * @param provider The provider. (1 to 255 characters)
-   * @returns 200: `ProviderQualificationList`. One for each capability.
+   * @returns 200: `ProviderQualificationList`. The latest proof of each capability.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
@@ -253,8 +253,8 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * List models of a provider. The model that the settings name for the provider. One that is not registered
-   * is `unsupported`, with the provider status `provider_not_registered`. Calls no provider.
+   * List models of a provider. Returns the model that the settings name for the provider. A provider that is
+   * not registered is `unsupported`, with the provider status `provider_not_registered`. Calls no provider.
    *
    * `GET /providers/{provider}/models`; needs the access operation `read` of `provider-policy`.
    *
@@ -273,10 +273,9 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Try the capabilities of a provider. Runs the smallest useful request of each capability, or of the one
-   * that is named, one after the other, and keeps what that proves. Each run counts to the limits of the
-   * provider, leaves traces, and costs where the provider is paid. A call that is given up keeps what it has
-   * proven.
+   * Try the capabilities of a provider. Runs the smallest useful request of each capability, or of the named
+   * one, one after the other, and keeps the proofs. Each run counts against the limits of the provider,
+   * leaves traces, and costs money if the provider charges. A call that is cut off keeps the proofs it has.
    *
    * `POST /providers/{provider}/qualify`; needs the access operation `qualify` of `provider-policy`.
    *
@@ -285,7 +284,7 @@ export class ProvidersOperations extends ClientCore {
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param provider The provider. (1 to 255 characters)
-   * @returns 200: `ProviderQualificationList`. What is proven of the capabilities that were tried.
+   * @returns 200: `ProviderQualificationList`. Proofs of the capabilities that were tried.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
@@ -303,8 +302,8 @@ export class ProvidersOperations extends ClientCore {
 
   /**
    * Run a capability. Admits a job that runs a capability of the provider. The job runs the capability once,
-   * within the limits that all instances of the service share. A request that is refused, and a run that
-   * fails, end the job with a result that says why and what to do.
+   * within the limits that all instances of the service share. A refused request or a failed run ends the job
+   * with a result that has the reason and the next step.
    *
    * `POST /providers/{provider}/run`; needs the access operation `run` of `provider-policy`.
    *
@@ -335,9 +334,9 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Start a job that runs a capability. The same as `runProviderCapability` under the address of jobs. The
-   * job runs the capability once, within the limits that all instances of the service share. A request that
-   * is refused, and a run that fails, end the job with a result that says why and what to do.
+   * Start a job that runs a capability. The same as `runProviderCapability`, under the path of jobs. The job
+   * runs the capability once, within the limits that all instances of the service share. A refused request or
+   * a failed run ends the job with a result that has the reason and the next step.
    *
    * `POST /providers/{provider}/jobs`; needs the access operation `run` of `provider-policy`.
    *
@@ -368,8 +367,8 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * List provider jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
-   * page.
+   * List provider jobs. Returns the jobs of the space, newest first. If more follow, the header `Link` names
+   * the next page.
    *
    * `GET /provider-jobs`; needs the access operation `read` of `provider-policy`.
    *
@@ -392,7 +391,7 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Read a provider job. The state of one job, with its result once it has ended.
+   * Read a provider job. Returns the state of one job, with its result once it has ended.
    *
    * `GET /provider-jobs/{jobId}`; needs the access operation `read` of `provider-policy`.
    *
@@ -413,9 +412,9 @@ export class ProvidersOperations extends ClientCore {
   }
 
   /**
-   * Cancel a provider job. Cancels a queued job at once, and asks a running one to stop: a call of a provider
-   * that is under way is broken off, and may be paid for. A finished job shows the request and is otherwise
-   * as it was.
+   * Cancel a provider job. Cancels a queued job at once, and asks a running one to stop: a call to a provider
+   * that is in progress is aborted, and may be charged. A finished job shows the request and is otherwise
+   * unchanged.
    *
    * `DELETE /provider-jobs/{jobId}`; needs the access operation `run` of `provider-policy`.
    *

@@ -9,8 +9,8 @@ import * as operations from '../operations/rag.ts';
 /** The parameters of `ingestRagText` besides its path and its request. */
 export interface IngestRagTextParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -23,8 +23,8 @@ export interface IngestRagTextParameters {
 /** The parameters of `ingestRagTexts` besides its path and its request. */
 export interface IngestRagTextsParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -37,8 +37,8 @@ export interface IngestRagTextsParameters {
 /** The parameters of `startRagTextIngestionJob` besides its path and its request. */
 export interface StartRagTextIngestionJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -51,8 +51,8 @@ export interface StartRagTextIngestionJobParameters {
 /** The parameters of `startRagTextBatchIngestionJob` besides its path and its request. */
 export interface StartRagTextBatchIngestionJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -64,7 +64,7 @@ export interface StartRagTextBatchIngestionJobParameters {
 
 /** The parameters of `listRagIngestionJobs` besides its path and its request. */
 export interface ListRagIngestionJobsParameters {
-  /** At most so many jobs. (1 to 200, 50 when absent) */
+  /** Maximum number of jobs. (1 to 200, 50 when absent) */
   readonly limit?: number | undefined;
   /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
@@ -73,9 +73,9 @@ export interface ListRagIngestionJobsParameters {
 /** The operations of one group: RAG. */
 export class RagOperations extends ClientCore {
   /**
-   * Ingest a text. Cuts a text into chunks, gives each its vector and writes them as records. Admits a job
-   * that does it; the chunks of a document of up to about 100 chunks appear all at once. With
-   * `options.dryRun` it answers the plan at once and writes nothing.
+   * Ingest a text. Admits a job that cuts a text into chunks, computes the vector of each, and writes them as
+   * records. The chunks of a document of up to about 100 chunks appear all at once. With `options.dryRun` it
+   * returns the plan at once and writes nothing.
    *
    * `POST /collections/{collection}/rag/ingest-text`; needs the access operation `write` of
    * `server-authenticated`.
@@ -86,8 +86,8 @@ export class RagOperations extends ClientCore {
    * the contract: supported).
    *
    * @param collection The collection. (1 to 255 characters)
-   * @returns 200: `RagIngestTextResult`. The plan of a dry run. Nothing was written, and there is no job.
-   * 202: `RagIngestionJob`. The job is admitted, by this request or an earlier one with the same key.
+   * @returns 200: `RagIngestTextResult`. The plan of a dry run. Nothing was written, and no job exists. 202:
+   * `RagIngestionJob`. The job is admitted, by this request or an earlier one with the same key.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated`
    * (401), `permission_denied` (403), `product_policy_violation` (403), `collection_not_found` (404),
@@ -142,7 +142,7 @@ export class RagOperations extends ClientCore {
   }
 
   /**
-   * Start a job that ingests a text. The same job as that of `ingestRagText`, also for a dry run, whose job
+   * Start a job that ingests a text. Admits the same job as `ingestRagText`, also for a dry run, whose job
    * writes nothing.
    *
    * `POST /collections/{collection}/rag/ingest-text/jobs`; needs the access operation `write` of
@@ -176,7 +176,7 @@ export class RagOperations extends ClientCore {
   }
 
   /**
-   * Start a job that ingests several texts. The same job as that of `ingestRagTextBatch`.
+   * Start a job that ingests several texts. Admits the same job as `ingestRagTextBatch`.
    *
    * `POST /collections/{collection}/rag/ingest-text/batch/jobs`; needs the access operation `write` of
    * `server-authenticated`.
@@ -209,8 +209,8 @@ export class RagOperations extends ClientCore {
   }
 
   /**
-   * List ingestion jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
-   * page.
+   * List ingestion jobs. Returns the jobs of the space, newest first. If more follow, the header `Link` names
+   * the next page.
    *
    * `GET /rag/ingestion/jobs`; needs the access operation `read` of `server-authenticated`.
    *
@@ -232,7 +232,7 @@ export class RagOperations extends ClientCore {
   }
 
   /**
-   * Read an ingestion job. The state of one job, with its result once it has succeeded.
+   * Read an ingestion job. Returns the state of one job, with its result once it has succeeded.
    *
    * `GET /rag/ingestion/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
    *
@@ -253,7 +253,7 @@ export class RagOperations extends ClientCore {
 
   /**
    * Cancel an ingestion job. Cancels a queued job at once, and asks a running one to stop before its next
-   * write. What it has written stays. A finished job stays unchanged.
+   * write. Data already written stays. A finished job stays unchanged.
    *
    * `DELETE /rag/ingestion/jobs/{jobId}`; needs the access operation `delete` of `server-authenticated`.
    *
@@ -274,8 +274,8 @@ export class RagOperations extends ClientCore {
   }
 
   /**
-   * Build a context for a question. Searches for a question and puts the texts that it finds together, within
-   * budgets of characters, with citations. A graph may add what lies near them.
+   * Build a context for a question. Searches for a question and joins the texts found into a context with
+   * citations, within budgets of characters. A graph may add the neighbourhood of the texts.
    *
    * `POST /rag/context`; needs the access operation `read` of `server-authenticated`.
    *
@@ -301,8 +301,8 @@ export class RagOperations extends ClientCore {
   }
 
   /**
-   * Judge contexts. Builds the contexts of up to 100 questions and says which are as expected. A case with an
-   * error, such as a collection that does not exist, fails alone.
+   * Evaluate contexts. Builds the contexts of up to 100 questions and reports which meet their expectations.
+   * A case with an error, such as a collection that does not exist, fails alone.
    *
    * `POST /rag/context/evaluate`; needs the access operation `read` of `server-authenticated`.
    *
@@ -328,8 +328,8 @@ export class RagOperations extends ClientCore {
   }
 
   /**
-   * Build a prompt for a question. The context of a question with what a model is told around it: the
-   * question, how to cite, and the context with its citations.
+   * Build a prompt for a question. Returns the context of a question as messages for a model: the question,
+   * the rules of citation, and the context with its citations.
    *
    * `POST /rag/prompt`; needs the access operation `read` of `server-authenticated`.
    *

@@ -9,13 +9,13 @@ import * as operations from '../operations/records.ts';
 /** The parameters of `getRecord` besides its path and its request. */
 export interface GetRecordParameters {
   /**
-   * The etags of which the record must have one, with commas between them, or `*` for any existing record. (1
-   * to 4096 characters)
+   * Comma-separated etags, one of which the record must have, or `*` for any existing record. (1 to 4096
+   * characters)
    */
   readonly ifMatch?: string | undefined;
   /**
-   * The etags of the record that the caller has, with commas between them, or `*` for any. With the current
-   * one among them the answer is 304. (1 to 4096 characters)
+   * Comma-separated etags of the record that the caller has, or `*` for any. If the current etag is among
+   * them, the answer is 304. (1 to 4096 characters)
    */
   readonly ifNoneMatch?: string | undefined;
 }
@@ -23,13 +23,13 @@ export interface GetRecordParameters {
 /** The parameters of `deleteRecord` besides its path and its request. */
 export interface DeleteRecordParameters {
   /**
-   * The etags of which the record must have one, with commas between them, or `*` for any existing record. (1
-   * to 4096 characters)
+   * Comma-separated etags, one of which the record must have, or `*` for any existing record. (1 to 4096
+   * characters)
    */
   readonly ifMatch?: string | undefined;
   /**
-   * The etags of which the record must have none, with commas between them, or `*` if no record may exist. (1
-   * to 4096 characters)
+   * Comma-separated etags, none of which the record may have, or `*` if no record may exist. (1 to 4096
+   * characters)
    */
   readonly ifNoneMatch?: string | undefined;
 }
@@ -37,13 +37,13 @@ export interface DeleteRecordParameters {
 /** The parameters of `upsertRecord` besides its path and its request. */
 export interface UpsertRecordParameters {
   /**
-   * The etags of which the record must have one, with commas between them, or `*` for any existing record. (1
-   * to 4096 characters)
+   * Comma-separated etags, one of which the record must have, or `*` for any existing record. (1 to 4096
+   * characters)
    */
   readonly ifMatch?: string | undefined;
   /**
-   * The etags of which the record must have none, with commas between them, or `*` if no record may exist. (1
-   * to 4096 characters)
+   * Comma-separated etags, none of which the record may have, or `*` if no record may exist. (1 to 4096
+   * characters)
    */
   readonly ifNoneMatch?: string | undefined;
 }
@@ -51,8 +51,8 @@ export interface UpsertRecordParameters {
 /** The parameters of `upsertRecords` besides its path and its request. */
 export interface UpsertRecordsParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -65,8 +65,8 @@ export interface UpsertRecordsParameters {
 /** The parameters of `startRecordBatchUpsertJob` besides its path and its request. */
 export interface StartRecordBatchUpsertJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -79,7 +79,7 @@ export interface StartRecordBatchUpsertJobParameters {
 /** The operations of one group: Records. */
 export class RecordsOperations extends ClientCore {
   /**
-   * Read a record. The record in the order and the spelling of its members as it was written.
+   * Read a record. Returns the record as it was written, with the order and the spelling of its members.
    *
    * `GET /collections/{collection}/records/{pk}/{id}`; needs the access operation `read` of
    * `server-authenticated`.
@@ -108,8 +108,8 @@ export class RecordsOperations extends ClientCore {
   }
 
   /**
-   * Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not exist,
-   * unless `If-Match` asks for one. The check of the conditions and the deletion are one transaction.
+   * Delete a record. Deletes the record and forgets its revision. Succeeds if the record does not exist,
+   * unless `If-Match` requires one. The check of the conditions and the deletion are one transaction.
    *
    * `DELETE /collections/{collection}/records/{pk}/{id}`; needs the access operation `delete` of
    * `server-authenticated`.
@@ -119,7 +119,7 @@ export class RecordsOperations extends ClientCore {
    * @param collection The collection. (1 to 255 characters)
    * @param pk The partition key. A slash in it is percent-encoded. (1 to 2048 characters)
    * @param id The id of the record. (1 to 1023 characters)
-   * @returns 204: no body. There is no such record any more.
+   * @returns 204: no body. The record no longer exists.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `precondition_failed`
@@ -168,7 +168,7 @@ export class RecordsOperations extends ClientCore {
 
   /**
    * Write many records. Admits a job that writes the records one after the other and stops at the first
-   * failure unless `continueOnError` is true. Needs the access operation `write` of the records too.
+   * failure unless `continueOnError` is true. Also needs the access operation `write` of the records.
    *
    * `POST /collections/{collection}/records/batch`; needs the access operation `start_run` of
    * `execution-policy`.
@@ -201,8 +201,8 @@ export class RecordsOperations extends ClientCore {
 
   /**
    * Start a batch of writes. Admits a job that writes the records one after the other and stops at the first
-   * failure unless `continueOnError` is true. The same as `upsertRecords`, for callers with record access
-   * alone.
+   * failure unless `continueOnError` is true. The same as `upsertRecords`, for callers that have access to
+   * records only.
    *
    * `POST /collections/{collection}/records/batch/jobs`; needs the access operation `write` of
    * `server-authenticated`.
@@ -235,9 +235,9 @@ export class RecordsOperations extends ClientCore {
   }
 
   /**
-   * Query records. Records that meet the filter, a page at a time. A query that would read more records than
-   * one call may is refused with `query_budget_exceeded`, never answered in part. Each page reads the current
-   * records: one that changes between two pages may appear twice or not at all.
+   * Query records. Returns the records that match the filter, in pages. A query that would read more records
+   * than one call may is refused with `query_budget_exceeded`, never answered in part. Each page reads the
+   * current records: a record that changes between two pages may appear twice or not at all.
    *
    * `POST /collections/{collection}/query`; needs the access operation `read` of `server-authenticated`.
    *
@@ -267,12 +267,12 @@ export class RecordsOperations extends ClientCore {
   }
 
   /**
-   * Search records. Ranks the records that meet the filter by a vector or by words, a page at a time. A
-   * search by a vector compares every record, or is refused with `search_budget_exceeded`. A search by words
-   * scores at most `scanLimit` candidates. Where there are others, each match says so in its diagnostics, and
-   * a page without matches is refused with `search_budget_exceeded`. Records that are equal in score follow
-   * in the order of partition key and id. Without `vector` and `lexical` it answers the page of a query, each
-   * record with score 1.
+   * Search records. Ranks the records that match the filter by a vector or by words, in pages. A search by a
+   * vector compares every record, or is refused with `search_budget_exceeded`. A search by words scores at
+   * most `scanLimit` candidates. If there are others, each match says so in its diagnostics, and a page
+   * without matches is refused with `search_budget_exceeded`. Records with equal scores are in the order of
+   * partition key and id. Without `vector` and `lexical` it returns the page of a query, each record with
+   * score 1.
    *
    * `POST /collections/{collection}/search`; needs the access operation `read` of `server-authenticated`.
    *

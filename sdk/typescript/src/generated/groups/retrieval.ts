@@ -9,8 +9,8 @@ import * as operations from '../operations/retrieval.ts';
 /** The parameters of `startRetrievalEvaluationComparisonJob` besides its path and its request. */
 export interface StartRetrievalEvaluationComparisonJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -23,8 +23,8 @@ export interface StartRetrievalEvaluationComparisonJobParameters {
 /** The parameters of `startRetrievalEvaluationJob` besides its path and its request. */
 export interface StartRetrievalEvaluationJobParameters {
   /**
-   * The product that the job belongs to. Only together with `tenantId`; required where the service has
-   * product policies. (1 to 160 characters)
+   * The product that the job belongs to, only together with `tenantId`; required if the service has product
+   * policies. (1 to 160 characters)
    */
   readonly productId?: string | undefined;
   /**
@@ -36,7 +36,7 @@ export interface StartRetrievalEvaluationJobParameters {
 
 /** The parameters of `listRetrievalEvaluationJobs` besides its path and its request. */
 export interface ListRetrievalEvaluationJobsParameters {
-  /** At most so many jobs. (1 to 100, 20 when absent) */
+  /** Maximum number of jobs. (1 to 100, 20 when absent) */
   readonly limit?: number | undefined;
   /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
@@ -45,8 +45,8 @@ export interface ListRetrievalEvaluationJobsParameters {
 /** The operations of one group: Retrieval. */
 export class RetrievalOperations extends ClientCore {
   /**
-   * List retrieval profiles. The profiles of the service: members of a retrieval under one name, with what
-   * each is good for.
+   * List retrieval profiles. Returns the retrieval profiles of the service: named sets of members of a
+   * retrieval request, each with its use cases.
    *
    * `GET /retrieval/profiles`; needs the access operation `read` of `server-authenticated`.
    *
@@ -66,9 +66,9 @@ export class RetrievalOperations extends ClientCore {
 
   /**
    * Retrieve records. Ranks the records of up to 16 collections together: by words, by vectors of the query,
-   * or by both, and where asked puts the best into a new order by a reranker. Each collection is searched as
-   * of one moment. Equal scores follow in the order of collection, partition key and id. A search beyond its
-   * budget refuses the request; no answer misses a record without saying so.
+   * or by both; on request, a reranker reorders the best. Each collection is searched as of one moment.
+   * Matches with equal scores are in the order of collection, partition key and id. If a search exceeds its
+   * budget, the request is refused; an answer that misses a record says so.
    *
    * `POST /search`; needs the access operation `read` of `server-authenticated`.
    *
@@ -94,10 +94,10 @@ export class RetrievalOperations extends ClientCore {
   }
 
   /**
-   * Evaluate retrievals. Answers questions whose right answers are known, and measures how well: hit rate,
-   * reciprocal rank, precision, recall and nDCG of the first k results, and how often hard negatives are
-   * among them. A case whose retrieval is refused, as of an absent collection, fails and leaves the others.
-   * Stores nothing.
+   * Evaluate retrievals. Runs retrievals for questions whose expected records are known, and measures them:
+   * hit rate, reciprocal rank, precision, recall and nDCG of the first k results, and how often hard
+   * negatives are among them. A case whose retrieval is refused, for example because a collection is missing,
+   * fails alone. Stores nothing.
    *
    * `POST /retrieval/evaluate`; needs the access operation `read` of `server-authenticated`.
    *
@@ -122,7 +122,7 @@ export class RetrievalOperations extends ClientCore {
   }
 
   /**
-   * Compare retrievals. Answers the same questions in up to 12 ways, and measures each. The first variant is
+   * Compare retrievals. Runs the same questions in up to 12 variants, and measures each. The first variant is
    * the baseline of the others.
    *
    * `POST /retrieval/evaluate/compare`; needs the access operation `read` of `server-authenticated`.
@@ -149,8 +149,8 @@ export class RetrievalOperations extends ClientCore {
   }
 
   /**
-   * Start a comparison of retrievals. Admits a job that does what `compareRetrievalEvaluations` does. It goes
-   * on after a crash behind the last case that it tried. Needs the right `read` beside `write`.
+   * Start a comparison of retrievals. Admits a job that runs `compareRetrievalEvaluations`. After a crash it
+   * resumes after the last case that it tried. Needs the access operations `read` and `write`.
    *
    * `POST /retrieval/evaluate/compare/jobs`; needs the access operation `write` of `server-authenticated`.
    *
@@ -180,8 +180,8 @@ export class RetrievalOperations extends ClientCore {
   }
 
   /**
-   * Start an evaluation of retrievals. Admits a job that does what `evaluateRetrieval` does. It goes on after
-   * a crash behind the last case that it tried. Needs the right `read` beside `write`.
+   * Start an evaluation of retrievals. Admits a job that runs `evaluateRetrieval`. After a crash it resumes
+   * after the last case that it tried. Needs the access operations `read` and `write`.
    *
    * `POST /retrieval/evaluate/jobs`; needs the access operation `write` of `server-authenticated`.
    *
@@ -211,8 +211,8 @@ export class RetrievalOperations extends ClientCore {
   }
 
   /**
-   * List evaluation jobs. Evaluations and comparisons of the space, newest first. Where more follow, the
-   * header `Link` names the next page.
+   * List evaluation jobs. Returns the evaluations and comparisons of the space, newest first. If more follow,
+   * the header `Link` names the next page.
    *
    * `GET /retrieval/evaluate/jobs`; needs the access operation `read` of `server-authenticated`.
    *
@@ -260,7 +260,7 @@ export class RetrievalOperations extends ClientCore {
 
   /**
    * Cancel an evaluation job. Cancels a queued job at once, and asks a running one to stop before its next
-   * case. A finished job stays unchanged; its result is in the answer where the caller may also read.
+   * case. A finished job stays unchanged; the answer has its result if the caller may also read.
    *
    * `DELETE /retrieval/evaluate/jobs/{jobId}`; needs the access operation `delete` of `server-authenticated`.
    *

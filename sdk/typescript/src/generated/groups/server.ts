@@ -9,7 +9,7 @@ import * as operations from '../operations/server.ts';
 /** The operations of one group: Server. */
 export class ServerOperations extends ClientCore {
   /**
-   * Check that the process answers. Answers the name, version and configuration of the service. Reads no
+   * Check that the process answers. Returns the name, version and configuration of the service. Reads no
    * store.
    *
    * `GET /health`; needs no credential.
@@ -28,7 +28,8 @@ export class ServerOperations extends ClientCore {
 
   /**
    * Check whether the service is ready. Runs the readiness checks. The status is 200 even if the service is
-   * not ready: read `ready`. With `status=true` it is 503 then, for probes that read statuses alone.
+   * not ready: read `ready`. With `status=true` it is 503 if the service is not ready, for probes that read
+   * only the status.
    *
    * `GET /readiness`; needs no credential.
    *
@@ -46,7 +47,7 @@ export class ServerOperations extends ClientCore {
   }
 
   /**
-   * Get the OpenAPI document. Answers the OpenAPI 3.1 document of the public operations.
+   * Get the OpenAPI document. Returns the OpenAPI 3.1 document of the public operations.
    *
    * `GET /openapi/svc.json`; needs no credential.
    *
@@ -64,7 +65,7 @@ export class ServerOperations extends ClientCore {
   }
 
   /**
-   * Get the JSON Schema bundle. Answers all public models as one JSON Schema 2020-12 document.
+   * Get the JSON Schema bundle. Returns all public models as one JSON Schema 2020-12 document.
    *
    * `GET /contracts/schemas/svc-public.schema.json`; needs no credential.
    *

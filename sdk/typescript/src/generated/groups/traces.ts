@@ -10,7 +10,7 @@ import * as operations from '../operations/traces.ts';
 export interface ListTracesParameters {
   /** Only traces of this operation, such as `provider.run`. (1 to 128 characters) */
   readonly operation?: string | undefined;
-  /** At most so many traces. (1 to 5000, 100 when absent) */
+  /** Maximum number of traces. (1 to 5000, 100 when absent) */
   readonly limit?: number | undefined;
 }
 
@@ -23,14 +23,14 @@ export interface SummarizeTracesParameters {
 /** The operations of one group: Traces. */
 export class TracesOperations extends ClientCore {
   /**
-   * List traces. The newest traces of the space; those of one moment in the order of their ids. An answer
-   * that ends although more follow, because of its limit or its size, says so.
+   * List traces. Returns the newest traces of the space; those of one moment in the order of their ids. If
+   * the answer ends although more follow, because of its limit or its size, `Svc-Truncated` is `true`.
    *
    * `GET /traces`; needs the access operation `read` of `server-authenticated`.
    *
    * A read: the client retries it after a transient failure.
    *
-   * @returns 200: `TraceRecordList`. The traces, the newest first.
+   * @returns 200: `TraceRecordList`. The traces, newest first.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
@@ -45,8 +45,8 @@ export class TracesOperations extends ClientCore {
   }
 
   /**
-   * Summarize traces. How many traces the space has, by their values, in all and for each operation. The cost
-   * does not grow with the number of traces.
+   * Summarize traces. Counts the traces of the space by their values, in total and for each operation. The
+   * cost does not grow with the number of traces.
    *
    * `GET /traces/summary`; needs the access operation `read` of `server-authenticated`.
    *
@@ -67,9 +67,9 @@ export class TracesOperations extends ClientCore {
   }
 
   /**
-   * Remove old traces. Removes traces of a selection, or tells which it would remove. The selection is sorted
-   * from the newest; the newest `keepLatest` stay, and at most `limit` of the others are removed. It needs
-   * `operation`, `olderThan` or `keepLatest`. Safe to repeat, also concurrently.
+   * Remove old traces. Removes traces of a selection or, with `dryRun`, lists those that it would remove. The
+   * selection is sorted from the newest; the newest `keepLatest` stay, and at most `limit` of the others are
+   * removed. The request needs `operation`, `olderThan` or `keepLatest`. Safe to repeat, also concurrently.
    *
    * `POST /traces/prune`; needs the access operation `maintain` of `server-authenticated`.
    *
@@ -93,8 +93,8 @@ export class TracesOperations extends ClientCore {
   }
 
   /**
-   * Export traces. The newest traces as they are stored, with a hash of the content and a warning wherever a
-   * trace may hold a secret. Nothing is left out or replaced.
+   * Export traces. Returns the newest traces as stored, with a hash of the content and a warning wherever a
+   * trace may contain a secret. Nothing is omitted or replaced.
    *
    * `POST /traces/export`; needs the access operation `read` of `server-authenticated`.
    *
@@ -118,7 +118,7 @@ export class TracesOperations extends ClientCore {
   }
 
   /**
-   * Read a trace. The trace as it is stored.
+   * Read a trace. Returns the trace as stored.
    *
    * `GET /traces/{id}`; needs the access operation `read` of `server-authenticated`.
    *
