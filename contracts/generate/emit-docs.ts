@@ -87,7 +87,7 @@ export function errorsPage({ problems }: ContractSource): string {
   ]);
   const intro =
     'Every error is a problem document (RFC 9457) as `application/problem+json`, whose `type` is `urn:svc:problem:` and the code. ' +
-    'Branch on `code`. *Again* says whether the same request can succeed later without being changed.';
+    'Branch on `code`. *Again* says whether the unchanged request can succeed later.';
   return `${HEADER}\n\n# Problem codes\n\n${intro}\n\n${table(['Code', 'Status', 'Again', 'Meaning', 'Who acts'], rows)}\n`;
 }
 
@@ -100,7 +100,7 @@ export function limitsPage({ limits }: ContractSource): string {
     description,
     source,
   ]);
-  return `${HEADER}\n\n# Limits\n\nThe same on every store.\n\n${table(['Name', 'Value', 'Unit', 'On', 'Source'], rows)}\n`;
+  return `${HEADER}\n\n# Limits\n\nThese limits are the same on every store.\n\n${table(['Name', 'Value', 'Unit', 'On', 'Source'], rows)}\n`;
 }
 
 function number(value: number): string {

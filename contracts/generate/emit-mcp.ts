@@ -100,7 +100,7 @@ function descriptionOf({ description, stability, deprecation, mcp }: CatalogOper
   const task = mcp.exposure === 'task' ? ' Runs as a task; its result is the job at its end.' : '';
   if (stability === 'preview') return `Preview, may change. ${description}${task}`;
   if (deprecation === null) return `${description}${task}`;
-  return `Deprecated since ${deprecation.since}; ${deprecation.replacement} takes its place. ${description}${task}`;
+  return `Deprecated since ${deprecation.since}; use ${deprecation.replacement} instead. ${description}${task}`;
 }
 
 /** Parameters and members of the body side by side: a model fills in one flat object. */
@@ -164,7 +164,7 @@ function withoutNullIn(keyword: string, value: Json): Json {
 }
 
 const offsetSchema: Schema = {
-  description: 'Where to read on in an answer that is longer than one result: its `part.nextOffset`.',
+  description: 'Offset at which to continue an answer longer than one result: its `part.nextOffset`.',
   type: 'integer',
   minimum: 0,
 };

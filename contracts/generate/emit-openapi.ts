@@ -30,13 +30,13 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A workload identity token. Beside an API key it travels in the header `X-Serverless-Authorization` instead, because a token alone in `Authorization` is then read as an API key.',
+      'A workload identity token. Together with an API key, send it in the header `X-Serverless-Authorization`: a token alone in `Authorization` is then read as an API key.',
   },
 };
 
 /** The introduction of the reference, shown before the first operation. */
 const DESCRIPTION =
-  'Requests are JSON, and closed: an unknown member is refused. Every refusal is a problem document (RFC 9457) with a stable `code`; each operation lists those it may answer.';
+  'Requests are JSON, and closed: an unknown member is refused. Every refusal is a problem document (RFC 9457) with a stable `code`; each operation lists the codes that it may return.';
 
 /** The OpenAPI 3.1 document of every operation that is not internal, aliases included. */
 export function openApiDocument(source: ContractSource): JsonObject {
@@ -64,13 +64,13 @@ export function openApiDocument(source: ContractSource): JsonObject {
       license: { name: license, identifier: license },
     },
     jsonSchemaDialect: DIALECT,
-    servers: [{ url: '/', description: 'The server that answered this document.' }],
+    servers: [{ url: '/', description: 'The server that returned this document.' }],
     tags: groups.map(([name, { title, description }]) => ({ name, 'x-displayName': title, description })),
     paths: paths as Json,
     components: {
       schemas: publishedSchemas(source, COMPONENT) as unknown as Json,
       responses: {
-        Problem: problemResponse('Any other problem; `code` says which.') as Json,
+        Problem: problemResponse('Any other problem; `code` identifies it.') as Json,
         ...sharedProblems(operations, source.problems),
       },
       securitySchemes: SECURITY_SCHEMES,

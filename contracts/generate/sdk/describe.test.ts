@@ -16,22 +16,22 @@ test.each([
     'sdk/typescript/src/generated/groups/canonical.ts',
     '  replayCanonicalOutbox(',
     '  queryCanonicalDocuments(',
-    'Awaited,',
+    '`await` returns',
   ],
   [
     'sdk/python/src/svc_client/_generated/client.py',
     'def query_canonical_documents(',
     '    def ',
-    '`first()` is',
+    '`first()` returns',
   ],
   [
     'sdk/python/src/svc_client/_generated/async_client.py',
     'def query_canonical_documents(',
     '    def ',
-    'Awaited,',
+    '`await` returns',
   ],
 ])('%s says in its own words how a list comes in pages', (path, from, to, first) => {
   expect(words(path, from, to)).toContain(
-    `A paged list, requested on demand. ${first} the first page; iterated, every entry of \`items\` up to the last page.`,
+    `A list whose pages are requested on demand. ${first} the first page; iteration yields every entry of \`items\` up to the last page.`,
   );
 });

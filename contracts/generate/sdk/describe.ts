@@ -19,7 +19,7 @@ export function docParagraphs(operation: SdkOperation, firstPage: string): reado
     repeatSentence(operation),
     operation.paging === null
       ? ''
-      : `A paged list, requested on demand. ${firstPage} the first page; iterated, every entry of \`${operation.paging.items}\` up to the last page.`,
+      : `A list whose pages are requested on demand. ${firstPage} the first page; iteration yields every entry of \`${operation.paging.items}\` up to the last page.`,
   ].filter((text) => text !== '');
 }
 
@@ -53,7 +53,7 @@ function requestSentence(request: SdkRequest): string {
 
 function repeatSentence({ retry, idempotency }: SdkOperation): string {
   const { place, requirement } = idempotency;
-  if (retry === 'safe') return 'A read: the client retries it after a transient failure.';
+  if (retry === 'safe') return 'The client retries this read after a transient failure.';
   if (place === null)
     return `The client never retries it: it takes no idempotency key (in the contract: ${requirement}).`;
   const places = [

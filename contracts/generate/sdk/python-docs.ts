@@ -13,7 +13,7 @@ export function methodDoc(
   const { id, names } = operation;
   const deprecated = deprecationText(operation, contract);
   return [
-    ...docParagraphs({ ...operation, deprecation: null }, isAsync ? 'Awaited,' : '`first()` is'),
+    ...docParagraphs({ ...operation, deprecation: null }, isAsync ? '`await` returns' : '`first()` returns'),
     deprecated === null ? '' : `**Deprecated** ${deprecated}.`,
     section('Args', argumentLines(operation)),
     section('Returns', answerLines(operation)),

@@ -29,7 +29,7 @@ export function pythonOperations(contract: SdkContract): string {
     })
     .join('');
   const imports = pythonImports(text, [['.._operation', SPECS]]);
-  return `${PYTHON_HEADER}\n${docstring(['What each operation is on the wire.'])}\n${imports.map(importText).join('\n')}\n${text}`;
+  return `${PYTHON_HEADER}\n${docstring(['The wire form of each operation.'])}\n${imports.map(importText).join('\n')}\n${text}`;
 }
 
 function importText(line: string): string {

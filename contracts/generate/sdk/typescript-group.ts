@@ -145,7 +145,7 @@ function methodText(operation: SdkOperation, contract: SdkContract): string {
       : `PagedCall<${answer}, ${typeText(paging.item, 'response', 'Models.')}>`;
   const made = `this, operations.${id}, ${input.length === 0 ? '{}' : `{ ${input.join(', ')} }`}, options`;
   return (
-    `\n${docBlock(docParagraphs(operation, 'Awaited,'), docTags(operation, contract), '  ')}` +
+    `\n${docBlock(docParagraphs(operation, '`await` returns'), docTags(operation, contract), '  ')}` +
     `  ${name}(${joined(parameters, name.length + result.length)}): ${result} {\n` +
     `    return ${paging === null ? 'call' : 'pages'}(${made});\n  }\n`
   );

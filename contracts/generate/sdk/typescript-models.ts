@@ -52,7 +52,7 @@ function modelText(model: SdkModel): string {
 /** `problems.ts`: the codes of errors. */
 export function typescriptProblems({ problems }: SdkContract): string {
   const doc = docComment(
-    'The closed vocabulary of problem codes. It only grows: a later service may answer others.',
+    'The closed vocabulary of problem codes. It only grows: a later service may return others.',
   );
   return `${HEADER}\n\n${doc}export type ProblemCode = ${union(problems.map(({ code }) => quote(code)))};\n`;
 }

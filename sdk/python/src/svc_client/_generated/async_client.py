@@ -31,7 +31,7 @@ class AsyncOperations:
 
         `GET /health`; needs no credential.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -56,7 +56,7 @@ class AsyncOperations:
 
         `GET /readiness`; needs no credential.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -80,7 +80,7 @@ class AsyncOperations:
 
         `GET /openapi/svc.json`; needs no credential.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -109,7 +109,7 @@ class AsyncOperations:
 
         `GET /contracts/schemas/svc-public.schema.json`; needs no credential.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -191,7 +191,7 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -232,7 +232,7 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -312,10 +312,10 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to
-        the last page.
+        A list whose pages are requested on demand. `await` returns the first page; iteration yields every
+        entry of `items` up to the last page.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -529,10 +529,10 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to
-        the last page.
+        A list whose pages are requested on demand. `await` returns the first page; iteration yields every
+        entry of `items` up to the last page.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -573,7 +573,7 @@ class AsyncOperations:
         `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of
         `canonical-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -652,7 +652,7 @@ class AsyncOperations:
 
         `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -721,7 +721,7 @@ class AsyncOperations:
 
         `GET /canonical/preflight`; needs the access operation `admin` of `canonical-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -794,7 +794,7 @@ class AsyncOperations:
         `GET /canonical/tenants/{tenantId}/fences/{name}/{value}`; needs the access operation `read` of
         `canonical-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -830,7 +830,7 @@ class AsyncOperations:
         `GET /canonical/tenants/{tenantId}/usage`; needs the access operation `maintenance` of
         `execution-maintenance`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -864,7 +864,7 @@ class AsyncOperations:
 
         `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -898,7 +898,7 @@ class AsyncOperations:
 
         `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             product_id: The product. (1 to 160 characters)
@@ -933,7 +933,7 @@ class AsyncOperations:
         `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
         `execution-maintenance`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -1278,7 +1278,7 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `ExecutionExternalWorkerCheckpointReadRequest`.
@@ -1461,7 +1461,7 @@ class AsyncOperations:
 
         `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             handler_id: Only runs of this handler. (1 to 160 characters)
@@ -1580,7 +1580,7 @@ class AsyncOperations:
 
         `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1696,7 +1696,7 @@ class AsyncOperations:
 
         `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1733,7 +1733,7 @@ class AsyncOperations:
         `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1768,7 +1768,7 @@ class AsyncOperations:
         `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1804,7 +1804,7 @@ class AsyncOperations:
         `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1835,7 +1835,7 @@ class AsyncOperations:
 
         `GET /collections`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -1920,7 +1920,7 @@ class AsyncOperations:
 
         `GET /collections/{collection}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2010,7 +2010,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2166,7 +2166,7 @@ class AsyncOperations:
         `GET /collections/{collection}/inspect`; needs the access operation `read` of
         `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2207,7 +2207,7 @@ class AsyncOperations:
 
         `GET /record-import/jobs`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 200, 50 when absent)
@@ -2242,7 +2242,7 @@ class AsyncOperations:
 
         `GET /record-import/jobs/{jobId}`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -2318,7 +2318,7 @@ class AsyncOperations:
         `GET /collections/{collection}/records/{pk}/{id}`; needs the access operation `read` of
         `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2574,10 +2574,10 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to
-        the last page.
+        A list whose pages are requested on demand. `await` returns the first page; iteration yields every
+        entry of `items` up to the last page.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2621,10 +2621,10 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to
-        the last page.
+        A list whose pages are requested on demand. `await` returns the first page; iteration yields every
+        entry of `items` up to the last page.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2665,10 +2665,10 @@ class AsyncOperations:
 
         `GET /objects/{container}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to
-        the last page.
+        A list whose pages are requested on demand. `await` returns the first page; iteration yields every
+        entry of `items` up to the last page.
 
         Args:
             container: The container. It needs no creation: it exists while it contains objects. (3 to 63
@@ -2782,7 +2782,7 @@ class AsyncOperations:
 
         `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             container: The container. It needs no creation: it exists while it contains objects. (3 to 63
@@ -2938,7 +2938,7 @@ class AsyncOperations:
 
         `GET /embedding-providers`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -2969,7 +2969,7 @@ class AsyncOperations:
 
         `GET /embedding-providers/guidance`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3000,7 +3000,7 @@ class AsyncOperations:
 
         `GET /embedding-providers/doctor`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3035,7 +3035,7 @@ class AsyncOperations:
 
         The request is JSON, at most 33,554,432 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `EmbeddingRequest`.
@@ -3123,7 +3123,7 @@ class AsyncOperations:
 
         `GET /embeddings/jobs`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 200, 50 when absent)
@@ -3157,7 +3157,7 @@ class AsyncOperations:
 
         `GET /embeddings/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -3221,7 +3221,7 @@ class AsyncOperations:
 
         `GET /providers`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3252,7 +3252,7 @@ class AsyncOperations:
 
         `GET /providers/capabilities`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3283,7 +3283,7 @@ class AsyncOperations:
 
         `GET /providers/readiness`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3313,7 +3313,7 @@ class AsyncOperations:
 
         `GET /providers/doctor`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3344,7 +3344,7 @@ class AsyncOperations:
 
         `GET /providers/quotas`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3375,7 +3375,7 @@ class AsyncOperations:
 
         `GET /providers/{provider}`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3407,7 +3407,7 @@ class AsyncOperations:
 
         `GET /providers/{provider}/doctor`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3440,7 +3440,7 @@ class AsyncOperations:
 
         `GET /providers/{provider}/readiness`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3474,7 +3474,7 @@ class AsyncOperations:
 
         `GET /providers/{provider}/quota`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3506,7 +3506,7 @@ class AsyncOperations:
 
         `GET /providers/{provider}/qualifications`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3540,7 +3540,7 @@ class AsyncOperations:
 
         `GET /providers/{provider}/models`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3729,7 +3729,7 @@ class AsyncOperations:
 
         `GET /provider-jobs`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: Only jobs of this provider. (1 to 255 characters)
@@ -3764,7 +3764,7 @@ class AsyncOperations:
 
         `GET /provider-jobs/{jobId}`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -3833,7 +3833,7 @@ class AsyncOperations:
 
         `GET /retrieval/profiles`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3869,7 +3869,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RetrievalRequest`.
@@ -3908,7 +3908,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RetrievalEvaluationRequest`.
@@ -3945,7 +3945,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RetrievalEvaluationComparisonRequest`.
@@ -4087,7 +4087,7 @@ class AsyncOperations:
 
         `GET /retrieval/evaluate/jobs`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 100, 20 when absent)
@@ -4123,7 +4123,7 @@ class AsyncOperations:
         `GET /retrieval/evaluate/jobs/{jobId}`; needs the access operation `read` of
         `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -4423,7 +4423,7 @@ class AsyncOperations:
 
         `GET /rag/ingestion/jobs`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 200, 50 when absent)
@@ -4457,7 +4457,7 @@ class AsyncOperations:
 
         `GET /rag/ingestion/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -4527,7 +4527,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RagContextRequest`.
@@ -4565,7 +4565,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RagContextEvaluationRequest`.
@@ -4603,7 +4603,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RagPromptRequest`.
@@ -4640,7 +4640,7 @@ class AsyncOperations:
 
         `GET /graph/provider-shapes`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -4673,7 +4673,7 @@ class AsyncOperations:
         `GET /graph/provider-shapes/{providerId}`; needs the access operation `read` of
         `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider_id: The graph store; its name is case-sensitive. (1 to 160 characters)
@@ -4769,7 +4769,7 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -4810,7 +4810,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -4849,7 +4849,7 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -4888,7 +4888,7 @@ class AsyncOperations:
 
         The request is JSON, at most 33,554,432 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -4927,7 +4927,7 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -5133,7 +5133,7 @@ class AsyncOperations:
 
         `GET /graph/jobs`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 200, 50 when absent)
@@ -5167,7 +5167,7 @@ class AsyncOperations:
 
         `GET /graph/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -5238,7 +5238,7 @@ class AsyncOperations:
 
         `GET /traces`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             operation: Only traces of this operation, such as `provider.run`. (1 to 128 characters)
@@ -5271,7 +5271,7 @@ class AsyncOperations:
 
         `GET /traces/summary`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             operation: Only traces of this operation, such as `provider.run`. (1 to 128 characters)
@@ -5344,7 +5344,7 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `TraceExportRequest`.
@@ -5376,7 +5376,7 @@ class AsyncOperations:
 
         `GET /traces/{id}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             id: The id of the trace. (1 to 160 characters)

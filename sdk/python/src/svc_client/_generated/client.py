@@ -31,7 +31,7 @@ class Operations:
 
         `GET /health`; needs no credential.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -56,7 +56,7 @@ class Operations:
 
         `GET /readiness`; needs no credential.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -80,7 +80,7 @@ class Operations:
 
         `GET /openapi/svc.json`; needs no credential.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -105,7 +105,7 @@ class Operations:
 
         `GET /contracts/schemas/svc-public.schema.json`; needs no credential.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -187,7 +187,7 @@ class Operations:
 
         The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -228,7 +228,7 @@ class Operations:
 
         The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -308,10 +308,10 @@ class Operations:
 
         The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. `first()` is the first page; iterated, every entry of `items` up
-        to the last page.
+        A list whose pages are requested on demand. `first()` returns the first page; iteration yields
+        every entry of `items` up to the last page.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -525,10 +525,10 @@ class Operations:
 
         The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. `first()` is the first page; iterated, every entry of `items` up
-        to the last page.
+        A list whose pages are requested on demand. `first()` returns the first page; iteration yields
+        every entry of `items` up to the last page.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -569,7 +569,7 @@ class Operations:
         `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of
         `canonical-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -648,7 +648,7 @@ class Operations:
 
         `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -717,7 +717,7 @@ class Operations:
 
         `GET /canonical/preflight`; needs the access operation `admin` of `canonical-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -790,7 +790,7 @@ class Operations:
         `GET /canonical/tenants/{tenantId}/fences/{name}/{value}`; needs the access operation `read` of
         `canonical-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -826,7 +826,7 @@ class Operations:
         `GET /canonical/tenants/{tenantId}/usage`; needs the access operation `maintenance` of
         `execution-maintenance`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
@@ -856,7 +856,7 @@ class Operations:
 
         `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -890,7 +890,7 @@ class Operations:
 
         `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             product_id: The product. (1 to 160 characters)
@@ -925,7 +925,7 @@ class Operations:
         `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
         `execution-maintenance`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -1270,7 +1270,7 @@ class Operations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `ExecutionExternalWorkerCheckpointReadRequest`.
@@ -1453,7 +1453,7 @@ class Operations:
 
         `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             handler_id: Only runs of this handler. (1 to 160 characters)
@@ -1572,7 +1572,7 @@ class Operations:
 
         `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1683,7 +1683,7 @@ class Operations:
 
         `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1720,7 +1720,7 @@ class Operations:
         `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1755,7 +1755,7 @@ class Operations:
         `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1791,7 +1791,7 @@ class Operations:
         `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1822,7 +1822,7 @@ class Operations:
 
         `GET /collections`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -1907,7 +1907,7 @@ class Operations:
 
         `GET /collections/{collection}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -1997,7 +1997,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2153,7 +2153,7 @@ class Operations:
         `GET /collections/{collection}/inspect`; needs the access operation `read` of
         `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2194,7 +2194,7 @@ class Operations:
 
         `GET /record-import/jobs`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 200, 50 when absent)
@@ -2229,7 +2229,7 @@ class Operations:
 
         `GET /record-import/jobs/{jobId}`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -2305,7 +2305,7 @@ class Operations:
         `GET /collections/{collection}/records/{pk}/{id}`; needs the access operation `read` of
         `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2561,10 +2561,10 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. `first()` is the first page; iterated, every entry of `items` up
-        to the last page.
+        A list whose pages are requested on demand. `first()` returns the first page; iteration yields
+        every entry of `items` up to the last page.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2608,10 +2608,10 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. `first()` is the first page; iterated, every entry of `items` up
-        to the last page.
+        A list whose pages are requested on demand. `first()` returns the first page; iteration yields
+        every entry of `items` up to the last page.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -2652,10 +2652,10 @@ class Operations:
 
         `GET /objects/{container}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
-        A paged list, requested on demand. `first()` is the first page; iterated, every entry of `items` up
-        to the last page.
+        A list whose pages are requested on demand. `first()` returns the first page; iteration yields
+        every entry of `items` up to the last page.
 
         Args:
             container: The container. It needs no creation: it exists while it contains objects. (3 to 63
@@ -2769,7 +2769,7 @@ class Operations:
 
         `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             container: The container. It needs no creation: it exists while it contains objects. (3 to 63
@@ -2925,7 +2925,7 @@ class Operations:
 
         `GET /embedding-providers`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -2956,7 +2956,7 @@ class Operations:
 
         `GET /embedding-providers/guidance`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -2987,7 +2987,7 @@ class Operations:
 
         `GET /embedding-providers/doctor`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3022,7 +3022,7 @@ class Operations:
 
         The request is JSON, at most 33,554,432 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `EmbeddingRequest`.
@@ -3110,7 +3110,7 @@ class Operations:
 
         `GET /embeddings/jobs`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 200, 50 when absent)
@@ -3144,7 +3144,7 @@ class Operations:
 
         `GET /embeddings/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -3208,7 +3208,7 @@ class Operations:
 
         `GET /providers`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3239,7 +3239,7 @@ class Operations:
 
         `GET /providers/capabilities`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3270,7 +3270,7 @@ class Operations:
 
         `GET /providers/readiness`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3296,7 +3296,7 @@ class Operations:
 
         `GET /providers/doctor`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3323,7 +3323,7 @@ class Operations:
 
         `GET /providers/quotas`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3354,7 +3354,7 @@ class Operations:
 
         `GET /providers/{provider}`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3386,7 +3386,7 @@ class Operations:
 
         `GET /providers/{provider}/doctor`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3419,7 +3419,7 @@ class Operations:
 
         `GET /providers/{provider}/readiness`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3453,7 +3453,7 @@ class Operations:
 
         `GET /providers/{provider}/quota`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3485,7 +3485,7 @@ class Operations:
 
         `GET /providers/{provider}/qualifications`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3519,7 +3519,7 @@ class Operations:
 
         `GET /providers/{provider}/models`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: The provider. (1 to 255 characters)
@@ -3708,7 +3708,7 @@ class Operations:
 
         `GET /provider-jobs`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider: Only jobs of this provider. (1 to 255 characters)
@@ -3743,7 +3743,7 @@ class Operations:
 
         `GET /provider-jobs/{jobId}`; needs the access operation `read` of `provider-policy`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -3812,7 +3812,7 @@ class Operations:
 
         `GET /retrieval/profiles`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -3848,7 +3848,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RetrievalRequest`.
@@ -3887,7 +3887,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RetrievalEvaluationRequest`.
@@ -3924,7 +3924,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RetrievalEvaluationComparisonRequest`.
@@ -4066,7 +4066,7 @@ class Operations:
 
         `GET /retrieval/evaluate/jobs`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 100, 20 when absent)
@@ -4102,7 +4102,7 @@ class Operations:
         `GET /retrieval/evaluate/jobs/{jobId}`; needs the access operation `read` of
         `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -4402,7 +4402,7 @@ class Operations:
 
         `GET /rag/ingestion/jobs`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 200, 50 when absent)
@@ -4436,7 +4436,7 @@ class Operations:
 
         `GET /rag/ingestion/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -4506,7 +4506,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RagContextRequest`.
@@ -4544,7 +4544,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RagContextEvaluationRequest`.
@@ -4582,7 +4582,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `RagPromptRequest`.
@@ -4619,7 +4619,7 @@ class Operations:
 
         `GET /graph/provider-shapes`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -4652,7 +4652,7 @@ class Operations:
         `GET /graph/provider-shapes/{providerId}`; needs the access operation `read` of
         `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             provider_id: The graph store; its name is case-sensitive. (1 to 160 characters)
@@ -4748,7 +4748,7 @@ class Operations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -4789,7 +4789,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -4828,7 +4828,7 @@ class Operations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -4867,7 +4867,7 @@ class Operations:
 
         The request is JSON, at most 33,554,432 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -4906,7 +4906,7 @@ class Operations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             collection: The collection. (1 to 255 characters)
@@ -5112,7 +5112,7 @@ class Operations:
 
         `GET /graph/jobs`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             limit: Maximum number of jobs. (1 to 200, 50 when absent)
@@ -5141,7 +5141,7 @@ class Operations:
 
         `GET /graph/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             job_id: The job. (1 to 160 characters)
@@ -5207,7 +5207,7 @@ class Operations:
 
         `GET /traces`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             operation: Only traces of this operation, such as `provider.run`. (1 to 128 characters)
@@ -5240,7 +5240,7 @@ class Operations:
 
         `GET /traces/summary`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             operation: Only traces of this operation, such as `provider.run`. (1 to 128 characters)
@@ -5313,7 +5313,7 @@ class Operations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             request: `TraceExportRequest`.
@@ -5340,7 +5340,7 @@ class Operations:
 
         `GET /traces/{id}`; needs the access operation `read` of `server-authenticated`.
 
-        A read: the client retries it after a transient failure.
+        The client retries this read after a transient failure.
 
         Args:
             id: The id of the trace. (1 to 160 characters)

@@ -52,7 +52,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -83,7 +83,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -142,10 +142,10 @@ export class CanonicalOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
-   * A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to the
-   * last page.
+   * A list whose pages are requested on demand. `await` returns the first page; iteration yields every entry
+   * of `items` up to the last page.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -309,10 +309,10 @@ export class CanonicalOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
-   * A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to the
-   * last page.
+   * A list whose pages are requested on demand. `await` returns the first page; iteration yields every entry
+   * of `items` up to the last page.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -343,7 +343,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of `canonical-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -399,7 +399,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `CanonicalMigrationReceiptList`. The ledger.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -449,7 +449,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * `GET /canonical/preflight`; needs the access operation `admin` of `canonical-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `CanonicalPreflightReport`. The store can serve safely. 503: `CanonicalPreflightReport`.
    * The store cannot serve safely: read the report.
@@ -495,7 +495,7 @@ export class CanonicalOperations extends ClientCore {
    * `GET /canonical/tenants/{tenantId}/fences/{name}/{value}`; needs the access operation `read` of
    * `canonical-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -528,7 +528,7 @@ export class CanonicalOperations extends ClientCore {
    * `GET /canonical/tenants/{tenantId}/usage`; needs the access operation `maintenance` of
    * `execution-maintenance`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)

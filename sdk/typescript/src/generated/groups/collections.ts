@@ -85,7 +85,7 @@ export class CollectionsOperations extends ClientCore {
    *
    * `GET /collections`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `CollectionNameList`. The names.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -136,7 +136,7 @@ export class CollectionsOperations extends ClientCore {
    *
    * `GET /collections/{collection}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `RecordCollectionPolicy`. The policy.
@@ -192,7 +192,7 @@ export class CollectionsOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `CollectionExportEnvelope`. The export.
@@ -288,7 +288,7 @@ export class CollectionsOperations extends ClientCore {
    *
    * `GET /collections/{collection}/inspect`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `CollectionInspectionResult`. The counts.
@@ -313,7 +313,7 @@ export class CollectionsOperations extends ClientCore {
    *
    * `GET /record-import/jobs`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RecordImportJobList`. The jobs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -336,7 +336,7 @@ export class CollectionsOperations extends ClientCore {
    *
    * `GET /record-import/jobs/{jobId}`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param jobId The job. (1 to 160 characters)
    * @returns 200: `RecordImportJob`. The job.

@@ -37,7 +37,7 @@ export class EmbeddingsOperations extends ClientCore {
    *
    * `GET /embedding-providers`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `EmbeddingProviderDescriptorList`. The providers.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -57,7 +57,7 @@ export class EmbeddingsOperations extends ClientCore {
    *
    * `GET /embedding-providers/guidance`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `EmbeddingProviderGuidanceList`. The guidance.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -77,7 +77,7 @@ export class EmbeddingsOperations extends ClientCore {
    *
    * `GET /embedding-providers/doctor`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ProviderDoctorResult`. The outcome of all checks.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -100,7 +100,7 @@ export class EmbeddingsOperations extends ClientCore {
    *
    * The request is JSON, at most 33,554,432 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `EmbeddingResponse`. The vectors.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -155,7 +155,7 @@ export class EmbeddingsOperations extends ClientCore {
    *
    * `GET /embeddings/jobs`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `EmbeddingJobList`. The jobs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -177,7 +177,7 @@ export class EmbeddingsOperations extends ClientCore {
    *
    * `GET /embeddings/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param jobId The job. (1 to 160 characters)
    * @returns 200: `EmbeddingJob`. The job.

@@ -97,7 +97,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ExecutionRuntimeSurface`. The runtime.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -117,7 +117,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `EffectiveExecutionRuntimeSurface`. The runtime available to the caller.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -142,7 +142,7 @@ export class ExecutionOperations extends ClientCore {
    * `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
    * `execution-maintenance`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ExecutionMaintenanceStatus`. The numbers.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -386,7 +386,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ExecutionCheckpoint`. The checkpoint.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -505,7 +505,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ExecutionRunList`. The runs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -559,7 +559,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @returns 200: `ExecutionRun`. The run.
@@ -634,7 +634,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @returns 200: `ExecutionTraceEventList`. The events.
@@ -659,7 +659,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @returns 200: `ExecutionArtifactList`. The artifacts.
@@ -681,7 +681,7 @@ export class ExecutionOperations extends ClientCore {
    * `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
    * `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @param artifactRef Id or name of the artifact. (1 to 160 characters)
@@ -709,7 +709,7 @@ export class ExecutionOperations extends ClientCore {
    * `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
    * `execution-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @param key Name of the checkpoint. (1 to 160 characters)

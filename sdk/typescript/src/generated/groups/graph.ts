@@ -78,7 +78,7 @@ export class GraphOperations extends ClientCore {
    *
    * `GET /graph/provider-shapes`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `SvcGraphProviderShapeList`. The shapes.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -98,7 +98,7 @@ export class GraphOperations extends ClientCore {
    *
    * `GET /graph/provider-shapes/{providerId}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param providerId The graph store; its name is case-sensitive. (1 to 160 characters)
    * @returns 200: `SvcGraphProviderShape`. The shape.
@@ -161,7 +161,7 @@ export class GraphOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `SvcGraphCollectionExportResult`. The graph.
@@ -191,7 +191,7 @@ export class GraphOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `SvcGraphTraversalResult`. Result of the traversal.
@@ -220,7 +220,7 @@ export class GraphOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `SvcGraphCollectionInspectionResult`. The counts.
@@ -250,7 +250,7 @@ export class GraphOperations extends ClientCore {
    *
    * The request is JSON, at most 33,554,432 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `SvcGraphCollectionImportPreflightResult`. Result that the import would have.
@@ -278,7 +278,7 @@ export class GraphOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `SvcGraphDoctorResult`. The outcome.
@@ -404,7 +404,7 @@ export class GraphOperations extends ClientCore {
    *
    * `GET /graph/jobs`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `GraphJobList`. The jobs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -426,7 +426,7 @@ export class GraphOperations extends ClientCore {
    *
    * `GET /graph/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param jobId The job. (1 to 160 characters)
    * @returns 200: `GraphJob`. The job.

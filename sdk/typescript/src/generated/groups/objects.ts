@@ -89,10 +89,10 @@ export class ObjectsOperations extends ClientCore {
    *
    * `GET /objects/{container}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
-   * A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to the
-   * last page.
+   * A list whose pages are requested on demand. `await` returns the first page; iteration yields every entry
+   * of `items` up to the last page.
    *
    * @param container The container. It needs no creation: it exists while it contains objects. (3 to 63
    * characters)
@@ -154,7 +154,7 @@ export class ObjectsOperations extends ClientCore {
    *
    * `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param container The container. It needs no creation: it exists while it contains objects. (3 to 63
    * characters)

@@ -52,7 +52,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ProviderProfileList`. The providers.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -71,7 +71,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/capabilities`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ProviderCapabilityMatrix`. The matrix.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -91,7 +91,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/readiness`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ProviderReadinessEnvelope`. The readiness of all capabilities.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -110,7 +110,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/doctor`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ProviderDoctorResultList`. The outcome of all checks.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -129,7 +129,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/quotas`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ProviderQuotaResultList`. The remaining quota.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -147,7 +147,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/{provider}`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param provider The provider. (1 to 255 characters)
    * @returns 200: `ProviderTargetDescriptor`. The provider.
@@ -167,7 +167,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/{provider}/doctor`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param provider The provider. (1 to 255 characters)
    * @returns 200: `ProviderDoctorResult`. The outcome of all checks.
@@ -188,7 +188,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/{provider}/readiness`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param provider The provider. (1 to 255 characters)
    * @returns 200: `ProviderReadinessEnvelope`. The readiness of its capabilities.
@@ -213,7 +213,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/{provider}/quota`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param provider The provider. (1 to 255 characters)
    * @returns 200: `ProviderQuotaResult`. The remaining quota.
@@ -233,7 +233,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/{provider}/qualifications`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param provider The provider. (1 to 255 characters)
    * @returns 200: `ProviderQualificationList`. The latest proof of each capability.
@@ -258,7 +258,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /providers/{provider}/models`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param provider The provider. (1 to 255 characters)
    * @returns 200: `ProviderModelListResult`. Its models.
@@ -372,7 +372,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /provider-jobs`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ProviderRunJobList`. The jobs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -395,7 +395,7 @@ export class ProvidersOperations extends ClientCore {
    *
    * `GET /provider-jobs/{jobId}`; needs the access operation `read` of `provider-policy`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param jobId The job. (1 to 160 characters)
    * @returns 200: `ProviderRunJob`. The job.

@@ -214,7 +214,7 @@ export class RagOperations extends ClientCore {
    *
    * `GET /rag/ingestion/jobs`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RagIngestionJobList`. The jobs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -236,7 +236,7 @@ export class RagOperations extends ClientCore {
    *
    * `GET /rag/ingestion/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param jobId The job. (1 to 160 characters)
    * @returns 200: `RagIngestionJob`. The job.
@@ -281,7 +281,7 @@ export class RagOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RagContextEnvelope`. The context.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -308,7 +308,7 @@ export class RagOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RagContextEvaluationResult`. The measures and the cases.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -335,7 +335,7 @@ export class RagOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RagPromptEnvelope`. The prompt.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),

@@ -84,7 +84,7 @@ export class RecordsOperations extends ClientCore {
    * `GET /collections/{collection}/records/{pk}/{id}`; needs the access operation `read` of
    * `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param collection The collection. (1 to 255 characters)
    * @param pk The partition key. A slash in it is percent-encoded. (1 to 2048 characters)
@@ -243,10 +243,10 @@ export class RecordsOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
-   * A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to the
-   * last page.
+   * A list whose pages are requested on demand. `await` returns the first page; iteration yields every entry
+   * of `items` up to the last page.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `RecordQueryResult`. A page of records.
@@ -278,10 +278,10 @@ export class RecordsOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
-   * A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to the
-   * last page.
+   * A list whose pages are requested on demand. `await` returns the first page; iteration yields every entry
+   * of `items` up to the last page.
    *
    * @param collection The collection. (1 to 255 characters)
    * @returns 200: `RecordSearchResult`. A page of matches.

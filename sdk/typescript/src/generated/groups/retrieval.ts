@@ -50,7 +50,7 @@ export class RetrievalOperations extends ClientCore {
    *
    * `GET /retrieval/profiles`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RetrievalProfileDescriptorList`. The profiles.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -74,7 +74,7 @@ export class RetrievalOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RetrievalResultEnvelope`. The results.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -103,7 +103,7 @@ export class RetrievalOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RetrievalEvaluationResult`. The measures and the cases.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -129,7 +129,7 @@ export class RetrievalOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RetrievalEvaluationComparisonResult`. The measures of each variant.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -216,7 +216,7 @@ export class RetrievalOperations extends ClientCore {
    *
    * `GET /retrieval/evaluate/jobs`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `RetrievalEvaluationJobList`. The jobs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -239,7 +239,7 @@ export class RetrievalOperations extends ClientCore {
    *
    * `GET /retrieval/evaluate/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param jobId The job. (1 to 160 characters)
    * @returns 200: `RetrievalEvaluationJob`. The job.

@@ -14,7 +14,7 @@ export class ServerOperations extends ClientCore {
    *
    * `GET /health`; needs no credential.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ServerHealthStatus`. The service answers.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -33,7 +33,7 @@ export class ServerOperations extends ClientCore {
    *
    * `GET /readiness`; needs no credential.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `ServerReadinessReport`. The report.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -51,7 +51,7 @@ export class ServerOperations extends ClientCore {
    *
    * `GET /openapi/svc.json`; needs no credential.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `OpenApiDocument`. The OpenAPI document.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -69,7 +69,7 @@ export class ServerOperations extends ClientCore {
    *
    * `GET /contracts/schemas/svc-public.schema.json`; needs no credential.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `PublicSchemaBundle`. The bundle.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),

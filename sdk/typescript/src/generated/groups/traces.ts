@@ -28,7 +28,7 @@ export class TracesOperations extends ClientCore {
    *
    * `GET /traces`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `TraceRecordList`. The traces, newest first.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -50,7 +50,7 @@ export class TracesOperations extends ClientCore {
    *
    * `GET /traces/summary`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `TraceSummary`. The counts.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -100,7 +100,7 @@ export class TracesOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @returns 200: `TraceExportBundle`. The export.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -122,7 +122,7 @@ export class TracesOperations extends ClientCore {
    *
    * `GET /traces/{id}`; needs the access operation `read` of `server-authenticated`.
    *
-   * A read: the client retries it after a transient failure.
+   * The client retries this read after a transient failure.
    *
    * @param id The id of the trace. (1 to 160 characters)
    * @returns 200: `TraceRecord`. The trace.
