@@ -54,7 +54,7 @@ const WRITTEN_BY_HAND = [
     ],
     method: `
   /**
-   * Waits until the import or batch has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * Waits until the import or batch has ended and returns it with any \`status\`; \`null\` if the job does not exist. Throws
    * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
    */
   waitForRecordImportJob(jobId: string, options: RunWaitOptions = {}): Promise<RecordImportJob | null> {
@@ -72,7 +72,7 @@ const WRITTEN_BY_HAND = [
     ],
     method: `
   /**
-   * Waits until the embedding job has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * Waits until the embedding job has ended and returns it with any \`status\`; \`null\` if the job does not exist. Throws
    * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
    */
   waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {
@@ -90,7 +90,7 @@ const WRITTEN_BY_HAND = [
     ],
     method: `
   /**
-   * Waits until the provider job has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * Waits until the provider job has ended and returns it with any \`status\`; \`null\` if the job does not exist. Throws
    * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
    */
   waitForProviderJob(jobId: string, options: RunWaitOptions = {}): Promise<ProviderRunJob | null> {
@@ -108,8 +108,8 @@ const WRITTEN_BY_HAND = [
     ],
     method: `
   /**
-   * Waits until the evaluation or comparison has ended and returns it with any \`status\`; \`null\` if there is no such
-   * job. Throws \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
+   * Waits until the evaluation or comparison has ended and returns it with any \`status\`; \`null\` if the job does not
+   * exist. Throws \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
    */
   waitForRetrievalEvaluationJob(
     jobId: string,
@@ -129,7 +129,7 @@ const WRITTEN_BY_HAND = [
     ],
     method: `
   /**
-   * Waits until the graph job has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * Waits until the graph job has ended and returns it with any \`status\`; \`null\` if the job does not exist. Throws
    * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
    */
   waitForGraphJob(jobId: string, options: RunWaitOptions = {}): Promise<GraphJob | null> {
@@ -147,7 +147,7 @@ const WRITTEN_BY_HAND = [
     ],
     method: `
   /**
-   * Waits until the ingestion has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * Waits until the ingestion has ended and returns it with any \`status\`; \`null\` if the job does not exist. Throws
    * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
    */
   waitForRagIngestionJob(jobId: string, options: RunWaitOptions = {}): Promise<RagIngestionJob | null> {

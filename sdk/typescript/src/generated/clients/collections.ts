@@ -25,7 +25,7 @@ export class CollectionsClient extends CollectionsOperations {
   }
 
   /**
-   * Waits until the import or batch has ended and returns it with any `status`; `null` if there is no such job. Throws
+   * Waits until the import or batch has ended and returns it with any `status`; `null` if the job does not exist. Throws
    * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForRecordImportJob(jobId: string, options: RunWaitOptions = {}): Promise<RecordImportJob | null> {

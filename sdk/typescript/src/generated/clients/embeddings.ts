@@ -21,7 +21,7 @@ export class EmbeddingsClient extends EmbeddingsOperations {
   }
 
   /**
-   * Waits until the embedding job has ended and returns it with any `status`; `null` if there is no such job. Throws
+   * Waits until the embedding job has ended and returns it with any `status`; `null` if the job does not exist. Throws
    * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {

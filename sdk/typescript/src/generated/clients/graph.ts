@@ -24,7 +24,7 @@ export class GraphClient extends GraphOperations {
   }
 
   /**
-   * Waits until the graph job has ended and returns it with any `status`; `null` if there is no such job. Throws
+   * Waits until the graph job has ended and returns it with any `status`; `null` if the job does not exist. Throws
    * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForGraphJob(jobId: string, options: RunWaitOptions = {}): Promise<GraphJob | null> {

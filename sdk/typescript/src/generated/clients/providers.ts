@@ -22,7 +22,7 @@ export class ProvidersClient extends ProvidersOperations {
   }
 
   /**
-   * Waits until the provider job has ended and returns it with any `status`; `null` if there is no such job. Throws
+   * Waits until the provider job has ended and returns it with any `status`; `null` if the job does not exist. Throws
    * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForProviderJob(jobId: string, options: RunWaitOptions = {}): Promise<ProviderRunJob | null> {

@@ -24,7 +24,7 @@ export class RagClient extends RagOperations {
   }
 
   /**
-   * Waits until the ingestion has ended and returns it with any `status`; `null` if there is no such job. Throws
+   * Waits until the ingestion has ended and returns it with any `status`; `null` if the job does not exist. Throws
    * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForRagIngestionJob(jobId: string, options: RunWaitOptions = {}): Promise<RagIngestionJob | null> {

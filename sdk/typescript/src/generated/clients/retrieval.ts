@@ -22,8 +22,8 @@ export class RetrievalClient extends RetrievalOperations {
   }
 
   /**
-   * Waits until the evaluation or comparison has ended and returns it with any `status`; `null` if there is no such
-   * job. Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   * Waits until the evaluation or comparison has ended and returns it with any `status`; `null` if the job does not
+   * exist. Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForRetrievalEvaluationJob(
     jobId: string,
