@@ -31,7 +31,7 @@ const program = new Command('new-operation')
   .description(
     'Writes the stubs of a new operation. Without --group, --id, --method or --path it asks for them.',
   )
-  .option('--group <name>', 'group; a word that is no group yet makes a new one')
+  .option('--group <name>', 'group; a word that is not a group yet creates one')
   .option('--id <id>', 'operation id: a verb and nouns, such as getCanonicalFence')
   .option('--method <method>', 'HTTP method')
   .option('--path <path>', 'path with parameters in braces')
@@ -40,9 +40,9 @@ const program = new Command('new-operation')
   .option('--class <name>', 'authorization class (default: that of the group)')
   .option('--resource <name>', 'folder inside the group (default: the last path parameter)')
   .option('--job <handler>', 'the operation admits this job and answers 202')
-  .option('--no-preview', 'the operation is public from its first release on')
+  .option('--no-preview', 'the operation is public from its first release')
   .option('--dry-run', 'prints the files and writes none')
-  .option('--no-generate', 'leaves out npm run generate')
+  .option('--no-generate', 'does not run npm run generate')
   .option('--root <folder>', 'the project', resolve(import.meta.dirname, '..'))
   .action(run);
 await program.parseAsync();

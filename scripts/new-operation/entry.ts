@@ -5,7 +5,7 @@ import { kebab, sentence, subjectOf } from './names.ts';
 import type { NewOperation } from './request.ts';
 import { unfinished } from './unfinished.ts';
 
-/** The models of an operation by their names; `null` where it takes no body. */
+/** The models of an operation by their names; `null` if it takes no body. */
 export function modelNames({ id, job, mutation, method }: NewOperation) {
   const subject = subjectOf(id);
   const takesBody = method !== 'GET' && method !== 'DELETE';
@@ -33,7 +33,7 @@ export function catalogEntry(operation: NewOperation, named: NamedParameters): E
   return {
     id,
     summary: sentence(id),
-    description: unfinished('say in one or two sentences what the operation does and answers'),
+    description: unfinished('say in one or two sentences what the operation does and returns'),
     route: `${method} ${path}`,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(stability === 'public' ? {} : { stability }),
@@ -46,7 +46,7 @@ export function catalogEntry(operation: NewOperation, named: NamedParameters): E
       {
         status: ofJob === null ? 200 : 202,
         schema: answer,
-        description: unfinished('say what the answer holds'),
+        description: unfinished('say what the answer contains'),
         ...(ofJob === null ? {} : { headers: ofJob.headers }),
       },
     ],
@@ -62,7 +62,7 @@ export function conformancePath(group: string, id: string): string {
 /** Parameters that refuse `/ \ % ? #`; every other one without a name is free text. */
 const STRICT: ReadonlySet<string> = new Set(['eventId']);
 
-/** A named parameter where the group or the shared parts have one for this place in a path. */
+/** A named parameter if the group or the shared parts have one for this place in a path. */
 function parameter(name: string, named: NamedParameters): ParameterSource {
   const known = Object.entries(named).filter(([, each]) => each.in === 'path' && each.name === name);
   const [only] = known.some(([key]) => key === name) ? [[name]] : known.length === 1 ? known : [];

@@ -3,7 +3,7 @@ import { pascal } from './names.ts';
 import type { NewOperation } from './request.ts';
 import { unfinished } from './unfinished.ts';
 
-/** The parts of an operation that admits a job, in addition to those of a write: the owner of the job, a key, and the place of the job. */
+/** The parts that an operation that admits a job has in addition to a write: the owner of the job, a key, and its address. */
 export function jobEntryParts({ path }: NewOperation) {
   const inPath = pathNames(path);
   return {
@@ -14,7 +14,7 @@ export function jobEntryParts({ path }: NewOperation) {
       'idempotencyKeyAlias',
     ],
     headers: [
-      { name: 'Location', description: 'Where the job is read: a relative reference.' },
+      { name: 'Location', description: 'Address of the job: a relative reference.' },
       'idempotencyReplayed',
     ],
   };
@@ -30,7 +30,7 @@ export function jobsStub({ group, id, job }: NewOperation): string {
   return `import type { JobHandler, JobPlugin } from '../../jobs/job-plugin.ts';
 
 export interface ${name}JobParts {
-  /** The access rules of the group: throws where the caller may not do this to the space. */
+  /** The access rules of the group: throws if the caller may not do this in the space. */
   readonly judge: JobHandler['judge'];
 }
 

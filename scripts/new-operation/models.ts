@@ -21,7 +21,7 @@ function stub(closed: boolean): object {
     ...(closed ? { additionalProperties: false } : {}),
     properties: {
       name: {
-        description: unfinished('replace this member by those of the model'),
+        description: unfinished('replace this member with those of the model'),
         $ref: `common.schema.json#/$defs/${reference}`,
       },
     },
