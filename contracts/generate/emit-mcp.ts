@@ -97,7 +97,7 @@ function isJobOfRead({ catalog }: ContractSource, operation: CatalogOperation): 
 }
 
 function descriptionOf({ description, stability, deprecation, mcp }: CatalogOperation): string {
-  const task = mcp.exposure === 'task' ? ' Runs as a task; its result is the job at its end.' : '';
+  const task = mcp.exposure === 'task' ? ' Runs as a task; its result is the finished job.' : '';
   if (stability === 'preview') return `Preview, may change. ${description}${task}`;
   if (deprecation === null) return `${description}${task}`;
   return `Deprecated since ${deprecation.since}; use ${deprecation.replacement} instead. ${description}${task}`;

@@ -205,8 +205,8 @@ export interface ExecutionOperationTypes {
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
    * and payload returns the first run unchanged; another handler, plugin or payload under that key is
-   * refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a rejected start
-   * contains its receipt as the member `admission`.
+   * refused. With `waitSeconds`, the server waits up to that time for the run to become terminal. The problem
+   * of a rejected start contains its receipt as the member `admission`.
    */
   readonly startExecutionRun: {
     readonly params: Readonly<Record<string, never>>;
@@ -216,8 +216,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 202; readonly body: Models.ExecutionRun; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
   /**
-   * Read a run. Returns the current state of one run. With `waitSeconds`, the answer waits until the run is
-   * terminal.
+   * Read a run. Returns the current state of one run. With `waitSeconds`, the server waits up to that time
+   * for the run to become terminal.
    */
   readonly getExecutionRun: {
     readonly params: { readonly runId: string };

@@ -1523,8 +1523,8 @@ class Operations:
     ) -> models.ExecutionRun:
         """Start a run. Admits a run of a registered handler. The same idempotency key with the same handler,
         plugin and payload returns the first run unchanged; another handler, plugin or payload under that
-        key is refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a
-        rejected start contains its receipt as the member `admission`.
+        key is refused. With `waitSeconds`, the server waits up to that time for the run to become
+        terminal. The problem of a rejected start contains its receipt as the member `admission`.
 
         `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
 
@@ -1567,8 +1567,8 @@ class Operations:
         wait_seconds: float | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
-        """Read a run. Returns the current state of one run. With `waitSeconds`, the answer waits until the
-        run is terminal.
+        """Read a run. Returns the current state of one run. With `waitSeconds`, the server waits up to that
+        time for the run to become terminal.
 
         `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1578,7 +1578,7 @@ class Operations:
             run_id: The run. (1 to 160 characters)
             include_result: Whether the answer includes the result; it is null otherwise. (true when
                 absent)
-            wait_seconds: How long the answer may wait for the run to become terminal, in seconds;
+            wait_seconds: Maximum time in seconds that the server waits for the run to become terminal;
                 fractions allowed. The server answers as soon as the run is terminal. It holds a bounded
                 number of waiting calls and answers further ones at once. (0 to 20, 0 when absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.

@@ -71,9 +71,9 @@ export interface GetExecutionRunParameters {
   /** Whether the answer includes the result; it is null otherwise. (true when absent) */
   readonly includeResult?: boolean | undefined;
   /**
-   * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. The server
-   * answers as soon as the run is terminal. It holds a bounded number of waiting calls and answers further
-   * ones at once. (0 to 20, 0 when absent)
+   * Maximum time in seconds that the server waits for the run to become terminal; fractions allowed. The
+   * server answers as soon as the run is terminal. It holds a bounded number of waiting calls and answers
+   * further ones at once. (0 to 20, 0 when absent)
    */
   readonly waitSeconds?: number | undefined;
 }
@@ -525,8 +525,8 @@ export class ExecutionOperations extends ClientCore {
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
    * and payload returns the first run unchanged; another handler, plugin or payload under that key is
-   * refused. With `waitSeconds`, the answer waits until the run is terminal. The problem of a rejected start
-   * contains its receipt as the member `admission`.
+   * refused. With `waitSeconds`, the server waits up to that time for the run to become terminal. The problem
+   * of a rejected start contains its receipt as the member `admission`.
    *
    * `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
    *
@@ -554,8 +554,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read a run. Returns the current state of one run. With `waitSeconds`, the answer waits until the run is
-   * terminal.
+   * Read a run. Returns the current state of one run. With `waitSeconds`, the server waits up to that time
+   * for the run to become terminal.
    *
    * `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
    *
