@@ -92,7 +92,7 @@ export class SvcClient extends Operations {
   }
 
   /**
-   * Waits until the ingestion has ended and returns it, with what became of each chunk if it has succeeded; `null` if there is no
+   * Waits until the ingestion has ended and returns it, with the outcome of each chunk if it has succeeded; `null` if there is no
    * such job. Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForRagIngestionJob(jobId: string, options: RunWaitOptions = {}): Promise<RagIngestionJob | null> {

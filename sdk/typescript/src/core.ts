@@ -9,7 +9,7 @@ export let settingsOf: (client: ClientCore) => Settings;
 
 let optionsOf: (client: ClientCore) => ClientOptions;
 
-/** What every client has beside its operations. It holds no connection, so nothing needs to be closed. */
+/** The base of every client: its settings. It holds no connection, so nothing needs to be closed. */
 export class ClientCore {
   readonly #options: ClientOptions;
   readonly #settings: Settings;

@@ -20,7 +20,7 @@ export function jsonText(operation: Named, request: unknown, pointer = ''): stri
     let place = pointer;
     let rule: string | undefined;
     try {
-      // Only a refusal needs the place, so only it pays for it. The last place that was looked at is the faulty one.
+      // The place is found only after a failure, so that valid requests pay nothing. The last visited place is the faulty one.
       JSON.stringify(request, function (this: unknown, name: string, value: unknown) {
         const outer = places.get(this);
         place =
@@ -40,7 +40,7 @@ function ruleFor(value: unknown): string | undefined {
   return typeof value === 'number' && !Number.isFinite(value) ? 'must be a finite number' : undefined;
 }
 
-/** Refuses members of the parameters that the operation does not have: TypeScript finds them in literals alone. */
+/** Refuses parameters that the operation does not have: TypeScript finds these only in object literals. */
 export function checkNames(
   operation: Named,
   given: Readonly<Record<string, unknown>>,
@@ -54,7 +54,7 @@ export function checkNames(
   }
 }
 
-/** The edits from one name to the other, letters alike in any case. Names are as short as those of a program. */
+/** The edit distance of two short names, ignoring case. */
 function distance(left: string, right: string): number {
   const a = left.toLowerCase();
   const b = right.toLowerCase();

@@ -12,7 +12,7 @@ describe('the table that all SDKs share', () => {
   });
 
   test.each(table.cases.filter(({ baseUrl }) => baseUrl !== null))(
-    'what comes of $given is itself an address, and the same to the platform',
+    'the accepted form of $given is accepted again, and the platform reads it the same',
     ({ given, baseUrl }) => {
       expect(made(baseUrl ?? '')).toBe(baseUrl);
       expect(new URL(`${baseUrl}/health`).href).toBe(new URL(given.replace(/\/*$/, '/health')).href);
@@ -31,11 +31,11 @@ test.each([
   ['ftp://svc.example', 'neither http nor https'],
   ['https://svc.example/a b', 'no address'],
   ['', 'needs the address'],
-])('what is refused is told why: %s', (given, why) => {
+])('the refusal of %s names its reason', (given, why) => {
   expect(() => made(given)).toThrow(why);
 });
 
-test('a request goes behind the path as it was given', async () => {
+test('the path of a request is appended to the path of the address as given', async () => {
   await using stage = await Stage.open(json({}));
   await stage.client({ baseUrl: `${stage.address.replace('http', 'HTTP')}/a%2Fb/C//` }).health();
   expect(stage.seen[0]?.target).toBe('/a%2Fb/C/health');

@@ -10,7 +10,7 @@ afterEach(() => {
 const key = 'sk-canary-4711';
 const token = 'eyJ.canary.0815';
 
-describe('what says who is calling', () => {
+describe('the credentials of a client', () => {
   test('a key goes in its header, a token always where the service reads it', async () => {
     await using stage = await Stage.open(json({}));
     await stage.client({ apiKey: key }).health();
@@ -26,7 +26,7 @@ describe('what says who is calling', () => {
     ]);
   });
 
-  test('is asked for before each request, a repeated one too', async () => {
+  test('a credential function is called before each request, also before a retry', async () => {
     await using stage = await Stage.open(foreign(503, { 'retry-after': '0.01' }), json({}));
     let times = 0;
     const client = stage.client({
@@ -39,13 +39,13 @@ describe('what says who is calling', () => {
     expect(tokens).toEqual(['Bearer t1', 'Bearer t2', 'Bearer t3']);
   });
 
-  test('what a caller puts into the headers goes before', async () => {
+  test('a header of the caller replaces that of the credentials', async () => {
     await using stage = await Stage.open(json({}));
     await stage.client({ apiKey: key, headers: { 'x-svc-api-key': 'other' } }).health();
     expect(stage.seen[0]?.headers['x-svc-api-key']).toBe('other');
   });
 
-  test('what a caller takes away is not sent, and not asked for', async () => {
+  test('a header that the caller removes is not sent, and its credential function is not called', async () => {
     await using stage = await Stage.open(json({}));
     const asked: string[] = [];
     const credential = (name: string) => () => {
@@ -98,7 +98,7 @@ describe('what says who is calling', () => {
     },
   );
 
-  test('an error of who gives it is the caller’s', async () => {
+  test('an error of a credential function reaches the caller', async () => {
     await using stage = await Stage.open(json({}));
     const reason = new Error('no token today');
     const client = stage.client({ token: () => Promise.reject(reason) });
@@ -118,7 +118,7 @@ describe('the variables of the process', () => {
   const settings = (options: ClientOptions = {}) =>
     JSON.parse(JSON.stringify(new SvcClient(options))) as object;
 
-  test('are read where nothing else is said', async () => {
+  test('are the defaults of absent options', async () => {
     await using stage = await Stage.open(json({}));
     vi.stubEnv('SVC_BASE_URL', stage.address);
     vi.stubEnv('SVC_API_KEY', key);
@@ -135,7 +135,7 @@ describe('the variables of the process', () => {
     expect(stage.seen[1]?.headers).not.toHaveProperty('x-own-key');
   });
 
-  test('are read once: what is made of a client keeps what it was made with', async () => {
+  test('are read once: a derived client keeps the credentials of the first', async () => {
     await using stage = await Stage.open(json({}));
     vi.stubEnv('SVC_BASE_URL', stage.address);
     vi.stubEnv('SVC_API_KEY', key);
@@ -153,7 +153,7 @@ describe('the variables of the process', () => {
     expect(stage.seen[1]?.headers).not.toHaveProperty('x-own-key');
   });
 
-  test('SVC_SERVER, which the tool reads, does as well', () => {
+  test('SVC_SERVER, which the command line tool reads, gives the address too', () => {
     vi.stubEnv('SVC_SERVER', 'https://tool.example/');
     expect(settings()).toMatchObject({ baseUrl: 'https://tool.example', apiKey: null, token: null });
     vi.stubEnv('SVC_BASE_URL', 'https://sdk.example/svc/');
@@ -161,7 +161,7 @@ describe('the variables of the process', () => {
     expect(settings({ baseUrl: 'http://[::1]:1' })).toMatchObject({ baseUrl: 'http://[::1]:1' });
   });
 
-  test('empty ones are none, and none is needed', () => {
+  test('empty ones count as absent, and no credential is required', () => {
     vi.stubEnv('SVC_API_KEY', '');
     vi.stubEnv('SVC_BASE_URL', '');
     expect(() => new SvcClient()).toThrow(/address/);
@@ -175,7 +175,7 @@ describe('the variables of the process', () => {
   });
 });
 
-describe('a credential is told to nobody', () => {
+describe('a credential is not shown', () => {
   const shown = (value: unknown): string => {
     let text = `${inspect(value, { depth: 20, showHidden: true, getters: true })} ${JSON.stringify(value)} ${String(value)}`;
     if (value instanceof Error) text += `${value.message} ${value.stack} ${shown(value.cause ?? '')}`;
@@ -209,7 +209,7 @@ describe('a credential is told to nobody', () => {
   });
 
   test.each([`${key}\r\nx: y`, `${key} `, '', `${key}é`, `${key}${'x'.repeat(20_000)}`])(
-    'by the refusal of one that cannot be sent',
+    'by the refusal of a credential that cannot be sent',
     async (bad) => {
       await using stage = await Stage.open(json({}));
       for (const options of [{ apiKey: bad }, { token: bad }, { token: () => bad }]) {
@@ -268,7 +268,7 @@ describe('plain HTTP to another machine', () => {
     const client = new SvcClient({ ...own, fetch });
     expect((await thrown(client.health({ headers }), SvcError)).message).toMatch(/plain HTTP(?!.*canary)/);
     expect(sent).toEqual([]);
-    // Nothing is said, taken away, meant so, or sent where nobody listens.
+    // Accepted: an absent or removed header, `insecure`, HTTPS, and an address of this machine.
     for (const value of [null, undefined]) {
       expect(() => new SvcClient({ ...own, headers: { [name]: value } })).not.toThrow();
       await client.health({ headers: { [name]: value } });
@@ -280,7 +280,7 @@ describe('plain HTTP to another machine', () => {
     expect(sent).toHaveLength(5);
   });
 
-  test('another header of a key is one too', () => {
+  test('a custom key header is not sent over plain HTTP either', () => {
     const own = { baseUrl: 'http://svc.example', apiKey: null, token: null, apiKeyHeader: 'X-Own-Key' };
     expect(() => new SvcClient({ ...own, headers: { 'x-own-key': 'k' } })).toThrow(/plain HTTP/);
     expect(() => new SvcClient({ ...own, headers: { 'x-other': 'k' } })).not.toThrow();

@@ -55,8 +55,8 @@ describe('the class of an answer that is no success', () => {
   });
 });
 
-describe('what an error tells', () => {
-  test('is what the problem says', async () => {
+describe('the members of an error', () => {
+  test('are those of the problem document', async () => {
     const errors = [{ pointer: '/mutations/0', detail: 'must not', keyword: 'required' }];
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const more = { errors, traceId, hint: 'more' };
@@ -89,7 +89,7 @@ describe('what an error tells', () => {
     });
   });
 
-  test('is in the headers where the body says nothing', async () => {
+  test('come from the headers where the body has no problem document', async () => {
     await using stage = await Stage.open(foreign(503, { 'x-correlation-id': 'c-9', 'retry-after': '90' }));
     const error = await thrown(stage.client().health(), UnavailableError);
     expect(error).toMatchObject({
@@ -102,14 +102,14 @@ describe('what an error tells', () => {
     expect(error.message).toBe('503: without a problem document');
   });
 
-  test('when to come back is also in the body, where a browser may read no header', async () => {
+  test('take the time of a retry from the body too: a browser may not read the header', async () => {
     await using stage = await Stage.open(
       problem(429, 'rate_limited', { retryable: true, retryAfterSeconds: 99.5 }),
     );
     expect(await thrown(stage.client().health(), sdk.RateLimitError)).toMatchObject({ retryAfter: 99.5 });
   });
 
-  test('a problem that is none of ours is none', () => {
+  test('hold no problem where the document comes from another service', () => {
     const sound: Problem = {
       type: 't',
       title: 't',
@@ -153,7 +153,7 @@ describe('what an error tells', () => {
     { detail: 'd' },
     { pointer: 1, detail: 'd' },
     { pointer: '', detail: 'd', keyword: null },
-  ])('a place that is none is left out: %j', async (place) => {
+  ])('leave out an invalid place: %j', async (place) => {
     const sound = { pointer: '/a', detail: 'd', keyword: 'k' };
     await using stage = await Stage.open(problem(400, 'validation_failed', { errors: [place, sound] }));
     const error = await thrown(stage.client().health(), BadRequestError);
@@ -161,7 +161,7 @@ describe('what an error tells', () => {
     expect(error.problem?.errors).toEqual([sound]);
   });
 
-  test.each(['2', -1, true, null, {}, [2]])('a time that is none is left out: %j', (retryAfterSeconds) => {
+  test.each(['2', -1, true, null, {}, [2]])('leave out an invalid retry time: %j', (retryAfterSeconds) => {
     const { retryable, ...sound } = {
       type: 't',
       title: 't',
@@ -176,13 +176,13 @@ describe('what an error tells', () => {
     expect(problemOf('application/problem+json', text)).toEqual({ ...sound, retryable });
   });
 
-  test('its type is that of the contract', () => {
+  test('have the types of the contract', () => {
     expectTypeOf<ProblemDetails>().toExtend<Pick<Problem, keyof ProblemDetails>>();
     expectTypeOf<Required<Pick<Problem, keyof ProblemDetails>>>().toExtend<Required<ProblemDetails>>();
   });
 });
 
-describe('answers that are not what they should be', () => {
+describe('answers that a client cannot use', () => {
   test('a success that is no JSON', async () => {
     await using stage = await Stage.open(foreign(200));
     const error = await thrown(stage.client().health(), APIResponseError);
@@ -197,7 +197,7 @@ describe('answers that are not what they should be', () => {
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  test('a redirect is not followed, and said to be one', async () => {
+  test('a redirect is not followed, and the error names it', async () => {
     await using elsewhere = await Stage.open(json({}));
     await using stage = await Stage.open(foreign(307, { location: elsewhere.address }));
     const client = stage.client({ apiKey: 'k', token: 't' });
@@ -221,7 +221,7 @@ describe('answers that are not what they should be', () => {
     expect(await stage.client().health()).toBeNull();
   });
 
-  test('what the contract describes is an answer, also with a status of failure', async () => {
+  test('a status of failure that the contract describes is a result', async () => {
     const report = { dataPlaneProbe: null };
     await using stage = await Stage.open(json(report, 503), problem(503, 'unavailable'));
     const { data, response } = await stage.client(once).getCanonicalPreflight().withResponse();
@@ -255,20 +255,20 @@ describe('the answer itself', () => {
     expect(await response.text()).toBe('{"a":1.5}');
   });
 
-  test('refusals are thrown all the same', async () => {
+  test('throws a refusal too', async () => {
     await using stage = await Stage.open(problem(404, 'not_found'));
     await thrown(stage.client().health().asResponse(), sdk.NotFoundError);
     await thrown(stage.client().health().withResponse(), sdk.NotFoundError);
   });
 
-  test('must be asked for in time', async () => {
+  test('cannot be requested after the call was awaited', async () => {
     await using stage = await Stage.open(json({}));
     const call = stage.client().health();
     await call;
     await thrown(call.asResponse(), SvcError);
   });
 
-  test('a call that nobody awaits is made', async () => {
+  test('a call is sent although its caller never awaits it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using stage = await Stage.open((response) => {
       response.writeHead(204).end();

@@ -111,7 +111,7 @@ describe('a form', () => {
     expect(stage.seen[1]?.body.toString()).toBe('content');
   });
 
-  test('cannot be broken out of by a name', async () => {
+  test('escapes names, so that a name cannot end its part', async () => {
     await using stage = await Stage.open((response) => response.writeHead(204).end());
     const artifact = { content: new Blob([]), filename: 'a"\r\nX: y', contentType: 'x/y\r\nX: y' };
     await client(stage).ingestParcel({ manifest, artifact });
@@ -119,7 +119,7 @@ describe('a form', () => {
     expect(text).toContain('filename="a%22%0D%0AX: y"\r\nContent-Type: x/yX: y\r\n\r\n');
   });
 
-  test('goes again with a key, if it can be read again', async () => {
+  test('is retried with a key, if its content can be read again', async () => {
     for (const [options, content, times] of [
       [{ idempotencyKey: 'k' }, () => new Blob(['x']), 2],
       [{ headers: { 'idempotency-key': 'k' } }, () => new Blob(['x']), 2],
@@ -143,7 +143,7 @@ describe('a form', () => {
     }
   });
 
-  test('that breaks off in the caller’s hands is not an answer', async () => {
+  test('whose stream fails is not sent, and its call rejects', async () => {
     await using stage = await Stage.open(json({}));
     async function* content() {
       yield* bytes('first');
@@ -179,7 +179,7 @@ describe('answers', () => {
   });
 });
 
-test('a parameter that must be given must be given', async () => {
+test('a missing required parameter is refused', async () => {
   await using stage = await Stage.open(json({ kind: 'box' }));
   await client(stage).listParcels('d', {
     after: '2026-01-01T00:00:00Z',

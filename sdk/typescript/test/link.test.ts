@@ -47,13 +47,13 @@ describe('a list that names its next page in Link', () => {
     expect(targets(stage)).toEqual(['/canonical/migrations', '/canonical/migrations?continuationToken=a']);
   });
 
-  test('awaited, is its first page as before', async () => {
+  test('gives its first page when it is awaited', async () => {
     await using stage = await Stage.open(page(['1'], 'continuationToken=a'));
     expect(await stage.client().listExecutionRuns()).toEqual([{ id: '1' }]);
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('asks for a page only when the one before is used up, with the retries and headers of the call', async () => {
+  test('requests a page only after the entries of the page before are read, with the retries and headers of the call', async () => {
     const named = page(['2'], 'continuationToken=b');
     await using stage = await Stage.open(page(['1'], 'continuationToken=a'), hangUp, named);
     const world = new ManualTime();
@@ -67,7 +67,7 @@ describe('a list that names its next page in Link', () => {
     expect(stage.seen.map(({ headers }) => headers['x-own'])).toEqual(['x', 'x', 'x']);
   });
 
-  test('stays at its own service and path, wherever the link leads', async () => {
+  test('stays at its own service and path, also where the link names another', async () => {
     const away = json([{ id: '1' }], 200, {
       link: '<https://other.example/x?continuationToken=a>; rel=next',
     });

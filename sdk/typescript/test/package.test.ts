@@ -18,7 +18,7 @@ const bin = resolve(sdk, '../../node_modules/.bin');
 const folder = mkdtempSync(join(tmpdir(), 'sdk-package-'));
 /** The package in its published form. */
 const installed = join(folder, 'node_modules/@svc-runtime/client');
-/** What `npm pack` makes of it. */
+/** The output of `npm pack`. */
 let packed: { readonly filename: string; readonly files: readonly { readonly path: string }[] };
 
 beforeAll(async () => {
@@ -145,7 +145,7 @@ test('a program with a worker finds its types beside those of Node', async () =>
   const wrong = `import { createWorker } from '@svc-runtime/client/worker';
     // @ts-expect-error: a handler is a function
     createWorker({ workerId: 'w', handlers: { a: 1 } });
-    // @ts-expect-error: who works has to be said
+    // @ts-expect-error: a worker needs an id
     createWorker({ handlers: {} });`;
   writeFileSync(join(place, 'wrong.ts'), wrong);
   const compilerOptions = {
@@ -186,7 +186,7 @@ describe('a browser', () => {
     ).toBe(true);
   });
 
-  test('pays little for it', async () => {
+  test('loads few bytes', async () => {
     const whole = await minified("export * from '@svc-runtime/client';");
     // 132 operations weigh some 57,500 bytes with the runtime, of which conditions of reads and deletions take 400, and the places of
     // what cannot be sent 1,300; one more weighs about 250.
@@ -195,12 +195,15 @@ describe('a browser', () => {
     expect(await minified("export { ConflictError } from '@svc-runtime/client';")).toBeLessThan(1_500);
   });
 
-  test.each(Object.keys(catalog.groups))('pays for the group %s alone', async (group) => {
-    const inputs: string[] = [];
-    await minified(`export * from '@svc-runtime/client/${group}';`, inputs);
-    const generated = inputs.flatMap((path) => /\/generated\/\w+\/([\w-]+)\.js$/.exec(path)?.[1] ?? []);
-    expect(new Set(generated)).toEqual(new Set([group]));
-  });
+  test.each(Object.keys(catalog.groups))(
+    'loads only the group %s if a program uses no other',
+    async (group) => {
+      const inputs: string[] = [];
+      await minified(`export * from '@svc-runtime/client/${group}';`, inputs);
+      const generated = inputs.flatMap((path) => /\/generated\/\w+\/([\w-]+)\.js$/.exec(path)?.[1] ?? []);
+      expect(new Set(generated)).toEqual(new Set([group]));
+    },
+  );
 });
 
 /** The size of a minified program that uses the package. `inputs` receives the bundled files. */

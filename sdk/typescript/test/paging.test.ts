@@ -14,7 +14,7 @@ const query = { documentType: 'claim', limit: 2 };
 const sent = (stage: Stage) => stage.seen.map(({ body }) => JSON.parse(body.toString()) as object);
 
 describe('a list in pages', () => {
-  test('awaited, is its first page', async () => {
+  test('gives its first page when it is awaited', async () => {
     await using stage = await Stage.open(page([1, 2], 'a'));
     expect(await stage.client().queryCanonicalDocuments('t', query)).toEqual({
       items: [1, 2],
@@ -23,7 +23,7 @@ describe('a list in pages', () => {
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('iterated, is every entry of every page, short and empty ones too', async () => {
+  test('gives the entries of all pages when it is iterated, also of short and empty pages', async () => {
     await using stage = await Stage.open(page([1, 2], 'a'), page([], 'b'), page([3], 'c'), page([4], null));
     const found: unknown[] = [];
     for await (const item of stage.client().queryCanonicalDocuments('t', query)) found.push(item);
@@ -39,21 +39,21 @@ describe('a list in pages', () => {
     );
   });
 
-  test('begins where it is told to', async () => {
+  test('begins at the continuation token of the request', async () => {
     await using stage = await Stage.open(page([3], null));
     const call = stage.client().queryCanonicalDocuments('t', { ...query, continuationToken: 'b' });
     expect(await call.all()).toEqual([3]);
     expect(sent(stage)).toEqual([{ ...query, continuationToken: 'b' }]);
   });
 
-  test('asks for a page only when the one before is used up', async () => {
+  test('requests a page only after the entries of the page before are read', async () => {
     await using stage = await Stage.open(page([1, 2], 'a'), page([3, 4], 'b'));
     for await (const item of stage.client().queryCanonicalDocuments('t', query))
       if (Number(item) === 3) break;
     expect(stage.seen).toHaveLength(2);
   });
 
-  test('asks for nothing before it is used, and for its first page once', async () => {
+  test('sends nothing before it is used, and requests its first page once', async () => {
     await using stage = await Stage.open(page([1], null));
     const asked: string[] = [];
     const client = stage.client({
@@ -75,7 +75,7 @@ describe('a list in pages', () => {
     expect(stage.seen).toHaveLength(2);
   });
 
-  test('may be made and left, whatever is wrong with it', async () => {
+  test('sends nothing and fails nowhere if it is never used, also with an invalid request', async () => {
     await using stage = await Stage.open(problem(500, 'internal_error'));
     const client = stage.client();
     void client.queryCanonicalDocuments('', query);
@@ -84,20 +84,20 @@ describe('a list in pages', () => {
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('is used by every reader of its end', async () => {
+  test('starts with catch and finally too', async () => {
     await using stage = await Stage.open(page([1], null));
     const list = () => stage.client().queryCanonicalDocuments('t', query);
     expect(await list().finally(() => {})).toMatchObject({ items: [1] });
     expect(await list().catch(() => null)).toMatchObject({ items: [1] });
   });
 
-  test('gives its first page unread where that is asked for', async () => {
+  test('gives its first page unread by asResponse', async () => {
     await using stage = await Stage.open(page([1], null));
     const response = await stage.client().queryCanonicalDocuments('t', query).asResponse();
     expect(await response.json()).toEqual({ items: [1], continuationToken: null });
   });
 
-  test('asks for what it was made with, whatever becomes of that', async () => {
+  test('keeps its request and options although the caller changes the objects later', async () => {
     await using stage = await Stage.open(page([1], 'a'), page([2], null));
     const request = { ...query, indexes: { status: 'open' } };
     const options = { headers: { 'x-note': 'first' } };
@@ -112,7 +112,7 @@ describe('a list in pages', () => {
     expect(stage.seen.map(({ headers }) => headers['x-note'])).toEqual(['first', 'first']);
   });
 
-  test('writes what is in its request as the first page does', async () => {
+  test('writes values with toJSON alike in every page', async () => {
     await using stage = await Stage.open(page([1], 'a'), page([2], null));
     const from = { toJSON: () => 'written' };
     const odd = { ...query, indexes: { from } } as unknown as typeof query;
@@ -120,13 +120,13 @@ describe('a list in pages', () => {
     expect(sent(stage)).toMatchObject([{ indexes: { from: 'written' } }, { indexes: { from: 'written' } }]);
   });
 
-  test('needs no request where none is needed', async () => {
+  test('needs no request body where the operation requires none', async () => {
     await using stage = await Stage.open(page([1], 'a'), page([2], null));
     expect(await stage.client().queryCanonicalOutbox('t').all()).toEqual([1, 2]);
     expect(sent(stage)).toEqual([{}, { continuationToken: 'a' }]);
   });
 
-  test('can be had page by page', async () => {
+  test('can be read page by page', async () => {
     await using stage = await Stage.open(page([1], 'a'), page([], null));
     const pages: unknown[] = [];
     for await (const each of stage.client().queryCanonicalDocuments('t', query).pages()) pages.push(each);
@@ -136,7 +136,7 @@ describe('a list in pages', () => {
     ]);
   });
 
-  test('carries what was said of the call to every page', async () => {
+  test('sends the options of the call with every page', async () => {
     await using stage = await Stage.open(page([1], 'a'), page([2], null));
     await stage.client().queryCanonicalDocuments('t', query, { correlationId: 'job-7' }).all();
     expect(stage.seen.map(({ headers }) => headers['x-correlation-id'])).toEqual(['job-7', 'job-7']);
@@ -163,13 +163,13 @@ describe('a list in pages', () => {
     },
   );
 
-  test('does not go round in a circle', async () => {
+  test('fails if its pages form a circle', async () => {
     await using stage = await Stage.open(page([1], 'a'));
     await thrown(stage.client().queryCanonicalDocuments('t', query).all(), APIResponseError);
     expect(stage.seen).toHaveLength(2);
   });
 
-  test('nor in one of several pages', async () => {
+  test('fails if its pages form a circle of several pages', async () => {
     await using stage = await Stage.open(page([1], 'a'), page([2], 'b'), page([3], 'c'), page([4], 'a'));
     const found: unknown[] = [];
     const error = await thrown(
@@ -186,14 +186,14 @@ describe('a list in pages', () => {
   test.each([
     ['queryCanonicalDocuments', { ...query, continuationToken: 'b' }],
     ['queryCanonicalOutbox', { continuationToken: 'b' }],
-  ] as const)('nor back to where it began: %s', async (method, request) => {
+  ] as const)('fails if a page leads back to the first: %s', async (method, request) => {
     await using stage = await Stage.open(page([1], 'b'));
     const call = stage.client()[method]('t', request);
     await thrown(call.all(), APIResponseError);
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('may name in one iteration what another has named', async () => {
+  test('may be iterated twice: each iteration counts its own tokens', async () => {
     await using stage = await Stage.open(page([1], 'a'), page([2], null), page([2], null));
     const call = stage.client().queryCanonicalDocuments('t', query);
     expect([await call.all(), await call.all()]).toEqual([
@@ -202,7 +202,7 @@ describe('a list in pages', () => {
     ]);
   });
 
-  test('does not ask for ever where nothing comes', async () => {
+  test('fails after too many empty pages', async () => {
     const empties = (name: string) => Array.from({ length: 999 }, (_, index) => page([], `${name}${index}`));
     const empty = empties('p');
     await using between = await Stage.open(...empty, page([1], 'more'), ...empties('q'), page([2], null));
@@ -216,20 +216,20 @@ describe('a list in pages', () => {
   });
 });
 
-describe('all of a list', () => {
-  test('is at most as much as was asked for', async () => {
+describe('all entries of a list', () => {
+  test('are at most the requested number', async () => {
     await using stage = await Stage.open(page([1, 2], 'a'), page([3, 4], 'b'));
     expect(await stage.client().queryCanonicalDocuments('t', query).all({ limit: 3 })).toEqual([1, 2, 3]);
     expect(stage.seen).toHaveLength(2);
   });
 
-  test('asks for no page that it does not need', async () => {
+  test('request no more pages than they need', async () => {
     await using stage = await Stage.open(page([1, 2], 'a'));
     expect(await stage.client().queryCanonicalDocuments('t', query).all({ limit: 2 })).toEqual([1, 2]);
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('is never silently cut', async () => {
+  test('are never silently cut', async () => {
     const thousand = Array.from({ length: 1000 }, (_, index) => index);
     const pages = Array.from({ length: 10 }, (_, index) => page(thousand, `p${index}`));
     await using exact = await Stage.open(...pages, page([], null));
@@ -241,7 +241,7 @@ describe('all of a list', () => {
     expect(await asked.client().queryCanonicalDocuments('t').all({ limit: 20_000 })).toHaveLength(10_001);
   });
 
-  test.each([0, -1, 1.5, Number.NaN])('cannot be at most %d', async (limit) => {
+  test.each([0, -1, 1.5, Number.NaN])('refuse a limit of %d', async (limit) => {
     await using stage = await Stage.open(page([1], null));
     await thrown(stage.client().queryCanonicalDocuments('t').all({ limit }), SvcError);
   });

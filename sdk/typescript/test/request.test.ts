@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { SvcError } from '../src/index.ts';
 import { json, Stage, thrown } from './stage.ts';
 
-test('a call sends what it was given, whatever becomes of the object afterwards', async () => {
+test('a call sends the request as given although the caller changes the object later', async () => {
   await using stage = await Stage.open(json({}));
   const client = stage.client();
   const request = { idempotencyKey: 'one', mutations: [] };

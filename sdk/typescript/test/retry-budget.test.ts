@@ -80,7 +80,7 @@ function hasty(stage: Stage, tokens: number) {
 }
 
 describe('over a socket', () => {
-  test('a spent budget is no second try and no pause, for each client of the server', async () => {
+  test('a spent budget allows no retry and no pause, for each client of the server', async () => {
     await using stage = await Stage.open(overloaded);
     const world = hasty(stage, 5);
     const base = stage.client({ world });
@@ -123,7 +123,7 @@ describe('over a socket', () => {
     expect(world.retryTokens.get(stage.address)).toBe(8);
   });
 
-  test('so do an absence, an answer whose body is unread, and a write that is never retried', async () => {
+  test('an absence, an answer with an unread body, and a write that is never retried give back too', async () => {
     await using stage = await Stage.open(problem(404, 'not_found'), ok, json([]));
     const world = hasty(stage, 7);
     const client = stage.client({ world });
@@ -133,7 +133,7 @@ describe('over a socket', () => {
     expect(world.retryTokens.get(stage.address)).toBe(10);
   });
 
-  test('what no server answered does not', async () => {
+  test('a call that no server answered gives nothing back', async () => {
     await using stage = await Stage.open(hangUp);
     const world = hasty(stage, 4);
     const token = () => Promise.reject(new Error('no token'));
@@ -145,7 +145,7 @@ describe('over a socket', () => {
     expect(world.retryTokens.get(stage.address)).toBe(4);
   });
 
-  test('a client without a world of its own spends that of the process', async () => {
+  test('a client without a world of its own spends the budget of the process', async () => {
     await using stage = await Stage.open(overloaded);
     const client = new SvcClient({ baseUrl: stage.address, apiKey: null, token: null });
     machine.retryTokens.set(stage.address, 4);

@@ -56,7 +56,7 @@ describe('Retry-After', () => {
     expect(retryAfterOf(null, body, 0)).toBeNull();
   });
 
-  test('too long is no second try, and no wait', async () => {
+  test('too long is neither waited for nor retried', async () => {
     await using stage = await Stage.open(
       foreign(503, { 'retry-after': '9'.repeat(400) }),
       problem(503, 'unavailable', { retryable: true, retryAfterSeconds: 1e300 }, { 'retry-after': '1' }),
@@ -83,7 +83,7 @@ describe('Retry-After', () => {
     await call;
   });
 
-  test('of a body that is none does not keep a read from going again', async () => {
+  test('that is invalid in a body does not stop the retry of a read', async () => {
     const odd = problem(503, 'unavailable', { retryable: true, retryAfterSeconds: '61' });
     await using stage = await Stage.open(odd, json({}));
     const world = new ManualTime();
@@ -103,7 +103,7 @@ const committed = json({ transactionId: 'x', replayed: false });
 const commit = { idempotencyKey: 'once' };
 
 describe('over a socket', () => {
-  test('a read goes again after the pause, and the answer is that of the last time', async () => {
+  test('a read is retried after the pause, and the last answer is the result', async () => {
     await using stage = await Stage.open(hangUp, contended, json({ status: 'ok' }));
     const world = new ManualTime();
     const call = stage.client({ world }).health();
@@ -114,7 +114,7 @@ describe('over a socket', () => {
     expect(world.pending).toEqual([]);
   });
 
-  test('a commit goes again as it was, with its key', async () => {
+  test('a commit with a key is retried unchanged', async () => {
     await using stage = await Stage.open(hangUp, committed);
     const world = new ManualTime();
     const call = stage.client({ world }).commitCanonicalTransaction('t', commit);
@@ -131,7 +131,7 @@ describe('over a socket', () => {
     { idempotencyKey: '  ' },
     { idempotencyKey: 7 },
     { idempotencyKey: null },
-  ])('a commit with %j does not', async (request) => {
+  ])('a commit with %j is not retried', async (request) => {
     await using stage = await Stage.open(contended);
     const call = stage.client().commitCanonicalTransaction('t', request as never);
     await thrown(call, UnavailableError);
@@ -175,27 +175,27 @@ describe('over a socket', () => {
     ['restoreCanonicalTenant', ['t', { snapshot: {} }]],
     ['applyCanonicalMigrations', [[]]],
     ['probeCanonicalDataPlane', []],
-  ] as const)('%s never does', async (method, given) => {
+  ] as const)('%s is never retried', async (method, given) => {
     await using stage = await Stage.open(hangUp);
     const client = stage.client() as unknown as Record<string, (...all: unknown[]) => Promise<unknown>>;
     await thrown(client[method]?.(...given) ?? Promise.resolve(), APIConnectionError);
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('a conflict never does', async () => {
+  test('a conflict is never retried', async () => {
     await using stage = await Stage.open(problem(409, 'idempotency_conflict', { retryable: true }));
     await thrown(stage.client().commitCanonicalTransaction('t', commit), ConflictError);
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('maxRetries of the call goes before that of the client', async () => {
+  test('maxRetries of the call overrides that of the client', async () => {
     await using stage = await Stage.open(contended);
     const client = stage.client({ maxRetries: 5 });
     await thrown(client.health({ maxRetries: 0 }), UnavailableError);
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('what broke off inside the answer is a failed connection', async () => {
+  test('an answer that breaks off is a failed connection', async () => {
     await using stage = await Stage.open(
       (response) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
@@ -210,7 +210,7 @@ describe('over a socket', () => {
     expect(await call).toEqual({ status: 'ok' });
   });
 
-  test('the error is that of the last time, and says how long to wait', async () => {
+  test('the error is that of the last try, and names the time to wait', async () => {
     await using stage = await Stage.open(foreign(500), foreign(429, { 'retry-after': '61' }));
     await thrown(stage.client().health(), InternalServerError);
     const error = await thrown(stage.client().health(), RateLimitError);
@@ -218,7 +218,7 @@ describe('over a socket', () => {
     expect(stage.seen).toHaveLength(2);
   });
 
-  test('chance comes from the world', async () => {
+  test('random numbers come from the world', async () => {
     await using stage = await Stage.open(hangUp, json({}));
     const world = new ManualTime();
     world.chance = 0.5;

@@ -77,7 +77,7 @@ describe('a real service', () => {
     expect(document).toMatchObject({ revision: 1, data: open });
   });
 
-  test('refuses in the words of the contract', async () => {
+  test('refuses with the codes of the contract', async () => {
     const tenant = freshTenant();
     await client.commitCanonicalTransaction(tenant, creation(tenant, '1', open));
     const other = client.commitCanonicalTransaction(
@@ -150,7 +150,7 @@ describe('a real service', () => {
     expect(await client.exportCanonicalTenant(tenant)).toMatchObject({ contentHash: snapshot.contentHash });
   });
 
-  test('tells of itself', async () => {
+  test('describes its release and its operations', async () => {
     expect(await client.health()).toMatchObject({ status: 'ok' });
     expect(await client.readiness()).toMatchObject({ ready: true });
     expect(await client.openApiContract()).toMatchObject({ openapi: '3.1.0' });
@@ -171,7 +171,7 @@ const misshapen = new Set(
 );
 
 describe('waiting for a run at a real service', () => {
-  test('is told of its end as it comes, and that it did not come in time', async () => {
+  test('ends with the run, and times out if the run does not end', async () => {
     const run = await client.startExecutionRun({ handlerId: 'work', payload: {} });
     await thrown(client.waitForExecutionRun(run.id, { waitTimeout: 1 / 3 }), APITimeoutError);
     const wait = client.waitForExecutionRun(run.id, { waitTimeout: 60_000 });
@@ -195,7 +195,7 @@ describe('every request that the SDKs are held to', () => {
   });
 
   test.each([{ more: 1 }, { mutations: 'no' }, { outbox: [{ topic: 1 }] }, {}])(
-    'a request of another shape is told from one that breaks a rule: %j',
+    'the error of a request with a wrong shape differs from that of one that breaks a rule: %j',
     async (odd) => {
       const request = odd as unknown as CanonicalTransactionRequest;
       const error = await thrown(client.commitCanonicalTransaction('t', request), BadRequestError);

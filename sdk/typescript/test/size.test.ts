@@ -7,7 +7,7 @@ import { sdkOutputs } from '../../../contracts/generate/sdk/outputs.ts';
 import { type ContractSource, readSource } from '../../../contracts/generate/source.ts';
 
 const COPIES = 1;
-/** Of these, 1,200 bytes name the place of what cannot be sent, and the member that was meant. */
+/** Of these, 1,200 bytes name the faulty place of a request, and suggest the intended member. */
 const CORE_MAX = 23_000;
 const WHOLE_MAX = 64_000;
 /** The limit for one operation: its method and its table entry together. */
@@ -83,11 +83,11 @@ async function bundled(
 describe('a client of 129 operations', () => {
   const core = "export * from './core.ts'; export * from './common.ts';";
 
-  test('has that many', () => {
+  test('has 129 operations', () => {
     expect(COPIES * source.catalog.operations.length).toBeGreaterThanOrEqual(129);
   });
 
-  test('stands on a small core', async () => {
+  test('has a small core', async () => {
     const { bytes, held } = await bundled(core);
     expect(held).toEqual([]);
     expect(bytes).toBeLessThanOrEqual(CORE_MAX);

@@ -18,7 +18,7 @@ const bodyOf = (response: Response) => response.body?.getReader() ?? expect.fail
 const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
 
 describe('an answer that is read as it comes', () => {
-  test('is that of the service but for its pace', async () => {
+  test('holds the bytes of the service unchanged', async () => {
     const { stage, answer } = await opened();
     await using _ = stage;
     const world = new ManualTime();
@@ -46,7 +46,7 @@ describe('an answer that is read as it comes', () => {
     }
   });
 
-  test('is ended where none come for the time of the call', async () => {
+  test('is ended if no bytes arrive for the timeout of the call', async () => {
     const { stage, answer } = await opened();
     await using _ = stage;
     const world = new ManualTime();
@@ -60,7 +60,7 @@ describe('an answer that is read as it comes', () => {
     await closed;
   });
 
-  test('is not ended while nobody asks for more', async () => {
+  test('is not ended while the caller reads nothing', async () => {
     const { stage, answer } = await opened();
     await using _ = stage;
     const world = new ManualTime();
@@ -72,7 +72,7 @@ describe('an answer that is read as it comes', () => {
     expect((await reader.read()).done).toBe(true);
   });
 
-  test('says what ended it', async () => {
+  test('fails with the error that ended it', async () => {
     const { stage } = await opened();
     await using _ = stage;
     const controller = new AbortController();
@@ -88,7 +88,7 @@ describe('an answer that is read as it comes', () => {
     expect(error).not.toBeInstanceOf(APITimeoutError);
   });
 
-  test('is let go of by who wants no more of it', async () => {
+  test('closes its connection when the caller cancels it', async () => {
     const { stage, answer } = await opened();
     await using _ = stage;
     const reader = bodyOf(await stage.client().health().asResponse());

@@ -45,8 +45,8 @@ test('the source is found', () => {
   expect(files).toContain('generated/client.ts');
 });
 
-describe('what the client imports', () => {
-  test('is itself', () => {
+describe('the imports of the client', () => {
+  test('stay inside the client', () => {
     expect(files.flatMap((path) => importFaults(path, textOf(path)))).toEqual([]);
   });
 
@@ -58,7 +58,7 @@ describe('what the client imports', () => {
     ['a part of Node that the worker kit does not need', 'worker/worker.ts', `import 'node:fs';`],
     ['the package description', 'call.ts', `import { version } from '../package.json';`],
     ['what lies outside, from a folder', 'generated/client.ts', `import { a } from '../../test/stage.ts';`],
-  ])('is not %s', (_, path, text) => {
+  ])('do not include %s', (_, path, text) => {
     expect(importFaults(path, text)).toHaveLength(1);
   });
 });

@@ -9,7 +9,7 @@ import {
 import { foreign, hangUp, json, ManualTime, problem, Stage, silence, thrown } from './stage.ts';
 
 describe('the time of a call', () => {
-  test('ends it where no answer comes', async () => {
+  test('ends it if no answer arrives', async () => {
     await using stage = await Stage.open(silence);
     const world = new ManualTime();
     const call = stage.client({ world, timeout: 3000 }).health();
@@ -19,7 +19,7 @@ describe('the time of a call', () => {
     expect(world.pending).toEqual([]);
   });
 
-  test('is a minute unless something else is said, of the client or of the call', async () => {
+  test('is a minute unless an option of the client or of the call sets it', async () => {
     await using stage = await Stage.open(silence);
     const world = new ManualTime();
     const calls = [
@@ -33,7 +33,7 @@ describe('the time of a call', () => {
     await Promise.all(calls);
   });
 
-  test('is that of all its tries together', async () => {
+  test('includes all its retries', async () => {
     await using stage = await Stage.open(hangUp, silence);
     const world = new ManualTime();
     const call = stage.client({ world, timeout: 1000 }).health();
@@ -44,7 +44,7 @@ describe('the time of a call', () => {
     await thrown(call, APITimeoutError);
   });
 
-  test('is not waited for where the pause would outlast it: the failure is told', async () => {
+  test('is not waited for if the pause would outlast it: the call throws the failure at once', async () => {
     await using stage = await Stage.open(
       problem(503, 'unavailable', { retryable: true, retryAfterSeconds: 5 }),
     );
@@ -53,7 +53,7 @@ describe('the time of a call', () => {
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('binds a body that does not end', async () => {
+  test('ends the reading of a body that does not end', async () => {
     const { promise: begun, resolve } = Promise.withResolvers<void>();
     await using stage = await Stage.open((response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -67,7 +67,7 @@ describe('the time of a call', () => {
     await thrown(call, APITimeoutError);
   });
 
-  test('binds what does not heed a signal', async () => {
+  test('ends a fetch that ignores its signal', async () => {
     await using stage = await Stage.open(json({}));
     const world = new ManualTime();
     const never = () => new Promise<never>(() => {});
@@ -132,7 +132,7 @@ describe('the signal of the caller', () => {
     expect([stage.seen.length, asked]).toEqual([1, 1]);
   });
 
-  test('is heeded before anything is sent', async () => {
+  test('is checked before anything is sent', async () => {
     await using stage = await Stage.open(json({}));
     const token = () => expect.fail('a credential was asked for');
     await thrown(stage.client({ token }).health({ signal: AbortSignal.abort() }), APIAbortError);

@@ -22,7 +22,7 @@ function waits(stage: Stage): (number | null)[] {
 }
 
 describe('waiting for the end of a run', () => {
-  test('is one read where it has ended, however it ended', async () => {
+  test('takes one read if the run has ended, with any status', async () => {
     await using stage = await Stage.open(ended);
     const world = new ManualTime();
     const run = await stage.client({ world }).waitForExecutionRun('a/b', { correlationId: 'c-7' });
@@ -42,7 +42,7 @@ describe('waiting for the end of a run', () => {
     expect(waits(stage)).toEqual([20, 20, 20]);
   });
 
-  test('is at most half the time of a call at the service, so that none is given up meanwhile', async () => {
+  test('waits at the service for at most half the timeout of a call, so that the call does not time out', async () => {
     await using stage = await Stage.open(ended);
     const world = new ManualTime();
     await stage.client({ world, timeout: 10_000 }).waitForExecutionRun('7');
@@ -52,7 +52,7 @@ describe('waiting for the end of a run', () => {
     expect(waits(stage)).toEqual([5, 1.5, 19.5, 20]);
   });
 
-  test('ends with its time, while the run goes on', async () => {
+  test('ends with its timeout, while the run continues', async () => {
     const world = new ManualTime();
     await using stage = await Stage.open(
       after(world, 20_000, going),
@@ -69,7 +69,7 @@ describe('waiting for the end of a run', () => {
     expect(waits(stage)).toEqual([20, 20, 5.001]);
   });
 
-  test('looks once more at the end of its time', async () => {
+  test('reads once more at the end of its timeout', async () => {
     const world = new ManualTime();
     await using stage = await Stage.open(going, ended);
     const wait = stage.client({ world }).waitForExecutionRun('7', { waitTimeout: 300 });
@@ -78,7 +78,7 @@ describe('waiting for the end of a run', () => {
     expect(waits(stage)).toEqual([0.3, 0]);
   });
 
-  test('of no time is one look', async () => {
+  test('with a timeout of 0 is one read', async () => {
     await using stage = await Stage.open(going);
     const world = new ManualTime();
     await thrown(stage.client({ world }).waitForExecutionRun('7', { waitTimeout: 0 }), APITimeoutError);
@@ -114,7 +114,7 @@ describe('waiting for the end of a run', () => {
   });
 });
 
-describe('a wait that does not come to its end', () => {
+describe('a wait that fails', () => {
   test('is aborted in a read', async () => {
     const { promise: arrived, resolve } = Promise.withResolvers<void>();
     await using stage = await Stage.open(() => resolve());
@@ -144,7 +144,7 @@ describe('a wait that does not come to its end', () => {
     expect([stage.seen.length, asked]).toEqual([1, 1]);
   });
 
-  test('tells the error of a read as it is', async () => {
+  test('throws the error of a read unchanged', async () => {
     const world = new ManualTime();
     await using stage = await Stage.open(after(world, 20_000, going), problem(404, 'not_found'));
     const error = await thrown(stage.client({ world }).waitForExecutionRun('7'), NotFoundError);
@@ -152,7 +152,7 @@ describe('a wait that does not come to its end', () => {
     expect(stage.seen).toHaveLength(2);
   });
 
-  test('is not given up for a read that failed once', async () => {
+  test('continues after a read that failed once', async () => {
     const world = new ManualTime();
     const unavailable = problem(503, 'unavailable', { retryable: true });
     await using stage = await Stage.open(unavailable, ended);

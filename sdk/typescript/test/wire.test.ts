@@ -35,7 +35,7 @@ describe('a path', () => {
     expect(stage.seen).toEqual([]);
   });
 
-  test.each([undefined, null])('cannot lack a part: %j', async (nothing) => {
+  test.each([undefined, null])('needs a value for each part: %j', async (nothing) => {
     await using stage = await Stage.open(json({}));
     await thrown(stage.client().exportCanonicalTenant(nothing as never), SvcError);
     expect(stage.seen).toEqual([]);
@@ -50,7 +50,7 @@ describe('a path', () => {
     expect(stage.seen[0]?.target).toBe('/canonical/tenants/..%2Fa%3Fb%23c%252F%5C/export');
   });
 
-  test('comes behind that of a gateway', async () => {
+  test('is appended to the path of a gateway', async () => {
     await using stage = await Stage.open(json({}));
     await stage.client({ baseUrl: `${stage.address}/svc/v1/` }).health();
     expect(stage.seen[0]?.target).toBe('/svc/v1/health');
@@ -58,7 +58,7 @@ describe('a path', () => {
 });
 
 describe('headers', () => {
-  test('of the client, of the call, and taken away', async () => {
+  test('come from the client and the call, and null removes one', async () => {
     await using stage = await Stage.open(json({}));
     const client = stage.client({ headers: { 'X-A': 'client', 'X-B': 'client', 'X-C': 'client' } });
     await client.health({ headers: { 'x-b': 'call', 'X-C': null, 'X-D': undefined }, correlationId: 'c-1' });
@@ -67,19 +67,19 @@ describe('headers', () => {
     expect(Object.keys(rest).filter((name) => name.startsWith('x-'))).toEqual([]);
   });
 
-  test('of which nothing is said of the call are those of the client', async () => {
+  test('that the call leaves undefined are those of the client', async () => {
     await using stage = await Stage.open(json({}));
     await stage.client({ headers: { 'X-A': 'client' } }).health({ headers: { 'X-A': undefined } });
     expect(stage.seen[0]?.headers['x-a']).toBe('client');
   });
 });
 
-describe('a key where none is taken', () => {
+describe('a key for an operation that takes none', () => {
   test.each([
     ['queryCanonicalDocuments', ['t', {}]],
     ['leaseCanonicalOutbox', ['t', { consumerId: 'c' }]],
     ['commitCanonicalTransaction', ['t', { idempotencyKey: 'k' }]],
-  ] as const)('is refused, for nothing would come of it: %s', async (name, given) => {
+  ] as const)('is refused, since it would have no effect: %s', async (name, given) => {
     await using stage = await Stage.open(json({}));
     const client = stage.client() as unknown as Record<string, (...all: unknown[]) => Promise<unknown>>;
     const made = client[name]?.(...given, { idempotencyKey: 'k' }) ?? Promise.resolve();

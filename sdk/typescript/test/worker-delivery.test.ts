@@ -60,7 +60,7 @@ describe('a delivered run', () => {
     expect((await place.client.getExecutionRun(first.id)).status).toBe('queued');
   });
 
-  test('that waits is told apart, and goes on with the next delivery', async () => {
+  test('that waits answers suspended, and continues with a delivery after its event', async () => {
     const run = await place.start('h1');
     await using worker = place.worker({
       h1: async ({ waitForExternalEvent }) => (await waitForExternalEvent('go'))?.payload,
@@ -91,7 +91,7 @@ describe('the listener', () => {
     expect(await place.client.getExecutionRun(run.id)).toMatchObject({ failureClass: 'unknown' });
   });
 
-  test('leases nothing for whom it refuses', async () => {
+  test('leases nothing for a refused request', async () => {
     const run = await place.start('h4');
     await using way = await place.way();
     await using worker = place.worker({ h4: () => null }, { way });
@@ -123,7 +123,7 @@ describe('the listener', () => {
     ['throws', () => Promise.reject(new Error('canary'))],
     ['says nothing', () => undefined],
     ['gives what it found', () => ({ email: 'somebody' })],
-  ])('lets nobody in whose verify %s', async (_, verify) => {
+  ])('refuses a delivery whose verify %s', async (_, verify) => {
     const run = await place.start('h5');
     await using worker = place.worker({ h5: () => null });
     await using door = await Door.open(worker, { verify: verify as DeliveryOptions['verify'] });
@@ -138,7 +138,7 @@ describe('the listener', () => {
     expect(() => deliveryListener(worker, undefined as never)).toThrow('needs verify');
   });
 
-  test('answers 503 where as many runs as may are under way, and while the worker stops', async () => {
+  test('answers 503 while all slots are in use, and while the worker stops', async () => {
     const runs = [await place.start('h7'), await place.start('h7')];
     const begun = moment();
     const end = moment();
@@ -173,7 +173,7 @@ describe('the listener', () => {
     expect((await place.client.getExecutionRun(run.id)).status).toBe('succeeded');
   });
 
-  test('answers before a body that is too large is there', async () => {
+  test('refuses a body that is too large before all of it has arrived', async () => {
     await using worker = place.worker({ h9: () => null });
     await using door = await Door.open(worker, { bodyBytesMax: 10 });
     const socket = connect(door.port, '127.0.0.1');

@@ -16,10 +16,10 @@ const worker = (name: string, leaseSeconds = 1, holdsAfter = Infinity) =>
 const RUNS = 60;
 const KILLS = 4;
 
-test('every run ends once, though worker after worker is killed while it works', async () => {
+test('every run ends once, although workers are killed while they execute', async () => {
   const runs = await Promise.all(Array.from({ length: RUNS }, (_, n) => place.start('h0', n)));
   for (let kill = 1; kill <= KILLS; kill += 1) {
-    // Behind so many runs it ends none, so that it is killed while it works.
+    // After so many runs the worker ends no more, so that it is killed while it executes one.
     await using dying = worker(`dying-${kill}`, 1, kill * 4);
     await dying.says(new RegExp(`(begun [^]*){${kill * 4}}`));
     dying.signal('SIGKILL');
@@ -45,7 +45,7 @@ test('every run ends once, though worker after worker is killed while it works',
   expect(await last.exit).toEqual({ code: 0, signal: null });
 });
 
-test('a worker that is told to end lets its run end first', async () => {
+test('a worker that receives a signal completes its run first', async () => {
   const run = await place.start('h1');
   await using running = worker('told', 60);
   await running.says(new RegExp(`begun ${run.id}`));

@@ -43,7 +43,7 @@ describe('a cancellation', () => {
     },
   );
 
-  test('is heard with a report, and what the handler throws then is no failure', async () => {
+  test('arrives with the answer to a report, and an error that the handler throws then is no failure', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using way = await place.way();
@@ -66,24 +66,27 @@ describe('a cancellation', () => {
     ['timed_out', 'timed_out', 'timeout'],
     ['failed', 'cancelled', 'cancelled'],
     ['rejected', 'cancelled', 'cancelled'],
-  ] as const)('of a run that is then told to have %s ends it as %s', async (told, status, failureClass) => {
-    const id = fresh();
-    const run = await place.start(id);
-    await using worker = place.worker({
-      [id]: async ({ report, signal }) => {
-        await place.client.cancelExecutionRun(run.id);
-        await report({ progress: 0.1 });
-        expect(signal.aborted).toBe(true);
-        throw new RunFailure('timeout', 'the bank did not answer', { status: told });
-      },
-    });
-    expect(await worker.deliver({ runId: run.id })).toBe('executed');
-    expect(await ended(run)).toMatchObject({ status, failureClass, attempt: 1 });
-  });
+  ] as const)(
+    'of a run whose handler then throws a failure of status %s ends the run as %s',
+    async (told, status, failureClass) => {
+      const id = fresh();
+      const run = await place.start(id);
+      await using worker = place.worker({
+        [id]: async ({ report, signal }) => {
+          await place.client.cancelExecutionRun(run.id);
+          await report({ progress: 0.1 });
+          expect(signal.aborted).toBe(true);
+          throw new RunFailure('timeout', 'the bank did not answer', { status: told });
+        },
+      });
+      expect(await worker.deliver({ runId: run.id })).toBe('executed');
+      expect(await ended(run)).toMatchObject({ status, failureClass, attempt: 1 });
+    },
+  );
 });
 
 describe('a lease', () => {
-  test('is kept by a thread while a handler blocks the event loop for longer than it lasts', async () => {
+  test('is renewed by a thread while a handler blocks the event loop for longer than the lease lasts', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using worker = place.worker(
@@ -102,7 +105,7 @@ describe('a lease', () => {
   });
 
   test.each(['thread', 'event-loop'] as const)(
-    'that another worker has now is lost, and nothing is completed (%s)',
+    'that another worker took is lost, and nothing is completed (%s)',
     async (heartbeatFrom) => {
       const id = fresh();
       const run = await place.start(id);
@@ -150,7 +153,7 @@ describe('a lease', () => {
     expect(way.at('leases/complete')).toEqual([]);
   });
 
-  test('that is lost while its handler returns is completed by nobody else', async () => {
+  test('that is lost while its handler returns is not completed by its worker', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using way = await place.way();
@@ -204,7 +207,7 @@ describe('a completion', () => {
     ['is refused for now', answers(503, 'store_contention', { retryable: true })],
     ['is one too many', answers(429, 'rate_limited')],
     ['meets a fault', answers(500, 'internal_error')],
-  ])('that %s is sent again, the same', async (_, fault) => {
+  ])('that %s is sent again unchanged', async (_, fault) => {
     const id = fresh();
     const run = await place.start(id);
     await using way = await place.way();
@@ -230,7 +233,7 @@ describe('a completion', () => {
   });
 });
 
-test('what must not be done twice is repeated only where it was not done', async () => {
+test('a write that must not happen twice is repeated only where it did not happen', async () => {
   const id = fresh();
   const run = await place.start(id);
   await using way = await place.way();

@@ -17,8 +17,8 @@ const nothing: Answer = (response) => response.writeHead(204).end();
 const pathsOf = ({ seen }: Stage) =>
   seen.map(({ target }) => target.replace('/execution/workers/leases', ''));
 
-describe('a question for a run', () => {
-  test('that failed is asked again after pauses that grow, up to a bound', async () => {
+describe('a lease request', () => {
+  test('that failed is repeated after pauses that grow up to a bound', async () => {
     const tooMany = problem(429, 'rate_limited', {}, { 'retry-after': '7' });
     await using stage = await Stage.open(foreign(502), hangUp, foreign(502), tooMany, nothing);
     const time = new ManualTime();
@@ -39,7 +39,7 @@ describe('a question for a run', () => {
     });
   });
 
-  test('is no more than a draw of chance away from the next', async () => {
+  test('is repeated after a random pause', async () => {
     await using stage = await Stage.open(foreign(502), nothing);
     const time = new ManualTime();
     await using worker = staged(stage, time);
@@ -50,7 +50,7 @@ describe('a question for a run', () => {
 });
 
 describe('a lease', () => {
-  test('that cannot be renewed before its end is lost, and its run is not completed', async () => {
+  test('that is not renewed before its end is lost, and its run is not completed', async () => {
     await using stage = await Stage.open(json(lease), hangUp);
     const time = new ManualTime();
     const reason = moment<unknown>();
@@ -70,7 +70,7 @@ describe('a lease', () => {
     expect(new Set(pathsOf(stage))).toEqual(new Set(['', '/heartbeat']));
   });
 
-  test('lasts as long as the last heartbeat says', async () => {
+  test('lasts as long as the last heartbeat answered', async () => {
     await using stage = await Stage.open(json(lease), json(lease), hangUp);
     const time = new ManualTime();
     const done = moment();
@@ -85,7 +85,7 @@ describe('a lease', () => {
       },
     });
     const delivered = worker.deliver({ runId: '1' }).catch(() => null);
-    // Half of it is left for the first heartbeat, however seldom they are.
+    // The first heartbeat comes no later than at half of the lease.
     await time.pass(30_000);
     await time.awaited(50_000);
     time.go(49_999);
@@ -95,7 +95,7 @@ describe('a lease', () => {
     await delivered;
   });
 
-  test('of a handler that the worker has not is completed so', async () => {
+  test('of an unknown handler is completed as failed', async () => {
     const foreignRun = { ...lease, run: { ...run, handlerId: 'b' } };
     await using stage = await Stage.open(json(foreignRun), json(run));
     await using worker = staged(stage, new ManualTime());
@@ -105,7 +105,7 @@ describe('a lease', () => {
     });
   });
 
-  test('of a run that is to be cancelled already is completed without its handler', async () => {
+  test('of a run with a requested cancellation is completed without its handler', async () => {
     const toEnd = { ...lease, run: { ...run, cancellationRequested: true } };
     await using stage = await Stage.open(json(toEnd), json(run));
     let calls = 0;
@@ -115,13 +115,13 @@ describe('a lease', () => {
     expect(calls).toBe(0);
   });
 
-  test('whose completion is not known by its end is left alone', async () => {
+  test('that ends before its completion is confirmed gets no further request', async () => {
     await using stage = await Stage.open(json(lease), foreign(500));
     const time = new ManualTime();
     await using worker = staged(stage, time, { heartbeatSeconds: 59 });
     const delivered = expect(worker.deliver({ runId: '1' })).rejects.toThrow('not completed');
     for (const delay of [250, 500, 1_000, 2_000, 4_000, 8_000, 8_000]) await time.pass(delay);
-    // The first heartbeat, at the half of it, is of no more use to the service than the completion.
+    // The first heartbeat, at half of the lease, fails as the completion does.
     await time.pass(8_000);
     for (const delay of [8_000, 8_000, 8_000]) await time.pass(delay);
     await delivered;
@@ -130,7 +130,7 @@ describe('a lease', () => {
 });
 
 describe('the thread that renews', () => {
-  test('is given fresh credentials, each time that they may be used', async () => {
+  test('gets fresh credentials each time before it may use them', async () => {
     const beats = moment();
     let beaten = 0;
     await using stage = await Stage.open((response, request) => {
@@ -155,7 +155,7 @@ describe('the thread that renews', () => {
     expect(sent[0]?.headers['x-serverless-authorization']).toBe('Bearer token');
   });
 
-  test('goes on with those that it has where there are no others', async () => {
+  test('keeps its credentials where the worker cannot get fresh ones', async () => {
     const beats = moment();
     let beaten = 0;
     await using stage = await Stage.open((response, request) => {
@@ -166,7 +166,7 @@ describe('the thread that renews', () => {
     let asked = 0;
     const apiKey = () => {
       asked += 1;
-      // The question for the run, what the thread begins with, and then the completion.
+      // The lease request, the start of the thread, and the completion.
       if (beaten > 0 && beaten < 2) throw new Error('the key cannot be had');
       return 'key';
     };
@@ -184,7 +184,7 @@ describe('the thread that renews', () => {
     expect(told).toContain('no fresh credentials to renew leases with');
   });
 
-  test('takes the leases that it kept with it when it ends', async () => {
+  test('loses its leases when it ends', async () => {
     await using stage = await Stage.open(json(lease));
     const settings = settleWorker({ client: stage.client(), workerId: 'w', handlers: { a: () => null } });
     const renewals = new ThreadRenewals(settings);
@@ -212,7 +212,7 @@ describe('a worker that stops', () => {
   });
   afterAll(() => place[Symbol.asyncDispose]());
 
-  test('gives a question up that waits at the service', async () => {
+  test('aborts a lease request that waits at the service', async () => {
     await using way = await place.way();
     const worker = place.worker({ h0: () => null }, { way });
     const running = worker.run();
@@ -224,7 +224,7 @@ describe('a worker that stops', () => {
     await expect(worker.run()).rejects.toThrow('was run already');
   });
 
-  test('carries out a run that it had just asked for', async () => {
+  test('executes a run that it has just requested', async () => {
     const asked = moment();
     const answered = moment();
     const late: Answer = (response, request) => {
@@ -246,7 +246,7 @@ describe('a worker that stops', () => {
   test.each([
     ['less, once a second is over', 200, 800],
     ['longer', 1_000, 0],
-  ])('gives up a question that waits for %s', async (_, asking, more) => {
+  ])('aborts a lease request that waits for %s', async (_, asking, more) => {
     const asked = moment();
     await using stage = await Stage.open(() => asked.come());
     const time = new ManualTime();
@@ -260,7 +260,7 @@ describe('a worker that stops', () => {
     expect(pathsOf(stage)).toEqual(['']);
   });
 
-  test('waits for no answer without a grace', async () => {
+  test('without a grace period waits for no answer', async () => {
     const asked = moment();
     await using stage = await Stage.open(() => asked.come());
     const worker = staged(stage, new ManualTime());
@@ -270,7 +270,7 @@ describe('a worker that stops', () => {
     expect(pathsOf(stage)).toEqual(['']);
   });
 
-  test.each(['signal', 'dispose'])('is stopped by its %s too', async (by) => {
+  test.each(['signal', 'dispose'])('is also stopped by its %s', async (by) => {
     const controller = new AbortController();
     await using way = await place.way();
     const worker = place.worker({ h1: () => null }, { way, signal: controller.signal });
@@ -282,7 +282,7 @@ describe('a worker that stops', () => {
     await place.worker({ h1: () => null }, { signal: AbortSignal.abort() }).run();
   });
 
-  test('lets its handlers end within the grace', async () => {
+  test('lets its handlers end within the grace period', async () => {
     const begun = moment();
     const end = moment();
     const started = await place.start('h2');
@@ -303,7 +303,7 @@ describe('a worker that stops', () => {
     expect([status, result]).toEqual(['succeeded', 'in time']);
   });
 
-  test('aborts them after it, and completes nothing', async () => {
+  test('aborts its handlers after the grace period, and completes nothing', async () => {
     const begun = moment();
     const reason = moment<unknown>();
     const end = moment();
@@ -339,7 +339,7 @@ describe('a worker that stops', () => {
     await place.client.cancelExecutionRun(started.id);
   });
 
-  test('gives a run back however often, and it still succeeds', async () => {
+  test('may give a run back any number of times, and the run still succeeds', async () => {
     const started = await place.start('h4');
     for (let deploy = 1; deploy <= 6; deploy += 1) {
       const begun = moment();

@@ -25,7 +25,7 @@ const fresh = () => `h${(handlers += 1)}`;
 const ended = (one: { readonly id: string }) => place.client.waitForExecutionRun(one.id);
 const asking = (way: Way) => way.at('leases/complete').map(({ body }) => body.leaseNext ?? null);
 
-test('runs that are ready cost a request each, after one lease call', async () => {
+test('ready runs cost one request each, after one lease call', async () => {
   const id = fresh();
   const runs = [];
   for (let n = 0; n < 5; n += 1) runs.push(await place.start(id, n));
@@ -83,7 +83,7 @@ test('a worker that stops asks for no run', async () => {
   expect(await place.client.getExecutionRun(second.id)).toMatchObject({ status: 'queued', attempt: 0 });
 });
 
-test('a run that comes when the worker stops is given back', async () => {
+test('a run that arrives when the worker stops is given back', async () => {
   const id = fresh();
   const [first, second] = [await place.start(id, 1), await place.start(id, 2)];
   const begun: unknown[] = [];
@@ -113,7 +113,7 @@ test('a repeated completion asks for no run', async () => {
   expect(asking(way)).toEqual([{ handlerIds: [id], ttlSeconds: 60 }, null, null]);
 });
 
-test('a server that does not know the question is asked by lease calls from then on', async () => {
+test('a server that refuses the request for a next run gets lease calls from then on', async () => {
   const id = fresh();
   const runs = [await place.start(id, 1), await place.start(id, 2), await place.start(id, 3)];
   await using way = await place.way();
@@ -127,7 +127,7 @@ test('a server that does not know the question is asked by lease calls from then
   expect(way.leases).toHaveLength(3);
 });
 
-test('a result that the service refuses says nothing of the question', async () => {
+test('a refused result does not end the requests for a next run', async () => {
   const refused = problem(400, 'validation_failed');
   const next = { ...lease, leaseKey: 'k2', run: { ...run, id: '2' } };
   await using stage = await Stage.open(

@@ -37,7 +37,7 @@ describe('options', () => {
     expect(() => createWorker({ ...good, ...options })).toThrow(message);
   });
 
-  test('are decided where they are left open', async () => {
+  test('have defaults', async () => {
     await using worker = createWorker(good);
     expect(worker.workerId).toBe('w');
     await expect(worker.deliver({ runId: ' ' })).rejects.toThrow('runId');

@@ -35,8 +35,8 @@ async function slow(options: Partial<WorkerOptions>) {
   return { stage, time, worker, begun, reason, answer, [Symbol.asyncDispose]: end };
 }
 
-describe('a lease that was long on its way', () => {
-  test('lasts from when a certain run was asked for', async () => {
+describe('a lease whose answer is slow', () => {
+  test('of a delivered run lasts from the request on', async () => {
     await using scene = await slow({});
     const { time, worker, begun, reason, answer } = scene;
     const delivered = expect(worker.deliver({ runId: '1' })).rejects.toThrow('not completed');
@@ -51,7 +51,7 @@ describe('a lease that was long on its way', () => {
   test.each([
     ['from its answer, as the service may have waited that long', 5_000, 60_000],
     ['from when the service waited no longer', 25_000, 55_000],
-  ])('lasts, where any run was asked for, %s', async (_, answerMs, leftMs) => {
+  ])('of a lease request without a run lasts %s', async (_, answerMs, leftMs) => {
     await using scene = await slow({ waitSeconds: 20 });
     const { time, worker, begun, reason, answer } = scene;
     void worker.run();
@@ -63,7 +63,7 @@ describe('a lease that was long on its way', () => {
   });
 
   test.each(['thread', 'event-loop'] as const)(
-    'and is over by then has no handler begin (%s)',
+    'that has ended on arrival starts no handler (%s)',
     async (heartbeatFrom) => {
       let calls = 0;
       const handlers = { a: () => (calls += 1) };

@@ -43,7 +43,7 @@ describe('a run', () => {
     );
   });
 
-  test('whose tenant may store nothing more goes on without its events, and says so', async () => {
+  test('whose tenant may store nothing more continues without its events, and logs that', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using way = await place.way();
@@ -68,7 +68,7 @@ describe('a run', () => {
     );
   });
 
-  test('whose handler gives nothing succeeds, and keeps what was reported', async () => {
+  test('whose handler returns nothing succeeds, and keeps the reported result', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using worker = place.worker({ [id]: async ({ report }) => report({ result: { so: 'far' } }) });
@@ -76,7 +76,7 @@ describe('a run', () => {
     expect(await ended(run)).toMatchObject({ status: 'succeeded', result: { so: 'far' } });
   });
 
-  test('that failed for now is tried again', async () => {
+  test('that failed with a retryable class is retried', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using worker = place.worker({
@@ -90,7 +90,7 @@ describe('a run', () => {
     expect(await place.historyOf(run)).toContain('retry.scheduled');
   });
 
-  test('tells a failure that is meant to be told', async () => {
+  test('keeps the class and message of a RunFailure', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using worker = place.worker({
@@ -107,24 +107,27 @@ describe('a run', () => {
   test.each([
     ['of Production', false],
     ['of release 0.5.0', undefined],
-  ])('on a server %s says of any other error that there was one; the log says which', async (_, shows) => {
-    const id = fresh();
-    const run = await place.start(id, null, { retryPolicy: { maxAttempts: 1 } });
-    await using way = await place.way();
-    way.always('leases', leaseWith({ showsHandlerErrors: shows }));
-    const secret = new Error('the password is canary');
-    await using worker = place.worker({ [id]: () => Promise.reject(secret) }, { way });
-    void worker.run();
-    expect(await ended(run)).toMatchObject({
-      status: 'failed',
-      failureClass: 'unknown',
-      error: 'External plugin handler failed.',
-    });
-    expect(JSON.stringify(way.sent)).not.toContain('canary');
-    expect(place.log).toContainEqual(
-      expect.objectContaining({ runId: run.id, error: secret, level: 'error' }),
-    );
-  });
+  ])(
+    'on a server %s keeps a generic message for any other error; the log holds the error',
+    async (_, shows) => {
+      const id = fresh();
+      const run = await place.start(id, null, { retryPolicy: { maxAttempts: 1 } });
+      await using way = await place.way();
+      way.always('leases', leaseWith({ showsHandlerErrors: shows }));
+      const secret = new Error('the password is canary');
+      await using worker = place.worker({ [id]: () => Promise.reject(secret) }, { way });
+      void worker.run();
+      expect(await ended(run)).toMatchObject({
+        status: 'failed',
+        failureClass: 'unknown',
+        error: 'External plugin handler failed.',
+      });
+      expect(JSON.stringify(way.sent)).not.toContain('canary');
+      expect(place.log).toContainEqual(
+        expect.objectContaining({ runId: run.id, error: secret, level: 'error' }),
+      );
+    },
+  );
 
   test.each<[string, unknown, string]>([
     ['an error', new Error('no\tconnection\r\nto\u0000 10.0.0.7'), 'no\tconnection\r\nto  10.0.0.7'],
@@ -140,7 +143,7 @@ describe('a run', () => {
     expect(await ended(run)).toMatchObject({ status: 'failed', failureClass: 'unknown', error });
   });
 
-  test('that throws a value whose members throw fails at once, whichever it is', async () => {
+  test('that throws a value whose members throw fails at once: any such value', async () => {
     const id = fresh();
     const errors = hostileErrors(RunFailure);
     let calls = 0;
@@ -159,7 +162,7 @@ describe('a run', () => {
     expect(calls).toBe(errors.size);
   });
 
-  test('whose result JSON would change without a word fails for good, and one that JSON says is kept', async () => {
+  test('whose result JSON would silently change fails for good, and one that JSON keeps is stored', async () => {
     const id = fresh();
     await using worker = place.worker({
       [id]: ({ payload }) => {
@@ -209,7 +212,7 @@ describe('a wait', () => {
   const waiting = async ({ waitForExternalEvent }: RunContext) =>
     (await waitForExternalEvent('approval'))?.payload ?? 'none';
 
-  test('ends the execution without completing it, and another worker goes on', async () => {
+  test('ends the execution without completing it, and another worker continues the run', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using way = await place.way();
@@ -224,7 +227,7 @@ describe('a wait', () => {
     expect(await ended(run)).toMatchObject({ status: 'succeeded', result: { by: 'kim' }, attempt: 2 });
   });
 
-  test('is no end, and no failure, for a handler that swallows it', async () => {
+  test('neither ends nor fails a run whose handler swallows the error', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using way = await place.way();
@@ -247,7 +250,7 @@ describe('a wait', () => {
     expect(await statusOf(run)).toBe('waiting');
   });
 
-  test('for an event ends by its time', async () => {
+  test('for an event ends with its timeout', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using worker = place.worker({
@@ -257,7 +260,7 @@ describe('a wait', () => {
     expect(await ended(run)).toMatchObject({ status: 'succeeded', result: null });
   });
 
-  test('for a moment gives back what it was given', async () => {
+  test('for a timer returns its name and payload', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using worker = place.worker({
@@ -270,7 +273,7 @@ describe('a wait', () => {
     expect(await ended(run)).toMatchObject({ result: [{ n: 1 }, 'past'], attempt: 2 });
   });
 
-  test('refuses a time that is none', async () => {
+  test('refuses an invalid time', async () => {
     const id = fresh();
     const run = await place.start(id);
     await using worker = place.worker({
@@ -285,7 +288,7 @@ describe('a wait', () => {
     expect(JSON.stringify(result)).toContain('timeoutSeconds is a number');
   });
 
-  test('whose answer was lost is left to the next lease, which is given it', async () => {
+  test('whose answer was lost is answered to the next lease', async () => {
     const id = fresh();
     const run = await place.start(id);
     await place.client.raiseExecutionEvent(run.id, { name: 'approval', payload: 'yes' });
@@ -314,7 +317,7 @@ describe('a wait', () => {
   });
 });
 
-test('as many runs are under way as may be, and no more', async () => {
+test('as many runs are under way as the concurrency allows, and no more', async () => {
   const id = fresh();
   const runs = await Promise.all(Array.from({ length: 7 }, (_, n) => place.start(id, n)));
   const full = moment();

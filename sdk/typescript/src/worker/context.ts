@@ -103,7 +103,7 @@ function writesOf(attempt: Attempt, client: SvcClient): Omit<RunContext, Facts |
       try {
         await attempt.call((options) => client.recordExternalExecutionLeaseEvent(request, options));
       } catch (error) {
-        // An entry of the history is not worth the run.
+        // A full history must not fail the run.
         if (!(error instanceof ConflictError && error.code === 'quota_exceeded')) throw error;
         attempt.log('warning', 'an event was dropped', error);
       }

@@ -1,8 +1,8 @@
-/** What JSON writes as it is, by the tag of `Object.prototype.toString`. A class without a tag of its own is an `Object`. */
+/** Kinds of values that JSON can hold, as tags of `Object.prototype.toString`. A class without its own tag is an `Object`. */
 const WRITTEN: ReadonlySet<string> = new Set(['Object', 'Array', 'String', 'Number', 'Boolean']);
 
 /**
- * The value as JSON text; `undefined` stays `undefined`. Throws where `JSON.stringify` would write another value without a word:
+ * The value as JSON text; `undefined` stays `undefined`. Throws where `JSON.stringify` would silently write another value:
  * a number that is not finite, a function, a `Map`, a promise, an error or a date without a time.
  */
 export function losslessJson(value: unknown): string | undefined {
@@ -12,7 +12,7 @@ export function losslessJson(value: unknown): string | undefined {
 function checked(this: Record<string, unknown>, key: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) throw refused(key);
   if (typeof value === 'function' || typeof value === 'symbol') throw refused(key);
-  // JSON writes null for what an array does not hold.
+  // JSON writes null for an undefined item of an array.
   if (value === undefined && Array.isArray(this)) throw refused(key);
   // A date without a time has become null here.
   const isLost = value === null && this[key] !== null;
