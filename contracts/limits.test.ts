@@ -171,7 +171,7 @@ function under(schema: object | undefined, keyword: string): unknown {
     .reduce<unknown>((at, word) => (at as Readonly<Record<string, unknown>> | undefined)?.[word], schema);
 }
 
-describe('every published limit is one that something keeps', () => {
+describe('every published limit is enforced', () => {
   it.each(source.limits)('$name', ({ name, value }) => {
     const place = keptBySchema[name];
     const operation = keptByCatalog[name];

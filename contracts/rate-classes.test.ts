@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { operations } from './generated/operations.ts';
 import type { OperationEntry } from './operation.ts';
 
-// Probes of a load balancer share an address with everybody behind it, and a refused probe ends the instance.
+// Probes share their address with all callers behind a load balancer, and a refused probe ends the instance.
 const uncounted = ['getHealth'];
 
 const entries: readonly OperationEntry[] = Object.values(operations);

@@ -85,7 +85,7 @@ describe('a claim', () => {
   ])('with %s', (_, members, expected) => expect(claim(members)).toBe(expected));
 });
 
-describe('what a worker tells', () => {
+describe('the requests of a worker', () => {
   const report = (update: object) =>
     fault(requestValidators.reportExternalExecutionLease, { ...lease, update });
   const complete = (result: object) =>
@@ -110,7 +110,7 @@ describe('what a worker tells', () => {
     [{ status: 'waiting' }, 'enum /result/status'],
   ])('as a completion of %j', (result, expected) => expect(complete(result)).toBe(expected));
 
-  it('under a token that was given to it', () => {
+  it('with a token', () => {
     const heartbeat = (members: object) =>
       fault(requestValidators.heartbeatExternalExecutionLease, { ...lease, ...members });
     expect(heartbeat({})).toBeUndefined();

@@ -93,7 +93,7 @@ function compiler({ models }: ContractSource): Ajv2020 {
   return ajv.addSchema({ $id: BUNDLE, $defs });
 }
 
-/** What a validator reads: texts for people would only make the file larger. */
+/** The schema that a validator reads: descriptions would only make the file larger. */
 function withoutTexts(schema: Schema): Schema {
   const { description: _text, examples: _examples, title: _title, ...rest } = schema;
   const named = (all: Readonly<Record<string, Schema>>) =>

@@ -67,7 +67,7 @@ function chainWith(served: HandlerMap): Chain {
   });
 }
 
-describe('a group that the service never heard of is served by the same chain', () => {
+describe('a group of a test contract is served by the same chain', () => {
   it('reads its parameters with their types and defaults', async () => {
     const answer = await inject(chain, {
       method: 'GET',
@@ -78,7 +78,7 @@ describe('a group that the service never heard of is served by the same chain', 
     expect((await inject(chain, { method: 'GET', path: '/depots/d1/parcels' })).status).toBe(400);
   });
 
-  it('holds its bodies against its models, on its routes and their aliases', async () => {
+  it('validates bodies by its models, on its routes and their aliases', async () => {
     const find = (body: object) => inject(chain, { method: 'POST', path: '/depots/d1/find', body });
     expect((await find({ id: 'abc' })).json()).toEqual({ kind: 'tube', length: 3 });
     expect((await find({ id: 'ABC' })).json()).toMatchObject({ code: 'validation_failed' });
@@ -86,7 +86,7 @@ describe('a group that the service never heard of is served by the same chain', 
     expect(alias.json()).toEqual({ kind: 'tube', length: 2 });
   });
 
-  it('holds its answers against its models', async () => {
+  it('validates answers by its models', async () => {
     expect((await inject(chain, { method: 'GET', path: '/peek' })).status).toBe(500);
   });
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('what is made of another contract', () => {
+describe('the generated files of a test contract', () => {
   it('compiles, and its types say what the catalog says', async () => {
     writeFileSync(
       at('use.ts'),
@@ -230,7 +230,7 @@ export const used = [query, parcel, operations.peek.routes, problems.not_found.s
 });
 
 describe('the drift check', () => {
-  it('finds nothing in what was just written, and is the same on every run', async () => {
+  it('finds no drift after a write, and every run writes the same', async () => {
     expect(drift(folder, await generate(fixture))).toEqual([]);
     expect(write(folder, outputs)).toEqual([]);
   });
@@ -284,7 +284,7 @@ describe('the drift check', () => {
 });
 
 describe('an unsound contract', () => {
-  it('is not generated from', async () => {
+  it('generates nothing', async () => {
     await expect(generate({ ...fixture, version: '1.0.0' })).rejects.toBeInstanceOf(ContractFaults);
     await expect(
       generate({ ...fixture, models: new Map([...fixture.models].filter(([name]) => name !== 'Parcel')) }),

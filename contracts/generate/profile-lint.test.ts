@@ -110,7 +110,7 @@ describe('the profile', () => {
     expect(faultsWith(name, clean)).not.toEqual([]);
   });
 
-  it('refuses a model that nobody uses and one that serves both sides', () => {
+  it('refuses a model that no operation uses and one that both requests and answers use', () => {
     const [first, ...others] = source.catalog.operations;
     if (first === undefined) throw new Error('the fixture is empty');
     const unused = { ...source, catalog: { ...source.catalog, operations: [first] } };

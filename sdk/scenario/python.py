@@ -53,7 +53,7 @@ def keep(each: dict[str, Any], result: Any, kept: dict[str, Any]) -> None:
 
 
 def begun(client: Any, each: dict[str, Any], kept: dict[str, Any]) -> Any:
-    """What the method gives: an answer, pages, or what gives them when it is awaited."""
+    """The value that the method returns: an answer, pages, or an awaitable of either."""
     method = getattr(client, each["method"]["python"])
     query = filled(each.get("parameters", {}), kept)
     named: dict[str, Any] = {snake(name): value for name, value in query.items()}
@@ -102,7 +102,7 @@ def filled(value: Any, kept: dict[str, Any]) -> Any:
 
 
 def at(value: Any, place: str) -> Any:
-    """What stands at `/a/0/b`; the whole at an empty place."""
+    """The value at `/a/0/b`; the whole for an empty place."""
     for name in place.split("/")[1:]:
         value = value[int(name)] if isinstance(value, list) else value[name]
     return value

@@ -1,5 +1,5 @@
 /**
- * Runs a scenario through the public methods of the TypeScript SDK, and prints what each step gave, as one line of JSON.
+ * Runs a scenario through the public methods of the TypeScript SDK, and prints the result of each step as one line of JSON.
  *
  *     node sdk/scenario/typescript.ts <scenario> <address> <tenant>
  */

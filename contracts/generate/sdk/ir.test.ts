@@ -106,7 +106,7 @@ describe('the operations', () => {
     });
   });
 
-  test('are sent again if they read, or with a key', () => {
+  test('are retried if they read, or with a key', () => {
     const kinds = (all: readonly SdkOperation[]) =>
       Object.fromEntries(all.map(({ id, retry }) => [id, retry]));
     expect(kinds(other.operations)).toEqual({
@@ -279,7 +279,7 @@ describe('pages', () => {
     };
   };
 
-  test('may be asked for in the query', () => {
+  test('may be requested by query parameters', () => {
     expect(listing().operation.paging).toMatchObject({
       tokenIn: 'query',
       limit: 'limit',
@@ -324,7 +324,7 @@ describe('pages', () => {
     expect(listing(change).operation.paging).toBeNull();
   });
 
-  test('go by other names where a rule says so', () => {
+  test('have other names where a rule sets them', () => {
     const { operation, models } = listing(({ answer, operation: given }) => {
       Object.assign(answer, { parcels: answer['items'], next: answer['continuationToken'] });
       delete answer['items'];

@@ -63,7 +63,7 @@ describe('names', () => {
     expect(() => made(changed(keyed, named))).toThrow('idempotency_key');
   });
 
-  test('of arguments that Python has for itself get an underscore', () => {
+  test('of arguments that are Python keywords get an underscore', () => {
     const outputs = made(changed({}, [parameter('from'), parameter('2nd'), parameter('If-Match', 'header')]));
     const stub = file(outputs, '_generated/client.pyi');
     for (const name of ['from_', '_2nd', 'if_match']) expect(stub).toContain(`${name}: str | None = None`);
@@ -113,7 +113,7 @@ describe('models', () => {
     );
   });
 
-  test('that are other names of types stand behind what they name', () => {
+  test('that alias a type are defined after that type', () => {
     const list = (of: string): Schema => ({
       description: `A list of ${of}.`,
       type: 'array',
@@ -128,7 +128,7 @@ describe('models', () => {
     expect(at('A: TypeAlias = list[B]')).toBeGreaterThan(at('B: TypeAlias'));
   });
 
-  test('are all told of', () => {
+  test('are all exported', () => {
     const outputs = made(source);
     const models = file(outputs, '_generated/models.py');
     for (const { name } of sdkContract(source).models) {
@@ -138,7 +138,7 @@ describe('models', () => {
   });
 });
 
-test('what Python keeps beside the modules is no drift', () => {
+test('the cache of Python beside the modules is not drift', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sdk-drift-'));
   const outputs = made(fixture);
   write(folder, outputs, [PYTHON_GENERATED]);
@@ -153,7 +153,7 @@ test('what Python keeps beside the modules is no drift', () => {
 });
 
 describe('text', () => {
-  test('in docs ends nothing and escapes nothing', () => {
+  test('in docs cannot end its string or begin an escape', () => {
     expect(docstring(['a """ b \\n c'])).toBe('"""a \\"\\"\\" b \\\\n c"""\n');
     expect(docstring(['says "it"'])).toBe('"""says "it"\n"""\n');
     expect(docstring(['one', '', 'Args:\n    a: b'], '    ')).toBe(

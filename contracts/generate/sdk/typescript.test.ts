@@ -34,7 +34,7 @@ describe('the client of another contract', () => {
     expect(output('src/generated/models.ts')).toMatch(/@deprecated\n {3}\*\/\n {2}readonly length: number/);
   });
 
-  test('knows nothing that is internal', () => {
+  test('has no internal operations', () => {
     for (const [path, text] of outputs) expect(text, path).not.toMatch(/peek|SecretAnswer/i);
   });
 
@@ -55,7 +55,7 @@ describe('the client of another contract', () => {
     expect(methodText('listParcels')).toContain('@param depotId The depot. (at most 20 characters)');
   });
 
-  test('cannot have its comments ended from within', () => {
+  test('escapes descriptions that would end a comment', () => {
     expect(output('src/generated/models.ts')).toContain('A parcel. *\\/ does not end this comment.');
   });
 
@@ -64,7 +64,7 @@ describe('the client of another contract', () => {
     expect(methodText('findParcel')).toContain('options: CallOptions = {}');
   });
 
-  test('refuses a name that the client has for itself', () => {
+  test('refuses a name that the client reserves', () => {
     const taken = (typescript: string): ContractSource => ({
       ...fixture,
       catalog: {
@@ -87,7 +87,7 @@ describe('the client of another contract', () => {
   });
 });
 
-test('no model hides what the package exports by itself', () => {
+test('no model hides another export of the package', () => {
   const index = ['index', 'common']
     .map((name) => readFileSync(`sdk/typescript/src/${name}.ts`, 'utf8'))
     .join('');
@@ -177,7 +177,7 @@ describe('a group', () => {
     expect(() => sdkOutputs(published)).toThrow('DepotsClient');
   });
 
-  test('gets the method that is written by hand on its operation', () => {
+  test('gets the handwritten method for its operation', () => {
     const real = sdkOutputs(source);
     const clients = [...real.keys()].filter((path) => path.includes('/generated/clients/'));
     expect(clients).toHaveLength(Object.keys(source.catalog.groups).length);

@@ -101,7 +101,7 @@ describe.each([
     },
   );
 
-  test('say in the route what they say in the request', () => {
+  test('give the same values in the route and in the request', () => {
     for (const each of cases) {
       const operation = operations.find(({ id }) => id === each.operation) ?? expect.fail(each.operation);
       const names = [...canonicalRoute(operation).path.matchAll(/\{(.*?)\}/g)].map(([, name = '']) => name);
@@ -189,11 +189,11 @@ describe('a completed value', () => {
     ],
   ]);
 
-  test('keeps what it has and ends where a model stands in itself', () => {
+  test('keeps given members and ends where a model contains itself', () => {
     expect(completed('Tree', { label: 'b' }, models)).toEqual({ label: 'b', below: [{ label: 'a' }] });
   });
 
-  test('is of the model of a union that it was of', () => {
+  test('keeps the model of a union that the example has', () => {
     expect(completed('Either', undefined, models)).toEqual({ kind: 'tube', open: false });
     expect(completed('Either', { kind: 'box' }, models)).toEqual({ kind: 'box', width: 2 });
   });
