@@ -5,7 +5,7 @@ import { currentQualification, type StoredQualification } from '../providers/rul
 import type { ProviderTarget } from '../providers/rules/target.ts';
 import { liveEntriesOf, providerTargetsOf } from './provider-targets.ts';
 
-/** The providers of capabilities as readiness counts them, with what was proven of each in the order of the targets. */
+/** The providers of capabilities as readiness counts them: each with its proven state, in the order of the targets. */
 export function countedProvidersOf(
   settings: Settings,
   qualifications: readonly (readonly StoredQualification[])[],

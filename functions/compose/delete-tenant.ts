@@ -10,7 +10,7 @@ import { removeRuns } from '../runs/copies/remove-runs.ts';
 import { existingRuns } from '../runs/copies/restore-runs.ts';
 import type { Runtime } from '../runs/runtime.ts';
 
-/** What a tenant has: the counts and hashes that archives of the same moment have. */
+/** The content of a tenant, as the counts and hashes of archives made at the same moment. */
 export interface TenantInventory {
   readonly beganAtUtc: string;
   readonly canonical: { readonly counts: Readonly<Record<string, number>>; readonly contentHash: string };
@@ -22,10 +22,10 @@ interface Ended {
   readonly deletedAtUtc: string;
 }
 
-/** What the store remembers of a deletion until its receipt is safe. It does not name the tenant. */
+/** The store's note of a deletion until its receipt is safe. It does not name the tenant. */
 interface Mark {
   readonly inventory: TenantInventory;
-  /** Nothing of the tenant was left then; absent while the deletion is under way. */
+  /** The moment at which no record was left; absent while the deletion is under way. */
   readonly ended?: Ended;
   /** A deletion before this one whose receipt may not have been written. */
   readonly earlier?: TenantInventory & Ended;
@@ -35,7 +35,7 @@ interface Mark {
 export interface DeletionReceipt extends TenantInventory, Ended {
   readonly kind: 'svc.tenant.deletion.v1';
   readonly tenantId: string;
-  /** The tool was killed beside the receipt of an earlier deletion, and the tenant was used again since. */
+  /** An earlier deletion whose receipt may be lost: the tool was killed, and the tenant was used again since. */
   readonly earlier?: TenantInventory & Ended;
   /** Records that a scan still finds: 0, since the deletion ends only then. */
   readonly recordsLeft: number;
@@ -76,8 +76,8 @@ export async function inventoryOf(
 
 /**
  * Deletes a tenant whole: its runs with all that belongs to them, then its canonical data. Every step is one bounded
- * transaction; the same call continues a deletion that broke off and ends with the receipt of the first. One that ended is
- * not continued: a tenant that was used again since is counted anew.
+ * transaction. The same call continues an interrupted deletion and returns its receipt. It never continues a complete
+ * deletion: a tenant that was used again since is counted anew.
  */
 export async function deleteTenant(
   runtime: Runtime,
@@ -127,7 +127,7 @@ async function recordsIn(runtime: Runtime, tenantId: string, options: RunsCopyOp
   return sumOf(canonical.counts) + sumOf(runs.counts);
 }
 
-/** To be called when the receipt is safe: from now on nothing remembers the deletion. */
+/** Removes the note of the deletion. Call it when the receipt is safe. */
 export function forgetDeletion(runtime: Runtime, tenantId: string): Promise<void> {
   return markRemoval(runtime, tenantId, null);
 }

@@ -46,7 +46,7 @@ export interface Execution {
   readonly worker: HostedWorker;
   /** Recovers runs of earlier processes and starts to settle due runs. */
   start(): Promise<void>;
-  /** Takes no more runs, and jobs begin no further call of a provider. Handlers go on. */
+  /** Takes no more runs, and jobs begin no further call of a provider. Handlers continue. */
   drain(): void;
   /** How many runs this process executes now. */
   underWay(): number;
@@ -64,7 +64,7 @@ export interface ExecutionParts extends LayerParts {
   readonly upkeep?: readonly Upkeep[];
 }
 
-/** Tells operators which process a worker id of a history is. */
+/** Lets operators find the process behind a worker id of a history. */
 function mappingOf(workerId: string): string {
   return `Runs are executed by the worker ${workerId}: process ${process.pid} on the host ${hostname()}`;
 }

@@ -12,7 +12,7 @@ const start = (handlerId: string, more: object = {}) => ({
   body: { handlerId, ...more },
 });
 
-describe('a handler that no worker is configured for', () => {
+describe('a handler without a configured worker', () => {
   const { 'ExecutionRuntime:Google:WorkerUrl': workerUrl = '', ...withoutWorker } = cloudSettings;
 
   test('has its runs rejected, and the key with them', async () => {
@@ -40,7 +40,7 @@ describe('a handler that no worker is configured for', () => {
   });
 });
 
-test('the end of a lease of a worker outside is told to the hosted worker as well, where that is its address', async () => {
+test('a delivery to the hosted worker ends the expired lease of an external worker', async () => {
   const tasks = await startTasksEmulator({
     queues: [{ name: 'projects/demo-svc/locations/local/queues/svc-runs' }],
     faults: { lose: { probability: 1, seed: 1 } },
@@ -76,7 +76,7 @@ test('the end of a lease of a worker outside is told to the hosted worker as wel
 /** Ends a test that hangs. */
 const PATIENCE_MS = 600_000;
 
-describe('what is not done comes again', () => {
+describe('the queue repeats a delivery that was not executed', () => {
   const held = `
 const gates = new Map();
 globalThis.svcTestGates = gates;
@@ -167,7 +167,7 @@ describe('in Development', () => {
 });
 
 describe('the functions beside the groups', () => {
-  test('maintain the runtime without being told anything, and twice at once', async () => {
+  test('maintain the runtime without a request body, also twice at once', async () => {
     const tasks = await startTasksEmulator({
       queues: [{ name: 'projects/demo-svc/locations/local/queues/svc-runs' }],
       faults: { lose: { probability: 1, seed: 1 } },

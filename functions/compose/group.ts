@@ -23,7 +23,7 @@ export interface LoadedGroup {
 
 export interface BodyLimit {
   readonly bytes: number;
-  /** The setting that says so many, such as `Records:ImportPayloadBytesMax`. Refusals name it. */
+  /** The setting of this bound, such as `Records:ImportPayloadBytesMax`. Refusals name it. */
   readonly setting: string;
 }
 

@@ -75,7 +75,7 @@ export function hashedBodies(parts: LayerParts): readonly HashedBodies[] {
 }
 
 /**
- * Objects and artifacts name their bytes in the blob store, and are verified with them; staged payloads lie there alone.
+ * Staged payloads in the blob store. Objects and artifacts are verified with the records that name their bytes.
  * @testonly
  */
 export function stagedFiles(blobs: ReturnType<typeof processBlobsOf>): HashedBodies {
@@ -101,7 +101,7 @@ export function stagedFiles(blobs: ReturnType<typeof processBlobsOf>): HashedBod
   };
 }
 
-/** A place of bytes that is away is no damage, and takes no position away. */
+/** An unreachable blob store counts as unavailable: it is no damage, and the round repeats its place later. */
 async function asStore<R>(work: () => Promise<R>): Promise<R> {
   try {
     return await work();

@@ -41,7 +41,7 @@ import { spaceAccessOf, withRecordIdentity, withRecordRights } from './record-id
 export interface Identity {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Only the network protects the service, so it answers on loopback names only. Absent: the settings decide. */
+  /** Answer on loopback names only, because only the network protects the service. Absent: the settings decide. */
   readonly loopbackOnly?: boolean;
 }
 
@@ -225,7 +225,7 @@ export function runAccessOf(settings: Settings): ExecutionAccess | null {
   );
 }
 
-/** Who may start runs of providers may cancel them. */
+/** A caller that may start runs of providers may cancel them. */
 function asRecordJudge(providers: ProviderAccess): Pick<RecordAccess, 'judgeRecordJob'> {
   return {
     judgeRecordJob: ({ operation, ...job }) =>
@@ -238,12 +238,12 @@ export function recordAccessOf(settings: Settings): RecordAccess {
   return spaceAccessOf(settings.recordAccess, namesMailboxes(settings, 'recordAccess'));
 }
 
-/** Decides about the spaces of those who run capabilities of providers; without policies all callers share the space `default`. */
+/** Decides about the spaces of callers that run capabilities of providers; without policies all callers share the space `default`. */
 export function providerAccessOf(settings: Settings): ProviderAccess {
   return spaceAccessOf(settings.providerAccess, namesMailboxes(settings, 'providerAccess'));
 }
 
-/** Who may have a provider rank what a retrieval finds: nobody where the operations on providers are off. */
+/** Decides which callers of a retrieval may use a provider as reranker: none while the operations on providers are off. */
 export function rerankAccessOf(settings: Settings): Pick<ProviderAccess, 'judgeRecordJob'> {
   if (providersOff(settings) === null) return providerAccessOf(settings);
   return {

@@ -7,7 +7,7 @@ import { recordAccessOf } from './identity.ts';
 import { type LayerParts, layer } from './layer.ts';
 import { recordPartsOf } from './record-parts.ts';
 
-/** What one space may have staged at a time, as a multiple of the largest payload. */
+/** The staged payloads that one space may have at a time, as a multiple of the largest payload. */
 const STAGED_PAYLOADS_MAX = 32;
 
 /** The layers that jobs work with, in every process of a deployment. */

@@ -31,7 +31,7 @@ vi.mock('../embeddings/paid-flights.ts', (original) => counting('PaidFlights', o
 vi.mock('../kernel/page-token.ts', (original) => counting('PageTokens', original));
 vi.mock('../objects/object-memory.ts', (original) => counting('ObjectMemory', original));
 
-test('a process has one of each layer, and so of what bounds it, whatever it serves', async () => {
+test('a process has one instance of each layer, and so of its bounds, for all groups that it serves', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-layers-'));
   try {
     const argv = [`--Server:DataDirectory=${folder}`, '--Mcp:Enabled=true'];

@@ -14,13 +14,13 @@ export interface LayerParts {
   readonly damage: DamageLog;
   /** Whether local files are read so that nothing of them changes. */
   readonly readOnly?: boolean;
-  /** What was made so far, by the functions that make it. */
+  /** The layers made so far, by the functions that make them. */
   readonly layers: Map<unknown, unknown>;
 }
 
 /**
- * A layer of which a process has one: the first group that asks for it makes it, and all others receive the same. So its
- * bounds and what it remembers hold for the process, not for each group.
+ * A layer that exists once in a process: the first group that asks for it makes it, and all others receive the same. So its
+ * bounds and caches hold for the process, not for each group.
  */
 export function layer<Parts extends LayerParts, Made>(make: (parts: Parts) => Made): (parts: Parts) => Made {
   return (parts) => {

@@ -15,7 +15,7 @@ describe('the classes of all operations', () => {
     expect(idsOf(null)).toEqual(['getHealth', 'getReadiness']);
   });
 
-  test('what keeps or ends work that is done comes first', () => {
+  test('calls that keep or end work under a lease come first', () => {
     expect(idsOf('lease').toSorted()).toEqual([
       'acknowledgeCanonicalOutbox',
       'completeExternalExecutionLease',

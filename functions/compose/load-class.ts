@@ -1,10 +1,10 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { RequestLoad } from '../http/class-line.ts';
 
-/** Each keeps work that is done, or ends it: refused, the work would be done again. Heartbeats and completions come first. */
+/** Calls that keep or end work under a lease: a refusal would make a worker do the work again. */
 const LEASE = /^(?:heartbeat|complete|report|release|renew|acknowledge|wait)(?=[A-Z])|LeaseCheckpoint$/;
 
-/** Lists, exports and restores, judgements of many records, and what upkeep does. */
+/** Lists, exports and restores, judgements of many records, and the work of upkeep. */
 const BULK =
   /^(?:list|export|restore|inspect|evaluate|compare|summarize|preflight|apply|doctor)(?=[A-Z])|Doctor$/;
 
@@ -28,7 +28,7 @@ const WAITING: ReadonlySet<string> = new Set([
   'startExecutionRun',
 ]);
 
-/** Decide whether the process is restarted, which would help no caller. */
+/** Probes: a refusal would make the platform restart the process, which would help no caller. */
 const PROBES: ReadonlySet<string> = new Set(['getHealth', 'getReadiness', 'getWorkerHealth']);
 
 /** `null`: the request is always served. Reads and writes are `usual` unless they are work for a whole tenant or collection. */
@@ -41,14 +41,14 @@ export function loadOf(entry: OperationEntry): RequestLoad | null {
   return { loadClass: isBulk ? 'bulk' : 'usual', mayWait };
 }
 
-/** An answer 202 admits work that is still to be done: under overload the service begins none. */
+/** An answer 202 admits work to do later: under overload the service admits none. */
 function isBulkWork({ id, authorizationClass, completion, responses }: OperationEntry): boolean {
   const admitsWork = responses.some(({ status }) => status === 202);
   const isPage = authorizationClass === 'anonymous';
   return admitsWork || isPage || completion === 'maintenance' || BULK.test(id);
 }
 
-/** The paths of requests that are not judged before their operation is known, since they may be served before all others. */
+/** Requests with these paths may have priority, so they are judged only when their operation is known. */
 const SERVED_FIRST = /^\/(?:health|readiness)|\/leases|\/outbox\//;
 
 export function mayBeServedFirst(target: string): boolean {

@@ -11,9 +11,9 @@ import { secretFile } from '../providers/outgoing/secret-file.ts';
 export interface Outgoing {
   /** Its `http` judges each address before it connects. */
   readonly world: World;
-  /** `null`: the server wants no key. */
+  /** `null`: the server takes no key. */
   readonly apiKey: () => Promise<string | null>;
-  /** The header fields that prove to Google who is asking. */
+  /** The header fields that authenticate the service at Google. */
   readonly credentials: () => Promise<Headers>;
 }
 
@@ -29,7 +29,7 @@ export function outgoingOf(entry: Partial<ProviderSetting>, world: World): Outgo
   };
 }
 
-/** An address that the settings name as a number is meant, whatever lies there. */
+/** A numeric address in the settings is allowed on purpose, also if it is private. */
 function hostsNamedBy(baseAddress: string): ReadonlySet<string> {
   const host = URL.canParse(baseAddress) ? new URL(baseAddress).hostname.replace(/^\[|\]$/g, '') : '';
   return new Set(isIP(host) === 0 ? [] : [host]);

@@ -3,7 +3,7 @@ import type { LayerParts } from './layer.ts';
 
 const MINUTE_MS = 60_000;
 
-/** How every job that calls a provider waits for one that fails. */
+/** How long jobs keep retrying a provider that fails. */
 export function patienceOf({
   settings,
   world,

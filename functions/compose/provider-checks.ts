@@ -5,7 +5,7 @@ import { ProviderFailure } from '../providers/failure.ts';
 import { secretFile } from '../providers/outgoing/secret-file.ts';
 import { liveEntriesOf } from './provider-targets.ts';
 
-/** Finds out what can be found out about a provider without a call of it: whether the file of its key can be read. */
+/** Checks a provider without calling it: whether the file of its key can be read. */
 export function providerChecksOf({
   providers,
 }: Settings): (id: string) => Promise<readonly ProviderDoctorCheck[]> {
@@ -16,7 +16,7 @@ export function providerChecksOf({
   };
 }
 
-/** Says neither the name of the file nor anything of what is in it. */
+/** The check shows neither the name nor the content of the file. */
 async function keyCheck(path: string): Promise<ProviderDoctorCheck> {
   const id = 'auth.key_file';
   try {

@@ -1,7 +1,7 @@
 import type { ProviderSetting } from '../config/settings/providers.ts';
 import { configHash } from '../providers/rules/config-hash.ts';
 
-/** The hash of what an entry of the settings says of its provider. */
+/** The hash of a provider's entry in the settings. */
 export function configHashOf(entry: Partial<ProviderSetting>): string {
   const { Kind: kind = '', BaseAddress, ProjectId = '', LocationId = '' } = entry;
   const address = kind === 'vertex' ? `vertex:${ProjectId}/${LocationId}` : (BaseAddress ?? null);
@@ -15,7 +15,7 @@ export function configHashOf(entry: Partial<ProviderSetting>): string {
       queryPrefix: entry.QueryPrefix ?? null,
       passagePrefix: entry.PassagePrefix ?? null,
       symmetricPrefix: entry.SymmetricPrefix ?? null,
-      // Absent ones are left out, so that settings from before there were such members keep their hash.
+      // Absent members are left out, so that older settings keep their hash.
       ...(entry.Capabilities === undefined ? {} : { capabilities: [...entry.Capabilities] }),
       ...(entry.OutputTokensMax === undefined ? {} : { outputTokensMax: entry.OutputTokensMax }),
       ...(entry.TokenParameter === undefined ? {} : { tokenParameter: entry.TokenParameter }),

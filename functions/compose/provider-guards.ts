@@ -27,7 +27,7 @@ function providerLimitsOf(settings: Settings, entry: Partial<ProviderSetting>): 
   return { callsPerMinute, tokensPerDayMax, spaceSharePercent };
 }
 
-/** A share of one space alone would leave the rest to nobody. */
+/** With a single space, a share for each space would leave the rest unused. */
 function hasSeveralSpaces({ recordAccess, providerAccess }: Settings): boolean {
   const policies = [...recordAccess.identityPolicies, ...providerAccess.identityPolicies];
   return new Set(policies.map(({ Space }) => Space)).size > 1;

@@ -16,7 +16,7 @@ import { liveEntriesOf, providerTargetsOf } from './provider-targets.ts';
 import { remoteEmbedder } from './remote-embedder.ts';
 import { tracePartsOf } from './trace-parts.ts';
 
-/** Runs of one provider over the network that may be under way for all spaces. */
+/** The most runs of one network provider at a time, over all spaces. */
 const CONCURRENT_RUNS_IN_ALL = 8;
 
 /** The providers of one process. */
@@ -26,7 +26,7 @@ export interface ProviderRegistry {
   readonly find: (id: string) => RegisteredProvider | undefined;
 }
 
-/** The providers with the means to call them. Opens and calls nothing before a run; one that may not be called has no means. */
+/** The providers with the means to call them. Opens and calls nothing before a run; a provider that may not be called has none. */
 export const providerRegistryOf = layer((parts): ProviderRegistry => {
   const { providers } = parts.settings;
   const entries = new Map(liveEntriesOf(providers).map((entry) => [entry.Id, entry]));
@@ -38,7 +38,7 @@ export const providerRegistryOf = layer((parts): ProviderRegistry => {
   return { all, find: (id) => byId.get(id) };
 });
 
-/** What runs of capabilities work with: the limits that all instances share, and the traces of the process. */
+/** The dependencies of capability runs: the limits that all instances share, and the traces of the process. */
 export const capabilityPartsOf = layer((parts): CapabilityParts => {
   const traces = tracePartsOf(parts);
   return {

@@ -9,7 +9,7 @@ export function providerTargetsOf({ providers }: Settings): readonly ProviderTar
   return [...localTargets, ...liveEntriesOf(providers).map((entry) => targetOf(entry, providers))];
 }
 
-/** The entries of the settings that are called over the network; the others are models of the service under another id. */
+/** The entries of network providers; the other entries name models of the service under another id. */
 export function liveEntriesOf({ list }: Settings['providers']): readonly Partial<ProviderSetting>[] {
   return list.filter(({ Kind }) => Kind !== undefined && Kind !== 'deterministic');
 }

@@ -17,7 +17,7 @@ import { databasePath } from './database-path.ts';
  */
 export const DISK_BYTES_PER_COUNTED = 2.5;
 
-/** The store as owners of bytes see it. Closing it adds what is counted. */
+/** The store within the quotas of its owners. Closing it writes the counts that are still in memory. */
 export function boundedStore(
   store: RecordStore,
   settings: Settings,
@@ -31,9 +31,9 @@ export function boundedStore(
     shard: byte % USAGE_SHARDS,
     limitOf: limitsOf(settings),
     bytesPerMinute: settings.server.writeBytesPerMinute,
-    // What could not be added stays counted, and is tried again.
+    // A count that could not be written stays in memory and is written later.
     onFailure: () => {},
-    // Names are values of requests, which no line has: `svc usage` lists them.
+    // Owner names come from requests, and log lines never hold request values: `svc usage` lists them.
     onNearLimit: () => log({ severity: 'WARNING', message: 'An owner has stored 80 % of what it may' }),
   });
   const close = store.close.bind(store);
@@ -59,7 +59,7 @@ export function limitsOf(settings: Settings): (owner: ByteOwner) => QuotaLimit {
   return ({ kind }) => (share.bytes < ofKind[kind].bytes ? share : ofKind[kind]);
 }
 
-/** Counted bytes that take the share. Without a bound at 100 percent, where no disk is ours, or the file system does not say. */
+/** The counted bytes that fill this share of the disk; unlimited at 100 percent, without a local disk, or if its size is unknown. */
 function bytesOfDisk(folder: string | null, percent: number): number {
   if (folder === null || percent === 100) return Infinity;
   try {

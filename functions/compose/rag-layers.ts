@@ -7,7 +7,7 @@ import { layer } from './layer.ts';
 import { patienceOf } from './patience.ts';
 import { retrievalPartsOf } from './retrieval-parts.ts';
 
-/** What one space may have staged at a time, as a multiple of the largest payload. */
+/** The staged payloads that one space may have at a time, as a multiple of the largest payload. */
 const STAGED_PAYLOADS_MAX = 8;
 
 /** The layers of the group rag, in every process of a deployment. */
@@ -19,7 +19,7 @@ export const ragLayersOf = layer((parts): RagLayers => {
   const payloads = stagedPayloadsOf(parts, {
     payloadBytesMax,
     spaceBytesMax: STAGED_PAYLOADS_MAX * payloadBytesMax,
-    // A smaller setting decides nothing.
+    // A smaller setting has no effect, so the refusal does not name it.
     setting: importPayloadBytesMax < payloadBytesMax ? null : recordSettings.importPayloadBytesMax.key,
   });
   const { embeddings, traces } = retrieval;

@@ -5,8 +5,8 @@ import { type LayerParts, layer } from './layer.ts';
 export const readLanesOf = layer(lanes);
 
 /**
- * The places for evaluations without a job. They are others than those for long reads: an evaluation may wait for a provider,
- * and its retrievals take places for their own reads.
+ * The places for evaluations without a job. They are separate from those for long reads: an evaluation may wait for a
+ * provider, and its retrievals take places for their own reads.
  */
 export const evaluationLanesOf = layer((parts) => lanes(parts));
 

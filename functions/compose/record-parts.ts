@@ -5,7 +5,7 @@ import { layer } from './layer.ts';
 import { readLanesOf } from './read-lanes.ts';
 
 const PAGE_RECORDS_MAX = 5_000;
-/** A page of Firestore has as many records as it is asked for, however large they turn out: this many make 46 MB at most. */
+/** Firestore bounds a page by its number of records, not by bytes: this many records have at most 46 MB. */
 const FIRESTORE_PAGE_RECORDS = 51;
 
 /** The layer of collections and records over the store of the process. */

@@ -10,7 +10,7 @@ import { capabilityPartsOf, providerRegistryOf } from './provider-parts.ts';
 import { recordPartsOf } from './record-parts.ts';
 import { tracePartsOf } from './trace-parts.ts';
 
-/** What retrievals work with, in every process of a deployment. */
+/** The dependencies of retrievals, in every process of a deployment. */
 export const retrievalPartsOf = layer(
   (parts): RetrievalParts => ({
     records: recordPartsOf(parts),
@@ -54,7 +54,7 @@ function providerReranker(provider: string, isLocal: boolean, rerank: Rerank): R
   };
 }
 
-/** The failure to throw where it passes by itself or is a limit of the service; `null` for every other. */
+/** The failure to throw if it is temporary or a limit of the service; `null` for every other. */
 function passingOf(failure: NonNullable<RerankResult['failure']>): ProviderFailure | null {
   const { failureClass, providerStatus, retryAfterMs, isOfGuard } = failure;
   if (failureClass === null || failureClass === 'tool' || failureClass === 'trust') return null;

@@ -19,7 +19,7 @@ export const group: GroupModule = {
     return [providerJobs(layers)];
   },
   async upkeep(parts) {
-    // The traces of runs have an age also where no operation shows traces.
+    // Old traces of runs are removed also where no operation shows traces.
     if (isServed(parts.settings, 'traces')) return async () => ({});
     const { group: traces } = await import('./traces.ts');
     return (await traces.upkeep?.(parts)) ?? (async () => ({}));

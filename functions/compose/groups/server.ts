@@ -66,7 +66,7 @@ function providersOf({
   };
 }
 
-/** A probe writes: on functions, where every process makes its own and each write is paid for, half as often. */
+/** A probe writes. Functions probe half as often: every process probes, and each write costs money. */
 const PROBE_MS = { local: 30_000, google: 60_000 };
 
 const PROBE_NAMES = 16;
@@ -87,7 +87,7 @@ function objectsOf(parts: GroupParts): NonNullable<ServerDependencies['objects']
   };
 }
 
-/** The blob store, as its settings choose it, or the record store. */
+/** The name of the blob store that the settings choose, or of the record store. */
 function placeName({ execution, canonicalStore: { provider } }: Settings): string {
   if (execution.artifactObjectContainer !== null) return 'cloud-storage';
   return execution.artifactDirectory !== null || provider === 'sqlite' ? 'files' : provider;
