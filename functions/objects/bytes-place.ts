@@ -11,8 +11,8 @@ const FAILURES: Readonly<Partial<Record<BlobFailure, StoreFailure>>> = {
 };
 
 /**
- * Where the bytes of large objects lie: in the blob store, or in pieces in the record store of a deployment that has none. Each
- * reference is written once. Throws `StoreError`, because callers know one store.
+ * Stores the bytes of large objects in the blob store, or in pieces in the record store of a deployment without one. Each reference
+ * is written once. Throws `StoreError`, so that callers handle one kind of store failure.
  */
 export function bytesPlaceOf(
   store: () => Promise<RecordStore>,

@@ -19,12 +19,12 @@ import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
 import { infoIn, objectKey, objectRecord, type StoredContent } from './stored-object.ts';
 
-/** A process that marks the space and still finds no mark is too slow to write there. */
+/** After so many tries without a fresh mark the process is too slow to write in the space. */
 const TRIES_MAX = 8;
 
 /** An artifact with the record that belongs to it. Names, type and metadata have passed their rules. */
 export interface ArtifactCommit {
-  /** Of one run: it names the staged bytes, and what an earlier execution has written. */
+  /** The ticket of the run. It names the staged bytes, and the writes of an earlier execution. */
   readonly ticket: Ticket;
   readonly collection: string;
   /** The record as its JSON text. */
@@ -45,9 +45,9 @@ export interface CommittedArtifact {
 }
 
 /**
- * Writes the object and its record in one transaction. The object must not exist, unless with the same bytes: it then stays as it is.
- * An execution after the one that wrote both writes nothing and answers the same. Throws `precondition_failed` for an object with other
- * bytes, the refusals of the record, and `unavailable` where upkeep has removed the staged bytes.
+ * Writes the object and its record in one transaction. An existing object with the same bytes stays as it is. A later execution of
+ * the run writes nothing and answers the same. Throws `precondition_failed` for an object with other bytes, the refusals of the
+ * record, and `unavailable` if upkeep has removed the staged bytes.
  */
 export function commitArtifact(
   parts: ObjectParts,
@@ -71,7 +71,7 @@ interface Attempt {
   readonly commit: ArtifactCommit;
   readonly collection: StoredCollection;
   readonly input: FindableRecord;
-  /** Of the search entry. */
+  /** The version of the search entry. */
   readonly version: number;
 }
 

@@ -6,9 +6,9 @@ const STEP_BYTES_MAX = 1024 * 1024;
 const COPIED_BYTES_MAX = 1024 * 1024;
 
 /**
- * Holds the bytes of a body as they arrive, in one buffer, and takes them from the lease in steps: 64 KiB first, then as much as it has,
- * at most 1 MiB. Above 1 MiB the buffer has its whole size at once. The system gives memory to the part that was written alone, so the
- * rest takes none, and no second copy is needed in the end.
+ * Holds the bytes of a body in one buffer as they arrive, and takes them from the lease in steps: 64 KiB first, then as much again,
+ * at most 1 MiB. Above 1 MiB the buffer gets its final size at once: the system gives memory only to written pages, and no copy is
+ * needed in the end.
  */
 export class GrowingBytes {
   readonly #most: number;

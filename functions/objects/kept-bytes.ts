@@ -23,7 +23,7 @@ export async function keepBytes(
   await (await store()).transact(spaceScope(space), { keys }, () => {
     if (!parts.marks.isFresh(space))
       throw new ServiceError('unavailable', 'The store answered too late. Nothing was written. Try again.');
-    // Refused before the bytes are written: they would lie on the disk until upkeep removes them.
+    // Refuse before the bytes are written: they would stay on the disk until upkeep removes them.
     return { writes: [{ put }], result: null, grows: 'request' };
   });
   await parts.place.put(ticket, bytes);

@@ -4,18 +4,18 @@ import type { BytesOutside, RecordData, RecordKey, Write } from '../store/port.t
 import { recordId } from '../store/record-id.ts';
 import type { LostBytes } from './stored-object.ts';
 
-/** No call or admission lasts so long, so bytes that are not part of an object by then never will be. */
+/** No call or admission lasts so long: bytes that no object names by then stay unused. */
 export const UNFINISHED_REST_MS = 3_600_000;
-/** A reader that saw the object before it was replaced reads its bytes within this time. */
+/** A reader that saw the replaced object finishes reading its bytes within this time. */
 const REPLACED_REST_MS = 600_000;
 const TICKET_BYTES = 16;
 
 /**
- * Why bytes lie without an object:
- * - `upload`: a write stores them, and is about to name them.
- * - `artifact`: a run is to name them. They stay while the run is active.
- * - `replaced`: an object named them.
- * - `done`: none lie there. A run has written its object, and must not do so again.
+ * The reason why no object names the bytes:
+ * - `upload`: a write stores them, and will name them.
+ * - `artifact`: a run will name them. They stay while the run is active.
+ * - `replaced`: an object named them before.
+ * - `done`: no bytes are left. The run has written its object, and must not do so again.
  */
 type LeftoverKind = 'upload' | 'artifact' | 'replaced' | 'done';
 
@@ -25,13 +25,13 @@ export type Ticket = string;
 export interface Leftover {
   readonly ticket: Ticket;
   readonly kind: LeftoverKind;
-  /** Of the bytes; `''` where none lie there. */
+  /** The reference of the bytes; `''` if there are none. */
   readonly reference: string;
-  /** Upkeep is about to remove the bytes: they must not become part of an object. */
+  /** Upkeep will remove the bytes: no object may name them. */
   readonly isDoomed: boolean;
 }
 
-/** `outside`: the bytes under the reference, which count until upkeep has removed them; `null` where none lie there. */
+/** `outside`: the size of the bytes under the reference, which counts until upkeep has removed them; `null` if there are none. */
 export interface NewLeftover extends Omit<Leftover, 'isDoomed'> {
   readonly outside: BytesOutside | null;
 }
@@ -72,8 +72,8 @@ export function doomed({ key, head }: Pick<RecordData, 'key' | 'head'>, due: num
 }
 
 /**
- * Settles the ticket of a write in the transaction that writes the object: it names the bytes that the object has lost
- * (`null`: none), or goes away.
+ * Settles the ticket of a write in the transaction that writes the object: the ticket then names the replaced bytes (`null`:
+ * none), or is removed.
  */
 export function settleTicket(
   ticket: Ticket,

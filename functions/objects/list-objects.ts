@@ -9,7 +9,7 @@ import type { ObjectListQuery } from './rules/object-list.ts';
 import { infoIn, objectKey } from './stored-object.ts';
 
 const PAGE = 500;
-/** Of an answer: names and metadata of an object take at most about 10 KiB. */
+/** The most characters of an answer: names and metadata of an object take at most about 10 KiB. */
 const CHARACTERS_MAX = 8 * 1024 * 1024;
 
 export interface ObjectPage {
@@ -49,7 +49,7 @@ async function pageOf(
   return { items, next: null };
 }
 
-/** The listing begins behind a key: the object whose key is the prefix itself is read apart. */
+/** The listing begins after a key, so the object whose key equals the prefix is read separately. */
 async function* found(
   { records: { store } }: ObjectParts,
   space: string,

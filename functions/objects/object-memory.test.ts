@@ -173,7 +173,7 @@ describe('uploads', () => {
     expect(() => upload('a', 2 * MIB)).toThrow(busy);
     upload('b', 4 * MIB);
     upload('c', 4 * MIB);
-    // A promise that nothing has come of holds up nobody.
+    // An upload that declared a size and sent nothing keeps no other upload waiting.
     stage.now += 1_001;
     upload('a', 2 * MIB);
   });

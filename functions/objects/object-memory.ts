@@ -23,20 +23,20 @@ export interface ByteLease {
   /** Counts bytes before they are held. Throws `unavailable` where the space or the process holds too many. */
   take(bytes: number): void;
   /**
-   * Begins an upload, which then takes its bytes as they arrive. `promised` is its whole size, 0 where it is not known. Throws `unavailable`
-   * where that has no room now. `onEnd` is called where the upload has to end for others: it then holds nothing.
+   * Begins an upload, which then takes its bytes as they arrive. `promised` is its declared size, 0 if unknown. Throws `unavailable`
+   * if there is no room for it now. `onEnd` is called if the upload has to end for others: it then holds nothing.
    */
   begin(promised: number, onEnd: (error: ServiceError) => void): void;
-  /** Bytes of the upload have arrived, or of the answer have gone: its pace decides whether it ends for others. */
+  /** Records bytes that have arrived or were sent: the pace decides whether the call ends for others. */
   progress(bytes: number): void;
-  /** The upload has arrived whole and holds so many bytes from now on. It is no longer ended for others. */
+  /** Marks an upload as complete: it holds so many bytes from now on, and no longer ends for others. */
   settle(bytes: number): void;
   /**
-   * The answer is on its way, and holds no more than so many `bytes` from now on. `onEnd` is called where it is slow and others need its bytes: it then counts no more, and the connection has
-   * to be cut.
+   * Begins to send the answer, which holds at most `bytes` from now on. `onEnd` is called if it is slow and others need its bytes:
+   * it then counts no more, and the caller has to cut the connection.
    */
   serve(onEnd: (error: ServiceError) => void, bytes?: number): void;
-  /** Gives all bytes back. Without effect when it is called again. */
+  /** Gives all bytes back. A second call has no effect. */
   release(): void;
 }
 
@@ -52,15 +52,15 @@ interface Holder extends ByteHolder {
 }
 
 /**
- * Counts the bytes of objects that a process holds in memory while they arrive, are stored, or leave, and says who may hold more:
- * `rules/byte-room.ts`.
+ * Counts the bytes of objects that a process holds in memory while they arrive, are stored or are sent. `rules/byte-room.ts` decides
+ * which call may hold more.
  */
 export class ObjectMemory {
   readonly #bounds: ByteBounds;
   readonly #clock: Clock;
-  /** The oldest first. */
+  /** The calls that hold bytes, the oldest first. */
   readonly #holders = new Set<Holder>();
-  /** Spaces of which something gave way lately, and when. */
+  /** When a call of a space last gave way. */
   readonly #gaveWay = new Map<string, number>();
   #total = 0;
 

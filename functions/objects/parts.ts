@@ -5,11 +5,11 @@ import type { PayloadPlace } from '../collections/payload-place.ts';
 import { ObjectMemory } from './object-memory.ts';
 import { SpaceMarks } from './space-marks.ts';
 
-/** What the functions over objects depend on. */
+/** The dependencies of the functions over objects. */
 export interface ObjectParts {
   /** The store, the world, and the collections into which artifacts are written. */
   readonly records: RecordParts;
-  /** Where the bytes of large objects lie. */
+  /** The storage of the bytes of large objects. */
   readonly place: PayloadPlace;
   readonly bytes: ObjectMemory;
   readonly marks: SpaceMarks;
@@ -35,7 +35,7 @@ export function objectLimits(messageBytesMax: number | null, bytesInFlightMax: n
   };
 }
 
-/** The parts with what a process remembers. */
+/** The parts with the caches of a process. */
 export function createObjectParts(own: Pick<ObjectParts, 'records' | 'place' | 'limits'>): ObjectParts {
   return {
     ...own,

@@ -34,12 +34,12 @@ export interface ObjectWrite {
 
 /**
  * Writes an object. Throws `precondition_failed`, `payload_too_large`, and `unavailable` where too many bytes are under way.
- * When this resolves, the object survives a crash; where it throws another error, the object may be there.
+ * When this resolves, the object survives a crash. After any other error the object may exist.
  */
 export async function putObject(parts: ObjectParts, space: string, write: ObjectWrite): Promise<ObjectInfo> {
   const lease = parts.bytes.lease(space);
   try {
-    // The body of a write that would be refused is not read, nor stored.
+    // Check the conditions first, so that the body of a refused write is neither read nor stored.
     await checkNow(parts, space, write);
     const { body, declaredBytes } = write;
     const bytesMax = parts.limits.objectBytesMax;
@@ -64,7 +64,7 @@ async function checkNow(
   checkCondition(found[0] === undefined ? null : infoIn(found[0].head).etag, condition);
 }
 
-/** In one transaction. The bytes that it replaces may lie outside; the space is then marked first. */
+/** Writes in one transaction. If the replaced bytes lie outside the record, the space is marked first. */
 async function putSmall(
   parts: ObjectParts,
   space: string,
@@ -123,14 +123,14 @@ async function putLarge(
   try {
     return await (await store()).transact(spaceScope(space), { gate: key, keys }, decide);
   } catch (error) {
-    // After another failure the object may be there, and names the bytes: upkeep finds out.
+    // After another failure the object may exist and name the bytes: upkeep decides about them.
     if (error instanceof ServiceError) await dropBytes(parts, space, ticket).catch(() => undefined);
     throw error;
   }
 }
 
 interface Before {
-  /** The bytes outside that the write replaces. */
+  /** The bytes outside the record that the write replaces. */
   readonly lost: LostBytes | null;
   readonly updatedAt: string | null;
 }

@@ -7,7 +7,7 @@ import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
 import { contentIn, infoIn, objectKey } from './stored-object.ts';
 
-/** An object may be replaced while its bytes are fetched; so many times it is read again. */
+/** An object may be replaced while its bytes are fetched: the most reads of one call. */
 const TRIES_MAX = 8;
 
 export interface ReadObject {
@@ -17,7 +17,7 @@ export interface ReadObject {
 }
 
 /**
- * What is known of the object; `null` where there is none.
+ * The metadata of the object; `null` where there is none.
  * @testonly
  */
 export async function readObjectInfo(
@@ -30,8 +30,8 @@ export async function readObjectInfo(
 }
 
 /**
- * The object with its bytes, which the lease counts; `null` where there is none. The bytes are fetched only where `wants` says so
- * of what is known: not for `HEAD`, nor for a caller that has them.
+ * The object with its bytes, which the lease counts; `null` where there is none. The bytes are fetched only if `wants` returns true
+ * for its metadata: not for `HEAD`, nor for a caller that has them.
  */
 export async function readObject(
   parts: ObjectParts,
@@ -47,7 +47,7 @@ export async function readObject(
     const info = infoIn(record.head);
     if (!wants(info)) return { info, bytes: null };
     const content = contentIn(record);
-    // The object that took its place may be larger.
+    // The object that replaced it may be larger.
     if (info.contentLength > counted) lease.take(info.contentLength - counted);
     counted = Math.max(counted, info.contentLength);
     if ('inline' in content) return { info, bytes: checked(content.inline, info) };

@@ -80,7 +80,7 @@ describe('the bytes of a body', () => {
 });
 
 describe('the bytes of an upload', () => {
-  test('are counted as they arrive, in steps, whatever it has declared, and once in the end', async () => {
+  test('are counted in steps as they arrive, with any declared size, and once in the end', async () => {
     for (const declaredBytes of [null, 8 * MIB]) {
       const bytes = bytesOf(64 * MIB);
       const seen: number[] = [];

@@ -14,7 +14,7 @@ export interface Receiving {
   readonly body: AsyncIterable<Uint8Array>;
   /** The `Content-Length` of the request, where it has one. */
   readonly declaredBytes?: number | null | undefined;
-  /** Instead: no more bytes arrive than so many, as of a part of a request of known size. */
+  /** A bound on the bytes where no size is declared, such as of a part of a request of known size. */
   readonly roomBytes?: number | null | undefined;
   readonly bytesMax: number;
   /** The refusal of more bytes. Default: `payload_too_large`. */
@@ -61,7 +61,7 @@ async function arriving(receiving: Receiving, end: EndOfUpload, most: number): P
   return held.whole();
 }
 
-/** Lets a lease end an upload that waits. One slot instead of a promise for the whole upload, which would keep each of its waits. */
+/** Lets a lease end an upload that waits. A slot for one wait: a promise for the whole upload would keep a reaction for each wait. */
 class EndOfUpload {
   #error: ServiceError | null = null;
   #reject: ((error: ServiceError) => void) | null = null;

@@ -1,16 +1,16 @@
 import type { RecordParts } from '../collections/parts.ts';
 import { objectSpaceKey, UPKEEP_SCOPE, upkeepListing } from '../collections/upkeep-collections.ts';
 
-/** Upkeep looks at a marked space after this, and forgets none that was marked since. */
+/** Upkeep visits a marked space after this time, and forgets no space that was marked since. */
 export const MARK_MS = 600_000;
-/** A leftover is written within this time of the mark, or the space is marked again: clocks differ, and writes take time. */
+/** How long a mark counts as fresh. Shorter than `MARK_MS`: clocks differ, and writes take time. */
 const FRESH_MS = 240_000;
-/** Of spaces whose mark a process remembers. */
+/** The most spaces whose marks a process remembers. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Marks spaces that have, or are about to have, leftovers of objects: upkeep finds leftovers by these marks. A process remembers
- * its marks, so most writes cost no further one.
+ * Marks spaces that have, or will have, leftovers of objects: upkeep finds leftovers by these marks. A process remembers its
+ * marks, so that most writes need no further write.
  */
 export class SpaceMarks {
   readonly #parts: Pick<RecordParts, 'store' | 'world'>;
@@ -34,7 +34,7 @@ export class SpaceMarks {
     const key = objectSpaceKey(space);
     const mark = { key, head: { space, markedAt: now }, body: null, listing: upkeepListing(key) };
     await (await store()).transact(UPKEEP_SCOPE, { gate: key, keys: [{ key }], frees: true }, (found) => {
-      // A space that is marked again and again has its turn all the same.
+      // Keep the earlier time, so that repeated marks do not delay upkeep of the space.
       const due = Math.min(found.get(key)?.due ?? Infinity, now + MARK_MS);
       return { writes: [{ put: { ...mark, due } }], result: null };
     });

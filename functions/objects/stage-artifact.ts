@@ -6,14 +6,14 @@ import { OBJECT_INLINE_BYTES_MAX } from './stored-object.ts';
 /** The content of an artifact between its admission and its commit. */
 export interface StagedArtifact {
   readonly ticket: Ticket;
-  /** Bytes that are small enough to lie in the payload of the run; `null` where they lie apart. */
+  /** Bytes that are small enough for the payload of the run; `null` if they are stored separately. */
   readonly inline: Uint8Array | null;
   /** Removes the bytes. Call it where no run was admitted that has the ticket. */
   readonly discard: () => Promise<void>;
 }
 
 /**
- * Keeps the bytes of an artifact for the run that is to commit it. Upkeep removes them an hour later, unless a run that is not over has the
+ * Keeps the bytes of an artifact for the run that will commit it. Upkeep removes them after an hour, unless an active run has the
  * ticket.
  */
 export async function stageArtifact(

@@ -9,13 +9,13 @@ import type { ObjectPlace } from './rules/object-name.ts';
 /** Bytes up to this lie in the record of the object: 32 KiB. */
 export const OBJECT_INLINE_BYTES_MAX = 32 * 1024;
 
-/** Bytes outside that no object names any more. They lie there, and count, until upkeep removes them. */
+/** Bytes outside the record that no object names any more. They count until upkeep removes them. */
 export interface LostBytes {
   readonly reference: string;
   readonly bytes: number;
 }
 
-/** Where the bytes of a stored object lie. */
+/** The bytes of a stored object, or the reference to them. */
 export type StoredContent = { readonly inline: Uint8Array } | { readonly reference: string };
 
 export function objectKey({ container, key }: ObjectPlace): RecordKey {
@@ -63,13 +63,13 @@ export function infoIn(head: Head): ObjectInfo {
   };
 }
 
-/** The reference of the bytes outside the record; `null` where they lie in it. */
+/** The reference of the bytes outside the record; `null` if the record holds them. */
 export function referenceIn(head: Head): string | null {
   const { reference } = head;
   return typeof reference === 'string' ? reference : null;
 }
 
-/** What lies outside once the object is no more; `null` where its bytes are in its record. */
+/** The bytes outside the record that remain after the object is removed; `null` if its bytes are in its record. */
 export function lostWith(head: Head): LostBytes | null {
   const reference = referenceIn(head);
   return reference === null ? null : { reference, bytes: Number(head['bytes']) };

@@ -11,9 +11,9 @@ const SPACES_MAX = 200;
 const LEFTOVERS_MAX = 50;
 
 export interface ObjectSweep {
-  /** Asked between two steps; the next sweep does the rest. */
+  /** Checked between two steps; the next sweep continues. */
   readonly isOver: () => boolean;
-  /** Whether a run that is not over is to make an object of these bytes, or has made one. */
+  /** Whether an active run has this ticket. */
   readonly isRunActive: (ticket: string) => Promise<boolean>;
 }
 
@@ -28,8 +28,8 @@ interface MarkedSpace {
 }
 
 /**
- * Removes bytes that are no part of an object and whose time has come, and answers how many leftovers it removed. The spaces take
- * turns. A space that cannot be swept does not stop the others; the first failure is thrown at the end.
+ * Removes due bytes that no object names, and returns how many leftovers it removed. The spaces take turns. A space that cannot be
+ * swept does not stop the others; the first failure is thrown at the end.
  */
 export async function sweepObjects(parts: ObjectParts, sweep: ObjectSweep): Promise<number> {
   let waiting = await claimSpaces(parts);
@@ -79,7 +79,7 @@ async function sweepTurn(
   return { removed, isDone: claimed.length < LEFTOVERS_MAX };
 }
 
-/** The claim dooms what no run can need, so that a late write does not name bytes that are being removed. */
+/** The claim dooms bytes that no run can need, so that a late write does not name bytes that are being removed. */
 async function claimLeftovers(
   { records: { world } }: ObjectParts,
   store: RecordStore,
@@ -100,7 +100,7 @@ function belongsToRun({ kind, isDoomed }: Leftover): boolean {
   return (kind === 'artifact' || kind === 'done') && !isDoomed;
 }
 
-/** Answers whether nothing is left of it. The bytes go first, so a crash leaves the intent. */
+/** Returns whether the leftover is gone. The bytes are removed first, so a crash leaves the intent. */
 async function removeLeftover(
   parts: ObjectParts,
   store: RecordStore,
@@ -120,7 +120,7 @@ async function removeLeftover(
   return settle(store, space, leftover, ({ key }) => ({ remove: key }));
 }
 
-/** Changes a leftover that is as this sweep claimed it; answers whether it was. The run may have settled it since. */
+/** Changes the leftover if it still is as this sweep claimed it, and returns whether it was. The run may have settled it since. */
 async function settle(
   store: RecordStore,
   space: string,
@@ -136,8 +136,8 @@ async function settle(
 }
 
 /**
- * Looks at the space again when its next leftover is due. Forgets a space without any, unless it was marked of late: a leftover may
- * have been written since.
+ * Schedules the next visit of the space for its next leftover. Forgets a space without leftovers, unless its mark is recent: a
+ * leftover may have been written since.
  */
 async function settleMark(
   { records: { store, world } }: ObjectParts,

@@ -4,7 +4,7 @@ import type { ObjectParts } from './parts.ts';
 import { checked, findObject } from './read-object.ts';
 import { contentIn, infoIn, referenceIn } from './stored-object.ts';
 
-/** The bytes of an object whose record was read, as they lie now. Throws `corrupt` for others than those that were put. */
+/** Verifies the stored bytes of an object whose record was read, and returns their number. Throws `corrupt` if they differ from the written bytes. */
 export async function verifyObject(parts: ObjectParts, space: string, record: RecordData): Promise<number> {
   const info = infoIn(record.head);
   const content = contentIn(record);
@@ -12,7 +12,7 @@ export async function verifyObject(parts: ObjectParts, space: string, record: Re
   const bytes = await parts.place.get(content.reference, info.contentLength);
   if (bytes !== null && (await sha256InTurns(bytes)) === info.contentHash) return bytes.byteLength;
   const now = await findObject(parts, space, info, 'head');
-  // It was replaced or removed meanwhile.
+  // The object was replaced or removed meanwhile.
   if (now === undefined || referenceIn(now.head) !== content.reference) return 0;
   throw new StoreError(
     'corrupt',

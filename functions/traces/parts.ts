@@ -3,7 +3,7 @@ import type { AnnouncedSpaces } from '../collections/space-retention.ts';
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
 
-/** What the functions over traces depend on. The store is opened by the first call that needs it. */
+/** The dependencies of the functions over traces. The first call that needs the store opens it. */
 export interface TraceParts {
   readonly store: () => Promise<RecordStore>;
   readonly world: Pick<World, 'clock' | 'random' | 'turns'>;
@@ -15,15 +15,15 @@ export interface TraceParts {
 
 /** @testonly */
 export interface TraceLimits {
-  /** Traces that one call may pass over before those that it prunes. */
+  /** The most traces that one call may pass over before those that it prunes. */
   readonly readsPerCallMax: number;
-  /** Bytes of the traces of one answer. */
+  /** The most bytes of the traces of one answer. */
   readonly answerBytesMax: number;
   /** How long a trace is kept; `null`: until it is pruned. */
   readonly retentionMs: number | null;
 }
 
-/** The parts with what a process remembers; with places of their own, where none are given. */
+/** The parts with the caches of a process; with their own lanes if none are given. */
 export function createTraceParts({
   lanes,
   ...own

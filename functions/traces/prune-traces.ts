@@ -20,7 +20,7 @@ export interface PruneResult {
 
 /**
  * Removes old traces with their counts, 50 in a commit. The selection is sorted from the newest; of it the newest `keepLatest`
- * stay, and at most `limit` of the others are removed. A trace that another call has removed meanwhile is matched and not deleted.
+ * stay, and at most `limit` of the others are removed. A trace that another call removed meanwhile counts as matched, not as deleted.
  */
 export async function pruneTraces(
   parts: TraceParts,
@@ -63,7 +63,7 @@ async function matchTraces(
   return matched;
 }
 
-/** Answers the ids of those that this call removed. */
+/** Returns the ids of the traces that this call removed. */
 function removeTraces(
   store: RecordStore,
   space: string,

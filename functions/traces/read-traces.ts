@@ -33,7 +33,7 @@ export async function listTraces(
 ): Promise<TraceList> {
   const open = await store();
   const attempt = attemptsOf(call);
-  // One more than asked for says whether more follow.
+  // Read one more than requested, to know whether more follow.
   const selection = { ...tracesOf(operation), limit: Math.min(limit + 1, PAGE) };
   const read = async (lane: ReadLane): Promise<TraceList> => {
     const held = attempt();

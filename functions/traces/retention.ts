@@ -3,7 +3,7 @@ import type { TraceParts } from './parts.ts';
 import { pruneTraces } from './prune-traces.ts';
 import { spaceScope, TRACE_RETENTION, tracesOf } from './store-collections.ts';
 
-/** Traces of one space before the next one has its turn. */
+/** The most traces that are removed in one space before the next space has its turn. */
 const SLICE = 500;
 
 /** Makes upkeep look at the space. Costs one write an hour in which a process writes traces there. */

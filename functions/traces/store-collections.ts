@@ -17,7 +17,7 @@ export const OPERATION_TRACES: OwnedCollection = {
 /** How many traces there are by their values, for each operation in several records. */
 export const TRACE_COUNTS: OwnedCollection = { name: 'trace-counts', pairedIndexes: false, ...OF_SPACE };
 
-/** When the old traces of a space are removed next. */
+/** The spaces with traces, each with the time of its next removal of old traces. */
 export const TRACE_RETENTION: OwnedCollection = {
   name: 'trace-retention',
   pairedIndexes: false,

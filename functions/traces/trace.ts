@@ -1,9 +1,9 @@
 import type { JsonObject } from '../kernel/canonical-json.ts';
 
-/** The `status` of a trace whose operation has succeeded. Summaries count statuses of all operations together, so all say it so. */
+/** The `status` of a trace whose operation has succeeded. All operations use it, because summaries count them together. */
 export const TRACED_SUCCESS = 'Succeeded';
 
-/** What an operation leaves behind of itself. */
+/** The stored record of one operation. */
 export interface Trace {
   readonly id: string;
   /** Such as `retrieval.search`. */

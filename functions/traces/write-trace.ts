@@ -14,7 +14,7 @@ const operationName = /^[a-z][a-z0-9_.-]{0,127}$/;
 const ID_BYTES = 16;
 
 export interface TraceDraft {
-  /** From `newTraceId`; a second write of the same id is without effect, so that work which runs again has one trace. */
+  /** From `newTraceId`. A second write of the same id has no effect, so that repeated work has one trace. */
   readonly id: string;
   readonly operation: string;
   readonly adapter: string | null;
@@ -30,8 +30,8 @@ export function newTraceId(random: RandomSource): string {
 }
 
 /**
- * Writes a trace and counts it, in one commit. Members that are too large are cut, never refused. Answers whether it is there: a
- * space that may store nothing more goes without it, as a trace must not fail the call that it tells of.
+ * Writes and counts a trace in one commit. Members that are too large are cut, never refused. Returns whether it was stored: if the
+ * space has used its quota, the trace is dropped, because a trace must not fail the call that it describes.
  */
 export async function writeTrace(parts: TraceParts, space: string, draft: TraceDraft): Promise<boolean> {
   const { id, operation, adapter } = draft;

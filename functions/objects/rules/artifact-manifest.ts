@@ -5,7 +5,7 @@ import { readMediaType } from './media-type.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
 import { type ObjectPlace, readPlace } from './object-name.ts';
 
-/** Where an artifact and its record go. */
+/** The target of an artifact and its record. */
 export interface ArtifactManifest {
   readonly collection: string;
   /** The record as its JSON text, which has passed no rule of its collection. */

@@ -1,22 +1,22 @@
 /**
- * Who may hold bytes of objects, where the process has a bound for all of them and a share of it for each space.
+ * Decides which calls may hold bytes of objects in memory: the process has a bound for all, and each space has a share of it.
  *
- * An upload holds what has arrived and one step more, and asks for the next step as it grows. What it has declared is no more than a
- * promise: a caller who declares much and sends slowly takes nothing from others. An answer holds its object until it is sent.
+ * An upload holds the bytes that have arrived and one step more, and asks for the next step as it grows. Its declared size is only
+ * a promise: a caller that declares much and sends slowly takes nothing from others. An answer holds its object until it is sent.
  *
- * - An upload or an answer that falls behind `PROMPT_BYTES_PER_SECOND` is slow. Slow ones are ended where others need their bytes, and
- *   only there.
- * - What is held longer than `WHOLE_MS` at its pace gives way, where there is no other room, to a call of another space that would hold less
- *   than half of what its own space holds; within a space, to a call that would hold less than it does. So two callers who read the largest objects just
- *   fast enough take nothing from others: who has less comes first. Nor do they by asking again and again: after it gave way, a space has
- *   no time to show its pace for `NO_GRACE_MS`.
- * - The oldest upload of the process is not ended for the bound of the process, and a prompt one ends younger uploads where it needs their
- *   bytes; the oldest of a space likewise within the share of the space. Without this, uploads that fill the bound together could end
- *   each other for ever. With it the oldest finishes, then the next one. A slow upload is spared for its first `SPARED_MS` alone: who
- *   sends slowly, again and again, keeps no more from others than it sends in this time.
- * - A space begins no upload that the promises of its other prompt uploads leave no room for, so that they do not end each other half way.
- *   Promises count in their own space alone: empty ones take nothing from others.
- * - Bytes that have arrived whole are not taken from their call before its answer.
+ * - An upload or an answer that falls behind `PROMPT_BYTES_PER_SECOND` is slow. A slow one is ended only when another call needs
+ *   its bytes.
+ * - A call that would hold its bytes longer than `WHOLE_MS` at its pace gives way if there is no other room: to a call of another
+ *   space that would hold less than half as much as its own space, and within a space to a call that would hold less than it.
+ *   So two callers that read the largest objects just fast enough do not block callers that hold less. Repeating the calls does not
+ *   help them: for `NO_GRACE_MS` after it gave way, a space gets no time to show its pace.
+ * - The oldest upload of the process is not ended for the bound of the process, and if it is prompt, it ends younger uploads whose
+ *   bytes it needs. The same holds for the oldest upload of a space within the share of the space. Without this, uploads that fill
+ *   the bound together could end each other for ever. With it the oldest finishes, then the next one. A slow upload is spared only
+ *   for its first `SPARED_MS`, so that a caller that sends slowly again and again blocks few bytes.
+ * - A space begins no upload for which the declared sizes of its other prompt uploads leave no room, so that they do not end each
+ *   other half way. Declared sizes count only in their own space: false ones take nothing from others.
+ * - An upload that has arrived whole keeps its bytes until its answer.
  */
 
 /** One call. The rules read it and never change it. */
@@ -24,7 +24,7 @@ export interface ByteHolder {
   readonly space: string;
   /** Bytes that it holds. */
   readonly bytes: number;
-  /** The bytes of its upload as a whole, as far as it has declared them. */
+  /** The declared size of its upload; 0 if it is unknown. */
   readonly promised: number;
   /** Until when its upload or answer counts as prompt, in milliseconds since 1970; `null` where neither is under way. */
   readonly promptUntil: number | null;
@@ -45,13 +45,13 @@ const SMALL_HOLD_BYTES = 64 * 1024;
 const PROMPT_BYTES_PER_SECOND = 256 * 1024;
 /** The longest pause of an upload or answer that is otherwise prompt. */
 const PAUSE_MS = 5_000;
-/** Before the first bytes: a promise that nothing comes of holds up its space for no longer. */
+/** The longest pause before the first bytes: a declared size without bytes blocks its space no longer. */
 const FIRST_PAUSE_MS = 1_000;
-/** In so long an upload or answer that is fast enough for its bytes passes as a whole, but for pauses. */
+/** An upload or answer that is fast enough for its bytes passes as a whole in this time, apart from pauses. */
 const WHOLE_MS = 30_000;
-/** So long after something of a space gave way, what it begins has to show its pace from the first byte. */
+/** For this time after a call of a space gave way, its new calls have to show their pace from the first byte. */
 export const NO_GRACE_MS = 30_000;
-/** The largest object arrives in four times as long at the least pace of a prompt upload. */
+/** The largest object takes four times as long at the slowest pace of a prompt upload. */
 const SPARED_MS = 60_000;
 
 /** Until when an upload that begins now is prompt. */
@@ -64,29 +64,29 @@ export function promptAnswerFrom(now: number): number {
   return now + PAUSE_MS;
 }
 
-/** After more bytes have passed. A fast beginning saves up no more than one pause. */
+/** The new value after more bytes have passed. A fast beginning saves up no more than one pause. */
 export function promptAfter(promptUntil: number, bytes: number, now: number): number {
   return Math.min(now + PAUSE_MS, promptUntil + (bytes * 1_000) / PROMPT_BYTES_PER_SECOND);
 }
 
-/** Until when what begins now is fast enough, whatever it will hold. `gaveWayAt`: when something of its space did so last. */
+/** Until when a call that begins now counts as fast enough for any size. `gaveWayAt`: when a call of its space last gave way. */
 export function fastFrom(now: number, gaveWayAt: number | null): number {
   return gaveWayAt !== null && now - gaveWayAt < NO_GRACE_MS ? now : now + PAUSE_MS;
 }
 
-/** After more bytes have passed of a call that holds so many. */
+/** The new value after more bytes have passed of a call that holds `held` bytes. */
 export function fastAfter(fastUntil: number, bytes: number, held: number, now: number): number {
   return Math.min(now + PAUSE_MS, fastUntil + (bytes * WHOLE_MS) / Math.max(held, bytes, 1));
 }
 
-/** One share for each space: half of the process, and always room for the largest object. */
+/** The bounds. The share of each space is half of the process, and always has room for the largest object. */
 export function boundsOf(processMax: number, objectBytesMax: number): ByteBounds {
   return { processMax, spaceMax: Math.max(Math.ceil(processMax / 2), Math.min(processMax, objectBytesMax)) };
 }
 
 /**
- * Whether the space of an upload that begins has room for all that is promised there, beside what would be ended for it. A space that
- * holds nothing always has.
+ * Whether the space of a beginning upload has room for all declared sizes there, not counting calls that would be ended for it. A
+ * space that holds nothing always has room.
  */
 export function mayBegin(
   holders: Iterable<ByteHolder>,
@@ -108,8 +108,8 @@ export function mayBegin(
 }
 
 /**
- * The uploads and answers that have to end so that `asking` may hold so many bytes more; `null` where it is refused. `holders` are all
- * calls, the oldest first, `asking` among them. A call that is alone in its space, and in the process, gets what it asks for.
+ * The uploads and answers that have to end so that `asking` may hold so many bytes more; `null` if it is refused. `holders` are all
+ * calls, the oldest first, including `asking`. A call that is alone in its space, and in the process, gets all bytes that it asks for.
  */
 export function makeRoom<H extends ByteHolder>(
   holders: Iterable<H>,
@@ -156,7 +156,7 @@ function endedFor<H extends ByteHolder>(
     end(each);
     if (fits()) return [...ended];
   }
-  // Spaces that want the same would otherwise end each other in turn.
+  // Spaces that want the same amount would otherwise end each other's calls in turn.
   const margin = areSpacesWeighed ? 2 : 1;
   const left = isSlow(asking, now) ? [] : lingering(holders, asking, now).filter((each) => !ended.has(each));
   for (;;) {
@@ -183,7 +183,7 @@ function heaviestOf<H extends ByteHolder>(
   return heaviest;
 }
 
-/** What gives way to `asking`: slow ones, the slowest first, and, for the oldest upload, prompt uploads, the youngest first. */
+/** The calls that give way to `asking`: slow ones, the slowest first; for the oldest upload also prompt uploads, the youngest first. */
 function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: number) {
   const slow = slowOnes(holders, asking, now);
   if (asking !== sparedOf(holders, now)) return { slow: isSlow(asking, now) ? [] : slow, prompt: [] };
@@ -195,7 +195,7 @@ function weakest<H extends ByteHolder>(holders: readonly H[], asking: H, now: nu
   return { slow, prompt: prompt.reverse() };
 }
 
-/** Those that are not fast enough for what they hold, the slowest first. */
+/** The calls that are not fast enough for the bytes that they hold, the slowest first. */
 function lingering<H extends ByteHolder>(holders: readonly H[], asking: H, now: number): H[] {
   const spared = sparedOf(holders, now);
   const isOver = ({ fastUntil, bytes }: H) =>
@@ -214,7 +214,7 @@ function slowOnes<H extends ByteHolder>(holders: readonly H[], asking: H, now: n
     .sort((left, right) => (left.promptUntil ?? 0) - (right.promptUntil ?? 0));
 }
 
-/** The oldest upload that is prompt, or has begun a short time ago. */
+/** The oldest upload that is prompt, or began a short time ago. */
 function sparedOf<H extends ByteHolder>(holders: readonly H[], now: number): H | undefined {
   return holders.find(
     (each) => each.uploadSince !== null && (isPrompt(each, now) || now - each.uploadSince < SPARED_MS),

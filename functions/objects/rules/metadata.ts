@@ -4,7 +4,7 @@ import { invalidMember, pointerTo } from '../../kernel/errors.ts';
 const NAME_LENGTH_MAX = 64;
 const nameForm = /^[a-z_][a-z0-9_]*$/;
 const RESERVED = 'svc_';
-/** A field value of HTTP that every client reads alike. Fields lose white space at their ends. */
+/** An HTTP field value that every client reads alike. HTTP strips white space at both ends of a value. */
 const valueForm = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
 const FIELD_PREFIX = 'x-svc-meta-';
 

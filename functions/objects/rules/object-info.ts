@@ -1,6 +1,6 @@
 import type { ObjectMetadata } from './metadata.ts';
 
-/** What a list shows of an object, as the contract names it. */
+/** The metadata of an object in a list, with the names of the contract. */
 export interface ObjectInfo {
   readonly container: string;
   readonly key: string;

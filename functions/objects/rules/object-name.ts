@@ -6,7 +6,7 @@ const containerForm = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const CONTAINER_LENGTH_MIN = 3;
 const CONTAINER_LENGTH_MAX = 63;
 
-/** Where an object lies in its space. */
+/** The place of an object in its space. */
 export interface ObjectPlace {
   readonly container: string;
   readonly key: string;
@@ -47,7 +47,7 @@ export function readPlace({ container, key }: ObjectPlace, pointer = ''): Object
   };
 }
 
-/** What keys of a list begin with; not necessarily whole segments. */
+/** The prefix of the listed keys; it need not end at a segment. */
 export function readPrefix(text: string, pointer: string): string {
   const prefix = text.replaceAll('\\', '/');
   checkText(prefix, pointer);

@@ -1,7 +1,10 @@
 import { storableText } from '../../collections/search/words.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 
-/** What traces are counted by. */
+/**
+ * The dimensions by which traces are counted.
+ * @testonly
+ */
 const dimensions = ['status', 'failureClass', 'providerStatus', 'provider', 'capability', 'adapter'] as const;
 export type Dimension = (typeof dimensions)[number];
 

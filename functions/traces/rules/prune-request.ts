@@ -17,7 +17,7 @@ export interface PruneSelection {
   readonly operation: string | null;
   /** Milliseconds since 1970; only traces that were made before. */
   readonly olderThan: number | null;
-  /** So many of the newest of the selection stay. */
+  /** How many of the newest traces of the selection stay. */
   readonly keepLatest: number;
   readonly limit: number;
   readonly dryRun: boolean;

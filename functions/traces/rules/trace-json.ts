@@ -21,7 +21,7 @@ const measures: readonly Measure[] = [
   { text: 512, members: 64 },
   { text: 128, members: 16 },
 ];
-/** By this measure the rest is left out where the bytes are spent. */
+/** The last measure: the walk stops when the bytes are spent. */
 const LAST: Measure = { text: 32, members: 64 };
 
 export interface TraceContent {
@@ -41,7 +41,7 @@ export function boundedContent({ request, resultSummary }: TraceContent): TraceC
     const content = { request: cut.object(request, 1), resultSummary: cut.object(resultSummary, 1) };
     if (!cut.isSpent && bytesOf(content) <= limits.traceBytesMax) return content;
   }
-  // The summary is small as a rule, and says what came of the request.
+  // The summary is usually small, and holds the outcome of the request.
   const summary = new Cut(members, LAST, limits.traceBytesMax / 2 - NOTES_BYTES, true);
   const kept = summary.object(resultSummary, 1);
   const rest = new Cut(members, LAST, limits.traceBytesMax / 2 - NOTES_BYTES, true);
@@ -64,7 +64,7 @@ class MemberNames {
   }
 }
 
-/** One walk through a value. It stops where its bytes are spent, and then notes what it has left out if it `notes` that. */
+/** One walk through a value. It stops when its bytes are spent. If `notes` is set, it then notes how much it left out. */
 class Cut {
   readonly #members: MemberNames;
   readonly #measure: Measure;
@@ -97,7 +97,7 @@ class Cut {
       // Of names that are cut to the same text the first is kept.
       if (!kept.has(shown) && !this.isSpent) kept.set(shown, this.#value(value, depth + 1));
     }
-    // Members that nobody has looked at are counted without that.
+    // Members that the walk did not visit are counted as missing without a look at their values.
     const missing = names.length - absent - kept.size;
     if (missing > 0 && this.#mayNote()) {
       let note = CUT_NAME;
@@ -120,7 +120,7 @@ class Cut {
 
   #value(value: Json, depth: number): Json {
     if (typeof value === 'string') return this.#text(value);
-    // The separator and one byte at least.
+    // A separator and at least one byte.
     this.#left -= 2;
     if (typeof value === 'number') return Number.isFinite(value) ? this.#number(value) : null;
     if (value === null || typeof value !== 'object') return value;
@@ -143,7 +143,7 @@ class Cut {
     return shown;
   }
 
-  /** A walk whose result is not taken needs no notes. */
+  /** A walk whose result is discarded needs no notes. */
   #mayNote(): boolean {
     return this.#notes || !this.isSpent;
   }
