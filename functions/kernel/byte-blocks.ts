@@ -1,15 +1,15 @@
 import type { Turns } from './turns.ts';
 
-/** Smaller pieces are copied into blocks; a piece of this size and more is kept as it came. */
+/** Smaller pieces are copied into blocks; a piece of at least this size is kept without a copy. */
 const LARGE_BYTES = 4 * 1024;
 const BLOCK_BYTES = 16 * 1024;
-/** Pieces that a stream may have whatever their size, and the bytes for which it may have one more. */
+/** Pieces of any size that each stream may have, and the bytes that allow it one more. */
 const PIECES_FREE = 2_048;
 const BYTES_PER_PIECE = 128;
 
 /**
- * Gathers a stream in memory. A client chooses how it cuts its bytes, and a piece of one byte takes a hundred times as much
- * memory as its byte: small pieces are copied one behind the other, so what is held is what was received and at most one block.
+ * Gathers a stream in memory. A client chooses the size of its pieces, and a piece of one byte takes a hundred times as much
+ * memory as its byte. So small pieces are copied into blocks: the memory held is the received bytes and at most one block.
  */
 export class ByteBlocks {
   #blocks: Uint8Array[] = [];
@@ -29,7 +29,7 @@ export class ByteBlocks {
 
   add(piece: Uint8Array): void {
     const { length } = piece;
-    // Most streams are one piece, which is kept as it came.
+    // Most streams are one piece, which needs no copy.
     const isKept = length >= Math.min(LARGE_BYTES, this.#blockBytes) || this.#size === 0;
     this.#size += length;
     if (isKept) {
@@ -41,7 +41,7 @@ export class ByteBlocks {
     this.#used += length;
   }
 
-  /** The same for the UTF-8 of a text, which is written into a block at once where it has room. */
+  /** Adds the UTF-8 of a text, encoded directly into the open block if that has room. */
   addText(text: string): void {
     // A UTF-16 unit takes three bytes at most.
     const most = 3 * text.length;
@@ -83,7 +83,7 @@ export class ByteBlocks {
     return whole;
   }
 
-  /** All bytes so far, and forgets them. */
+  /** Returns all bytes so far, and drops them. */
   take(): Buffer {
     const taken = this.whole();
     this.#blocks = [];
@@ -106,19 +106,19 @@ export class PieceCount {
     this.#left = free;
   }
 
-  /** `false` once the stream has come in more pieces than its bytes are worth. */
+  /** `false` once the stream has more pieces than its bytes allow. */
   passed(bytes: number): boolean {
     this.#left += bytes / BYTES_PER_PIECE - 1;
     return this.#left >= 0;
   }
 }
 
-/** What is wrong with a stream: it has too many bytes, or too many pieces for its bytes. */
+/** The fault of a stream: too many bytes, or too many pieces for its bytes. */
 export type StreamFault = 'bytes' | 'pieces';
 
 /**
- * Gathers a stream that another program sends. Throws what `refuse` makes of more than `bytesMax` bytes, and of a stream
- * in more pieces than its bytes are worth; the rest is not read. With `turns` the stream waits while other calls work.
+ * Gathers a stream that another program sends. For more than `bytesMax` bytes, or for too many pieces, it throws the error that
+ * `refuse` returns, and reads no further. With `turns` the stream waits while other calls work.
  */
 export async function gatherBlocks(
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

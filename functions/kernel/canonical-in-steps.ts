@@ -4,7 +4,7 @@ import { sortedInSteps } from './sorted-in-steps.ts';
 /** A step writes about so many values: a millisecond. */
 const STEP_VALUES = 2_048;
 
-/** What `canonicalJson` makes of a value, in steps: a value of 900 kB may hold 400,000 values, which take 50 ms. Throws as it does. */
+/** As `canonicalJson`, in steps: a value of 900 kB may hold 400,000 values, which take 50 ms. */
 export function* canonicalInSteps(value: unknown): Generator<void, string> {
   if (typeof value !== 'object' || value === null || valuesIn(value, STEP_VALUES) < STEP_VALUES)
     return canonicalJson(value);
@@ -27,14 +27,14 @@ export function* canonicalInSteps(value: unknown): Generator<void, string> {
   return isList ? `[${texts.join(',')}]` : `{${texts.join(',')}}`;
 }
 
-/** In the order of their UTF-16 code units. */
+/** The names of an object in the order of their UTF-16 code units. */
 function* namesOf(object: object): Generator<void, readonly string[]> {
   const names = Object.keys(object);
   if (names.length < STEP_VALUES) return names.sort();
   return yield* sortedInSteps(names, (left, right) => (left < right ? -1 : Number(left > right)));
 }
 
-/** How many values a value holds, with itself; at most `most`. */
+/** The number of values in a value, itself included; counts no further than `most`. */
 function valuesIn(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null || value instanceof CanonicalText) return 1;
   let values = 1;

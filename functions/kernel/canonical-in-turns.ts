@@ -2,8 +2,8 @@ import { CanonicalText, canonicalJson } from './canonical-json.ts';
 import { inTurns, type Turns } from './turns.ts';
 
 /**
- * The canonical text of a large value, in parts: other calls of the process get their turn in between. Values `depth` levels below the
- * top are written in one go. Throws as `canonicalJson` does.
+ * The canonical text of a large value, made in parts, so that other calls of the process run in between. Values `depth` levels below
+ * the top are written in one part. Throws as `canonicalJson` does.
  */
 export function canonicalInTurns(value: unknown, depth: number, turns: Turns): Promise<string> {
   return inTurns(written(value, depth), turns);

@@ -88,7 +88,7 @@ describe('dates decide where no tags are given (RFC 9110 sections 13.1.3 and 13.
     // Beside tags they are ignored.
     [{ ifModifiedSince: younger, ifNoneMatch: '"2"' }, 'held'],
     [{ ifUnmodifiedSince: older, ifMatch: '"1"' }, 'held'],
-    // What is no date is ignored.
+    // A field without a valid date is ignored.
     ...[
       '1994-11-06T08:49:37Z',
       '784111777',

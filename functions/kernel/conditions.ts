@@ -1,6 +1,6 @@
 /**
- * The conditions of a request (RFC 9110 section 13.1); an absent field asks for nothing. A field that compares dates is ignored
- * beside the one that compares tags, where it holds no date, and for a content whose answers have no `Last-Modified`.
+ * The conditions of a request (RFC 9110 section 13.1); an absent field sets none. A field that compares dates is ignored if it
+ * holds no date, if the request also compares tags, or if answers with the content have no `Last-Modified`.
  */
 export interface Conditions {
   readonly ifMatch?: string | null | undefined;
@@ -62,7 +62,7 @@ function isNamed(field: string, etag: string | null, comparison: 'strong' | 'wea
   if (etag === null) return false;
   if (field.trim() === '*') return true;
   return tagsIn(field).some(({ opaque, isWeak }) =>
-    // A write that should only create must not replace what is there because its `*` came twice, in a list or in quotes.
+    // A write that may only create must not replace existing content because its `*` came twice, in a list or in quotes.
     comparison === 'weak' ? opaque === etag || opaque === '*' : opaque === etag && !isWeak,
   );
 }

@@ -1,9 +1,9 @@
 import { ServiceError } from './errors.ts';
 
-/** A copy is held whole, several times its size: so many at once, and so many that wait for their turn. */
+/** A copy takes several times its size in memory, so few run at once and few wait. */
 const AT_ONCE = 2;
 const WAITING_MAX = 16;
-/** Of one tenant: others find a place to wait, and then work. */
+/** The bounds for one tenant, so that other tenants find room. */
 const AT_ONCE_OF_TENANT = 1;
 const WAITING_OF_TENANT_MAX = 9;
 const RETRY_AFTER_SECONDS = 5;
@@ -14,17 +14,16 @@ interface Waiting {
 }
 
 /**
- * Lets few calls over a whole tenant, space or graph work at once in one instance, those of one tenant one by one, in the order in
- * which they came.
+ * Limits the calls over a whole tenant, space or graph that work at once in one instance. Those of one tenant run one by one, in the
+ * order of their arrival.
  */
 export class CopyGate {
   #waiting: readonly Waiting[] = [];
-  /** The tenant of each that works. */
+  /** The tenant of each running call. */
   readonly #running: string[] = [];
 
   /**
-   * Throws `unavailable`, with nothing done, where too many wait already, and the reason of `signal` where the caller
-   * disconnects.
+   * Throws `unavailable`, with no work done, if too many calls wait already, and the reason of `signal` if the caller disconnects.
    */
   async run<R>(tenantId: string, signal: AbortSignal, work: () => Promise<R>): Promise<R> {
     if (this.#mayEnter(tenantId)) this.#running.push(tenantId);

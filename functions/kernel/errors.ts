@@ -2,7 +2,7 @@ import type { ProblemCode } from '../../contracts/generated/errors.ts';
 
 /** Members of a problem document beside its code. Never a value taken from the request. */
 export interface ProblemExtensions {
-  /** Where in the request body, as JSON Pointers (RFC 6901), and what was wrong there. */
+  /** The faulty places of the request body, as JSON Pointers (RFC 6901), each with its fault. */
   readonly errors?: readonly ProblemDetail[];
   readonly retryAfterSeconds?: number;
   readonly [member: string]: unknown;
@@ -15,8 +15,8 @@ export interface ProblemDetail {
 }
 
 /**
- * A refusal in the words of the contract. `code` is one of `contracts/errors.json`, which fixes the HTTP status and
- * whether a retry can help; the HTTP room turns it into a problem document (RFC 9457) once, last.
+ * A refusal that the contract names. `code` is one of `contracts/errors.json`, which fixes the HTTP status and whether a retry
+ * can help; the HTTP room turns it into a problem document (RFC 9457) last.
  */
 export class ServiceError extends Error {
   readonly code: ProblemCode;
@@ -30,7 +30,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** What the caller asked for does not exist, as it may have expected: the log does not warn of it. */
+/** The refusal of a missing thing that a caller may expect to be missing: the log does not warn of it. */
 export class ExpectedAbsence extends ServiceError {
   constructor(detail: string, code: ProblemCode = 'not_found') {
     super(code, detail);
@@ -44,8 +44,8 @@ export function pointerTo(pointer: string, name: string): string {
 }
 
 /**
- * The refusal in one line with the members that it is about. `whole` is the name of the outermost value, `shown` writes the
- * pointer to any other.
+ * The refusal in one line, with its members. `whole` is the name of the outermost value; `shown` writes the pointer to any
+ * other.
  */
 export function refusalWords(
   { message, extensions }: Pick<ServiceError, 'message' | 'extensions'>,
@@ -56,7 +56,7 @@ export function refusalWords(
   return errors.length === 0 ? message : faultWords(errors, whole, shown);
 }
 
-/** One form of the faults of a request wherever they are read: `/a/b: must be so; /c: is missing`. */
+/** The faults of a request in the one form of all texts: `/a/b: must be so; /c: is missing`. */
 export function faultWords(
   errors: readonly ProblemDetail[],
   whole: string,
@@ -67,7 +67,7 @@ export function faultWords(
     .join('; ');
 }
 
-/** A member of the body that breaks a rule which its JSON Schema cannot say. */
+/** The refusal of a body member that breaks a rule which JSON Schema cannot express. */
 export function invalidMember(
   pointer: string,
   detail: string,

@@ -2,26 +2,26 @@ import { pointerTo, ServiceError } from './errors.ts';
 import { finished } from './turns.ts';
 
 /**
- * A JSON text with a number that a double changes is refused: the number would be stored as another one. In members that hold floats
- * (vectors, scores, weights) all but integers round. JSON Pointers name them, in which `*` stands for any name or position and a last
- * `**` for all that lies below.
+ * The members that hold floats (vectors, scores, weights), as JSON Pointers; `*` stands for any name or position, and a final `**`
+ * for everything below. Their numbers may round to a double, except integers. Any other number that a double changes is refused,
+ * because the service would store another number.
  */
 export type FloatMembers = readonly string[];
 
-/** What is left of the pointers below a container. */
+/** The rest of each pointer below a container. */
 type Patterns = readonly (readonly string[])[];
 
 interface Frame {
   readonly floats: Patterns;
   readonly isArray: boolean;
-  /** Of the member that is being read. */
+  /** The name of the member that is being read. */
   name: string;
   index: number;
 }
 
 /** A literal of this length without an exponent has at most 15 digits, which a double keeps. */
 const KEPT_LENGTH = 15;
-/** A pattern passes over the numbers of a vector many times as fast as a loop. */
+/** A regular expression skips the numbers of a vector many times as fast as a loop. */
 const bracketOrQuote = /["[\]{}]/g;
 const STEP_LENGTH = 16 * 1024;
 const backslash = /\\/;
@@ -32,13 +32,13 @@ export interface ExactOptions {
   readonly floats?: FloatMembers | undefined;
   /** Leads to the text, for a refusal. */
   readonly pointer?: string | undefined;
-  /** Looks for integers alone, or for numbers that no double holds. */
+  /** Checks only integers, or only numbers that no double holds. */
   readonly only?: 'integers' | 'overflowing';
 }
 
-/** Reads a valid text, in one part or in many that are cut between tokens; throws at the first number that a double changes. */
+/** Reads a valid text, whole or in parts that end between tokens; throws at the first number that a double changes. */
 export class ExactNumbers {
-  /** The first stands around the text, whose name is the empty one before the first slash of a pointer. */
+  /** The open containers. The first frame stands for the whole text: its name is the empty one before the first slash of a pointer. */
   readonly #frames: [Frame, ...Frame[]];
   readonly #pointer: string;
   readonly #only: ExactOptions['only'];
@@ -81,7 +81,7 @@ export class ExactNumbers {
         continue;
       }
       if (code === 0x2c) this.#next();
-      // A bracket too many closes nothing: the parser refuses the text.
+      // An extra bracket closes nothing: the parser refuses the text.
       else if ((code === 0x7d || code === 0x5d) && this.#frames.length > 1) this.#frames.pop();
       at += 1;
     }
@@ -97,7 +97,7 @@ export class ExactNumbers {
     this.#isName = !last.isArray;
   }
 
-  /** The position behind the bracket; before the next bracket where only floats may stand between. */
+  /** The position after the bracket; the position of the next bracket if only floats may stand between. */
   #open(text: string, at: number, isArray: boolean): number {
     const floats = below(this.#last);
     this.#frames.push({ floats, isArray, name: '', index: 0 });
@@ -129,7 +129,7 @@ function keyOf({ isArray, index, name }: Frame): string {
   return isArray ? String(index) : name;
 }
 
-/** What is left of the pointers at the member that is being read. */
+/** The rest of each pointer at the member that is being read. */
 function below(frame: Frame): Patterns {
   if (frame.floats.length === 0) return frame.floats;
   const key = keyOf(frame);

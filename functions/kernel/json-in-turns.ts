@@ -1,8 +1,8 @@
 import { inTurns, type Turns } from './turns.ts';
 
 /**
- * The JSON text of a large value, in parts: other calls of the process get their turn in between. Values `depth` levels below the
- * top are written in one go.
+ * The JSON text of a large value, made in parts, so that other calls of the process run in between. Values `depth` levels below the
+ * top are written in one part.
  */
 export function jsonInTurns(value: unknown, depth: number, turns: Turns): Promise<string> {
   return inTurns(written(value, depth), turns);

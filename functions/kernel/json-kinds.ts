@@ -19,7 +19,7 @@ export function objectOrEmpty(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Whether at most `most` lists and objects stand within each other. Walks without recursion: the value may be deep. */
+/** Whether lists and objects are nested at most `most` deep. Walks without recursion: the value may be deep. */
 export function isWithinDepth(value: Json, most: number): boolean {
   let level: readonly Json[] = [value];
   for (let depth = 0; depth <= most; depth += 1) {

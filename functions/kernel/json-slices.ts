@@ -1,19 +1,19 @@
 import { finished } from './turns.ts';
 
 /**
- * Cuts a JSON text into the texts of its members or items, so that a value keeps the order of its members and the spelling of
- * its numbers, which objects of JavaScript do not. The text must be valid JSON without white space around its tokens.
+ * Cuts a JSON text into the texts of its members or items. So a value keeps the order of its members and the spelling of its
+ * numbers, which JavaScript objects lose. The text must be valid JSON without white space around its tokens.
  */
 export interface JsonMember {
   readonly name: string;
   readonly value: string;
 }
 
-/** Of them a step takes less than a millisecond. */
+/** Members of one step, which takes less than a millisecond. */
 const STEP_MEMBERS = 1_024;
-/** Of the text of items a step passes over so many characters: about a millisecond. */
+/** Characters of the items of one step, which takes about a millisecond. */
 const STEP_LENGTH = 131_072;
-/** Of the brackets and strings of one value, so many. */
+/** Brackets and strings of one value in one step. */
 const STEP_PLACES = 16_384;
 
 const space = /[ \n\r\t]/;
@@ -30,7 +30,7 @@ export function* compactInSteps(text: string): Generator<void, string> {
   const parts: string[] = [];
   let kept: string[] = [];
   let step = STEP_LENGTH;
-  // A pattern for strings and spaces takes quadratic time on texts without a closing quote.
+  // A single pattern for strings and spaces would take quadratic time on texts without a closing quote.
   for (let at = 0; at < text.length; ) {
     const quote = text.indexOf('"', at);
     kept.push(text.slice(at, quote < 0 ? text.length : quote).replace(spaces, ''));
@@ -38,7 +38,7 @@ export function* compactInSteps(text: string): Generator<void, string> {
     at = endOfString(text, quote);
     kept.push(text.slice(quote, at));
     if (kept.length < 2 * STEP_MEMBERS && at < step) continue;
-    // Two million pieces are not put together at once.
+    // Join in parts: one join of two million pieces would block the process.
     parts.push(kept.join(''));
     kept = [];
     step = at + STEP_LENGTH;
@@ -116,9 +116,9 @@ export function* objectInSteps(members: readonly JsonMember[]): Generator<void, 
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** A pattern passes over the numbers of a vector many times as fast as a loop. */
+/** A regular expression skips the numbers of a vector many times as fast as a loop. */
 const bracketOrQuote = /["[\]{}]/g;
-/** What ends a number or word within its container. */
+/** The characters that end a number or word within its container. */
 const separator = /[,\]}]/g;
 
 /** The position behind the value that begins at `start`. Throws a SyntaxError where the text ends in it. */
@@ -134,7 +134,7 @@ function* endOfValue(text: string, start: number): Generator<void, number> {
 function* endOfContainer(text: string, start: number): Generator<void, number> {
   let [at, depth, places] = [start, 0, 0];
   for (;;) {
-    // Another work may use the pattern between two steps.
+    // Other work may use the pattern between two steps.
     bracketOrQuote.lastIndex = at;
     if (!bracketOrQuote.test(text)) throw new SyntaxError('the JSON text ends within a value');
     at = bracketOrQuote.lastIndex;

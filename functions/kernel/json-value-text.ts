@@ -1,6 +1,6 @@
 /**
- * A JSON value as the text that stands for it on the wire. An object of the engine loses what some texts must keep: the order of
- * names that look like integers, and the spelling of numbers.
+ * A JSON value as its text on the wire. A JavaScript object would lose the order of names that look like integers, and the
+ * spelling of numbers.
  */
 export class JsonText {
   readonly text: string;

@@ -4,8 +4,8 @@ import type { OutgoingHttp } from './world.ts';
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /**
- * `fetch` for a library that reads answers by itself, such as one that asks for tokens. It gets each answer whole, in one piece:
- * the library would keep an object for each piece, and knows no bound.
+ * `fetch` for a library that reads answers itself, such as one that requests tokens. It hands over each answer in one piece, within
+ * a bound: the library would keep an object for each piece, and has no bound.
  */
 export function libraryFetch(http: OutgoingHttp): typeof fetch {
   return async (input, init) => {

@@ -19,7 +19,7 @@ export interface TraceContext {
 
 export interface LogEvent {
   readonly severity: Severity;
-  /** A text of ours, without values from a request. */
+  /** A fixed text of the service, without values from a request. */
   readonly message: string;
   readonly operation?: string;
   readonly method?: string;
@@ -27,9 +27,9 @@ export interface LogEvent {
   /** The problem code of a refusal. */
   readonly code?: string;
   readonly durationMs?: number;
-  /** How long the oldest thing that the line is about has waited. */
+  /** The age of the oldest waiting item, in milliseconds. */
   readonly ageMs?: number;
-  /** How many things the line is about. */
+  /** The number of items that the line reports. */
   readonly count?: number;
   readonly correlationId?: string;
   readonly trace?: TraceContext | undefined;
@@ -39,17 +39,17 @@ export interface LogEvent {
   readonly sourceAddress?: string;
   /** The right that a refused caller lacks. */
   readonly right?: string;
-  /** The tenant that the line is about: of a refusal, the one that the caller named. */
+  /** The tenant of the event; for a refusal, the tenant that the caller named. */
   readonly tenantId?: string;
   readonly topic?: string;
   readonly eventId?: string;
-  /** The run that the line is about. */
+  /** The run of the event. */
   readonly runId?: string;
   /** The handler of that run. */
   readonly handlerId?: string;
-  /** Why that run failed, as its handler or the service calls it. */
+  /** The failure class of that run, from its handler or the service. */
   readonly failureClass?: string;
-  /** When a job that waits for its provider asks it again, and when it gives up; RFC 3339. */
+  /** When a job calls its failed provider again, and when it gives up; RFC 3339. */
   readonly nextTryAt?: string;
   readonly patienceEndsAt?: string;
   /** The class and the stack frames of an unexpected error, without its message; or the reason that the store gave. */
@@ -128,7 +128,7 @@ export function createLog(
  * whole token would search a hostile text again from every place in it.
  */
 function withoutCredentials(text: string, field: string): string {
-  // Callers choose the text of all other fields: nothing in it may reverse or hide the text around it.
+  // Callers choose the text of all other fields: encode characters that could reverse or hide the text around them.
   const shown = /^(?:failure|message)$/.test(field) ? text : text.replace(/\p{C}/gu, encodeURIComponent);
   return shown.replace(/[\w.~-]{20,}/g, (word) =>
     // A JSON Web Token is two encoded objects and a signature.

@@ -1,7 +1,7 @@
 /** Longer names are not compared: the work grows with the product of both lengths. */
 const COMPARED_MAX = 64;
 
-/** The edits (insertion, deletion, replacement of a character) from one name to the other, letters alike in any case. */
+/** The edit distance of two names (insertion, deletion, replacement of a character), ignoring case. */
 export function distance(left: string, right: string): number {
   const a = left.toLowerCase();
   const b = right.toLowerCase();
@@ -17,7 +17,7 @@ export function distance(left: string, right: string): number {
   return row[b.length] ?? 0;
 }
 
-/** The known name that was probably meant; `undefined` where none is near, or the name is longer than a slip of the pen makes it. */
+/** The known name that the caller probably meant; `undefined` if none is similar, or the name is too long to be a misspelling. */
 export function nearName(name: string, known: readonly string[]): string | undefined {
   if (name.length > COMPARED_MAX) return undefined;
   const farMax = Math.max(2, Math.floor(name.length / 4));

@@ -53,9 +53,9 @@ export class OrderedIds {
   }
 
   /**
-   * Greater than every earlier id of this instance, also where the clock was set back, and greater than `after`. When the ids of a
-   * millisecond are used up, or `after` lies ahead of the clock, it runs ahead of the clock rather than wait for it. An
-   * `after` from the future takes all later ids along, so it must come from what this service has stored.
+   * Greater than every earlier id of this instance, also after the clock was set back, and greater than `after`. When the ids of a
+   * millisecond are used up, or `after` is ahead of the clock, the id runs ahead of the clock instead of waiting. An `after` from the
+   * future moves all later ids ahead too, so it must come from stored data of this service.
    */
   next(after?: string): string {
     this.#advance();
@@ -115,15 +115,14 @@ export function parseOrderedId(
   };
 }
 
-/** No id made at this moment or later, in milliseconds since 1970, is smaller. */
+/** A lower bound of the ids made at or after this moment, in milliseconds since 1970. */
 export function orderedIdBefore(ms: number): string {
   return reference(ms, 0);
 }
 
 /**
- * No id of the microsecond with which this millisecond begins is greater. Ids made later in the same millisecond are:
- * what was made up to its end is smaller than `orderedIdBefore(ms + 1)`.
- * @testonly
+ * An upper bound of the ids made in the first microsecond of this millisecond. Ids made later in the millisecond are greater; all
+ * ids of the millisecond are smaller than `orderedIdBefore(ms + 1)`.
  */
 export function orderedIdAfter(ms: number): string {
   return reference(ms, LOW_BITS - 1);
@@ -137,8 +136,8 @@ function reference(ms: number, low: number): string {
 
 /**
  * The node of this instance: an integer counts by its remainder, another text by its hash, and without a setting `machine`
- * is a text that differs from that of every other process. There are few nodes, so among some dozens of instances two are
- * likely to share one: give each a number of its own where that matters.
+ * is a text that differs from that of every other process. With few nodes, two of some dozens of instances probably share
+ * one: set a number for each instance where that matters.
  */
 export function nodeOf(setting: string | null, machine: () => string): number {
   const text = setting?.trim() ?? '';

@@ -16,7 +16,7 @@ const most: PacedJsonLimits = {
 };
 const paced = (text: string, turns = none) => parsePacedJson([Buffer.from(text)], most, turns);
 
-/** What both ways of reading make of a text: a value, or the reason of the refusal. */
+/** The results of both readers for a text: a value, or the reason of the refusal. */
 async function bothWays(text: string): Promise<[unknown, unknown]> {
   const whole = () => parseStrictJson(Buffer.from(text));
   const outcome = (read: () => unknown) =>
@@ -185,7 +185,7 @@ test.each([
   ['in an item', 1, (members: string) => `[{"a":{${members}}},1]`],
   ['beside a list', 2, (members: string) => `{"l":[1],${members}}`],
 ])('100,000 members %s are read in a step for each 4,096, at the least', async (_, passes, around) => {
-  // What stands outside of all lists is passed over once more, to put the lists in.
+  // The text outside the lists is scanned once more to insert the lists.
   const counted = new CountedTurns();
   const members = Array.from({ length: 100_000 }, (__, n) => `"m${n}":${n}`).join(',');
   const text = around(members);

@@ -15,22 +15,22 @@ import { textParts } from './text-parts.ts';
 import { inTurns, type Turns } from './turns.ts';
 
 /**
- * Parses a large JSON body as `parseStrictJson` does, in parts: neither the scan nor the parser keeps other calls waiting
- * for long. The text is cut at items of its outer arrays, which are those that no other array contains. It is decoded twice, in
+ * Parses a large JSON body as `parseStrictJson` does, but in parts, so that other calls do not wait long for the scan or the
+ * parser. The text is cut at the items of its outer arrays, which are those that no other array contains. It is decoded twice, in
  * parts, and never held whole.
  */
 export interface PacedJsonLimits extends StrictJsonLimits {
-  /** Of one item of an outer array, and of the text around these arrays. */
+  /** The most members of one item of an outer array, and of the text around these arrays. */
   readonly itemMembersMax: number;
   readonly itemContainersMax: number;
-  /** Characters of one item, and of the text around the arrays: numbers count as neither members nor containers. */
+  /** The most characters of one item, and of the text around the arrays: numbers count as neither members nor containers. */
   readonly itemLengthMax?: number;
 }
 
 const PIECE_LENGTH = 64 * 1024;
 
 interface OuterArray {
-  /** Behind the opening bracket. */
+  /** The position after the opening bracket. */
   readonly start: number;
   readonly cuts: number[];
   end: number;
@@ -49,7 +49,7 @@ export async function parsePacedJson(
   let frameText = '';
   let members = 0;
   for (const [place, array] of arrays.entries()) {
-    // In the frame every array holds its place alone.
+    // In the frame every array holds only a placeholder.
     frameText += `${await text.upTo(array.start)}${place}`;
     const items: Json[] = [];
     for (const end of [...array.cuts, array.end]) {
@@ -75,7 +75,7 @@ interface Counted {
   readonly members: number;
 }
 
-/** The value of a part: one of a valid body may have a hundred thousand member names. */
+/** The value of a part, parsed in steps: a valid part may have a hundred thousand member names. */
 function counted(text: string, turns: Turns): Promise<Counted> {
   return inTurns(countedPart(text), turns);
 }
@@ -133,7 +133,7 @@ async function scanned(blocks: readonly Uint8Array[], most: PacedJsonLimits, tur
   for (const part of textParts(blocks)) {
     length += part.length;
     text += part;
-    // A long number is scanned from its beginning again, so the next part is as long as it.
+    // A long number is scanned again from its beginning, so the next part must be at least as long.
     if (text.length >= least) {
       text = scan.run(text, false);
       least = 2 * text.length;
@@ -185,7 +185,7 @@ function difference(later: JsonCounts, earlier: JsonCounts): JsonCounts {
   return { members: later.members - earlier.members, containers: later.containers - earlier.containers };
 }
 
-/** Refuses more than the items of a valid body hold, before their values take memory. */
+/** Refuses more members or containers than a valid body holds, before their values take memory. */
 class Amounts {
   readonly #most: PacedJsonLimits;
   #frame = nothing;
@@ -202,13 +202,13 @@ class Amounts {
       throw malformed(`An item of the body holds more than ${itemContainersMax} objects and arrays.`);
     if (members > itemMembersMax)
       throw malformed(`An item of the body holds more than ${itemMembersMax} members.`);
-    // The lists of a body that large hold objects.
+    // In a valid body of this size the items of lists are objects.
     if (!isObject) this.#inArrays += containers;
     if (this.#inArrays > strictJsonLimits.containersMax)
       throw malformed(`The lists of the body hold more than ${strictJsonLimits.containersMax} arrays.`);
   }
 
-  /** What stands outside of all lists is parsed in one go, so it is bounded as one item is. */
+  /** The text outside the lists is parsed in one step, so it has the bounds of one item. */
   ofFrame({ members, containers }: JsonCounts, length: number): void {
     const frame = { members: this.#frame.members + members, containers: this.#frame.containers + containers };
     this.#frame = frame;
@@ -224,7 +224,7 @@ class Amounts {
   }
 }
 
-/** Of members a step takes less than a millisecond. */
+/** Members of one step, which takes less than a millisecond. */
 const STEP_MEMBERS = 4_096;
 
 function* filled(frame: Json, contents: readonly Json[][]): Generator<void, Json> {

@@ -1,36 +1,36 @@
 import { parseJson } from './json-text.ts';
 
-/** A step parses about so many characters: a millisecond or two, also where each names a member of its own. */
+/** Characters of one step: a millisecond or two, also if they hold very many member names. */
 const STEP_CHARACTERS = 32_768;
 
 type Members = Record<string, unknown>;
 
-/** A container that is open at the place of the scan. */
+/** A container that is open at the position of the scan. */
 interface Frame {
   readonly isArray: boolean;
-  /** The place of its bracket. */
+  /** The position of its bracket. */
   readonly start: number;
-  /** Where the text begins that is not parsed yet. */
+  /** The beginning of the text that is not parsed yet. */
   from: number;
-  /** The last comma between its members or items; -1 where none is behind `from`. */
+  /** The last comma between its members or items; -1 if none follows `from`. */
   comma: number;
-  /** `null`: nothing of it is parsed yet. */
+  /** The value so far; `null` before its first part is parsed. */
   value: unknown[] | Members | null;
-  /** The member or item before `from` was a container that is parsed: only a comma or the bracket may follow. */
+  /** The text before `from` ends with a parsed container: only a comma or the bracket may follow. */
   isBehindChild: boolean;
   /** A comma stands before `from`: a member or item must follow. */
   isBehindComma: boolean;
 }
 
 /**
- * Does what `parseJson` does, in steps: of a long text with a hundred thousand member names `JSON.parse` takes 40 ms and more. The
- * text is scanned once; what is complete of the open containers is parsed piece by piece. Throws a SyntaxError where `JSON.parse` does.
+ * As `parseJson`, in steps: `JSON.parse` takes 40 ms and more for a text with a hundred thousand member names. The text is scanned
+ * once, and complete members of open containers are parsed piece by piece. Throws a SyntaxError where `JSON.parse` does.
  */
 export function* parsedInSteps(text: string): Generator<void, unknown> {
   return (yield* countedInSteps(text, () => 0)).value;
 }
 
-/** The same with the number of its members at every level; one that its object names twice counts once. `count` does so for a value. */
+/** The value, and the number of its members at all levels; a repeated name counts once. `count` counts the members of one value. */
 export function* countedInSteps(
   text: string,
   count: (value: unknown) => number,
@@ -61,7 +61,7 @@ class Pieces {
     this.#count = count;
   }
 
-  /** Scans from `start` until `end`, or behind a string that reaches over it, and parses what is complete. */
+  /** Scans from `start` to `end`, or to the end of a string that crosses `end`, and parses complete members. */
   scan(start: number, end: number): number {
     const text = this.#text;
     let at = start;
@@ -115,7 +115,7 @@ class Pieces {
       this.#whole = { value: this.#rest(frame, at), end: at + 1 };
       return;
     }
-    // It stays in the text of the outer container as long as nothing of it is parsed.
+    // Without a parsed part it stays in the text of the outer container.
     if (frame.value === null) return;
     const value = this.#rest(frame, at);
     this.#put(parent, frame.start, value);
@@ -141,7 +141,7 @@ class Pieces {
       frame.isBehindComma = true;
     }
     frame.comma = -1;
-    // What is complete of a child is parsed as well.
+    // Parse the complete members of an open child as well.
     if (child !== undefined || frame.value !== null) frame.value ??= frame.isArray ? [] : {};
   }
 
@@ -175,7 +175,7 @@ class Pieces {
       (parent.value as unknown[]).push(value);
       return;
     }
-    // No text before the bracket goes with this word to another value.
+    // `null` stands for the container: the text before the bracket stays valid only with a value after it.
     const named = parseJson(`{${this.#text.slice(from, start)}null}`) as Members;
     const [name, ...others] = Object.keys(named);
     if (name === undefined || others.length > 0)
@@ -188,7 +188,7 @@ class Pieces {
   #setMember(members: Members, name: string, value: unknown): void {
     if (Object.hasOwn(members, name)) this.members -= 1;
     if (name !== '__proto__') members[name] = value;
-    // Also such a member is one like the others.
+    // `__proto__` must become an own member like any other.
     else
       Object.defineProperty(members, name, { value, writable: true, enumerable: true, configurable: true });
   }

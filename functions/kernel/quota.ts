@@ -2,7 +2,7 @@ import { ServiceError } from './errors.ts';
 
 export interface QuotaLimit {
   readonly bytes: number;
-  /** The key of the setting that says so. */
+  /** The key of the setting that sets the bound. */
   readonly setting: string;
 }
 
@@ -11,7 +11,7 @@ export function quotaExceeded({ bytes: limit, setting }: QuotaLimit, used: numbe
   return new ServiceError('quota_exceeded', detail, { limit, used, setting });
 }
 
-/** For writes that an owner may do without: the refusal is passed over, and every other error is thrown on. */
+/** For writes that may be dropped: ignores the refusal of a quota, and rethrows every other error. */
 export function unlessQuotaExceeded(error: unknown): void {
   if (!(error instanceof ServiceError && error.code === 'quota_exceeded')) throw error;
 }

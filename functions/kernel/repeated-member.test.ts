@@ -38,6 +38,6 @@ test.each<[string, unknown]>([
   expect(repeatedMember(text)).toEqual(place);
 });
 
-test('names may be compared in another spelling, and are told in their own', () => {
+test('names may be compared in another spelling, and are returned in their own', () => {
   expect(repeatedMember('{"Port":1,"port":1}', (name) => name.toLowerCase())).toEqual(['port']);
 });

@@ -1,4 +1,4 @@
-/** Where a value stands in a JSON text: the names and positions that lead to it. */
+/** The path to a value in a JSON text: names and positions. */
 export type JsonPlace = readonly (string | number)[];
 
 interface Level {
@@ -12,9 +12,8 @@ interface Level {
 const tokens = /("[^"\\]*(?:\\.[^"\\]*)*")|[{}[\],:]|[^"{}[\],:]+/gy;
 
 /**
- * The place of the first member that its object names twice, which `JSON.parse` does not report: it takes the last
- * one. `undefined` where there is none. The text must be one that `JSON.parse` takes. Names are compared as `spell`
- * makes them, after their escapes are read.
+ * The place of the first member whose object names it twice; `undefined` if there is none. `JSON.parse` does not report it: it
+ * takes the last one. The text must be valid JSON. Names are compared after their escapes are read and `spell` is applied.
  */
 export function repeatedMember(
   text: string,

@@ -1,6 +1,6 @@
 import { describeFailure, type Log } from './log.ts';
 
-/** What emits the warnings of the runtime and of libraries: the process. */
+/** The source of warnings of the runtime and of libraries: the process. */
 export interface WarningSource {
   removeAllListeners(event: 'warning'): unknown;
   on(event: 'warning', listener: (warning: Error) => void): unknown;
@@ -10,7 +10,7 @@ export interface WarningSource {
 export function logWarnings(source: WarningSource, log: Log): void {
   source.removeAllListeners('warning');
   source.on('warning', (warning) => {
-    // Its class is `Error`; the name says which kind of warning it is.
+    // The class of a warning is `Error`; its name gives the kind.
     const name = /^[A-Za-z]{1,48}$/.test(warning.name) ? warning.name : 'Warning';
     log({
       severity: 'WARNING',

@@ -20,7 +20,7 @@ export function* sortedInSteps<T>(
   return runs[0] ?? [];
 }
 
-/** What `map` makes of each item, so many in a step. */
+/** Maps the items in order, a fixed number in each step. */
 export function* mappedInSteps<T, R>(
   items: readonly T[],
   map: (item: T) => R,

@@ -23,7 +23,7 @@ export function firstStopSignal(process: SignalledProcess, clock: Clock): Promis
         resolve();
         return;
       }
-      // A clock that was set back must not keep the second Ctrl-C from its effect.
+      // After the clock was set back, the second Ctrl-C must still work.
       const isSamePress =
         signal === 'SIGINT' && first.signal === signal && Math.abs(at - first.at) < SAME_PRESS_MS;
       if (!isSamePress) process.exit(signal === 'SIGINT' ? 130 : 143);

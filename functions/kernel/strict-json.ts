@@ -5,27 +5,27 @@ import { ExactNumbers, type FloatMembers, isExact } from './exact-numbers.ts';
 import { parseJson } from './json-text.ts';
 
 /**
- * Reads JSON strictly. `JSON.parse` decides the grammar; the code around it refuses input that `JSON.parse` accepts: bytes
- * that are not UTF-8, repeated members, `__proto__`, deep nesting, lone surrogates, and numbers that a double would change.
+ * Reads JSON strictly. `JSON.parse` checks the grammar; the code around it refuses input that `JSON.parse` accepts: invalid
+ * UTF-8, repeated members, `__proto__`, deep nesting, lone surrogates, and numbers that a double would change.
  *
  * One scan before parsing counts members and depth without looking at names, so that a hostile document is refused
- * before it costs memory. One walk after parsing counts the members that are left: a smaller number means that the
- * text holds a name twice, with any escapes.
+ * before it costs memory. A walk after parsing counts the members of the value: a smaller number means that the text repeats
+ * a name, in any spelling.
  */
 export interface StrictJsonLimits {
   readonly depthMax: number;
   readonly membersMax: number;
   /** Objects and arrays. */
   readonly containersMax: number;
-  /** Reads `\ud800` alone too: a model may end within a character. */
+  /** Accepts a lone surrogate: the text of a model may end within a character. */
   readonly keepsHalfCharacters?: boolean;
-  /** Where numbers that are not spelled as integers round to a double; absent: nowhere. */
+  /** The members whose numbers may round to a double unless they are spelled as integers; absent: none. */
   readonly floats?: FloatMembers;
-  /** Where numbers, also integers, are left to the caller to judge; absent: nowhere. */
+  /** The members whose numbers, also integers, the caller judges itself; absent: none. */
   readonly unjudged?: FloatMembers;
-  /** Leads to the text, in the refusal of a number. */
+  /** The JSON Pointer of the text, for the refusal of a number. */
   readonly pointer?: string;
-  /** Learns how much the text holds before the values of it take memory; may throw. */
+  /** Receives the counts of the text before its values take memory; may throw. */
   readonly measured?: (counts: JsonMeasure) => void;
 }
 
@@ -34,11 +34,11 @@ export interface JsonCounts {
   readonly containers: number;
 }
 
-/** What `measured` learns. */
+/** The counts that `measured` receives. */
 export interface JsonMeasure extends JsonCounts, LongNumbers {}
 
 export interface LongNumbers {
-  /** Whether a number that is not spelled as an integer is so long, or has so large an exponent, that a double may change it. */
+  /** Whether a number not spelled as an integer is long enough, or has an exponent large enough, that a double may change it. */
   readonly hasLongNumber: boolean;
   /** Whether a double changes an integer. */
   readonly hasChangedInteger: boolean;
@@ -54,14 +54,14 @@ export const strictJsonLimits: StrictJsonLimits = {
 
 const backslash = /\\/;
 
-// Keeps a byte order mark, which JSON.parse then refuses.
+// Keep a byte order mark, so that JSON.parse refuses it.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function parseStrictJson(bytes: Uint8Array, most: StrictJsonLimits = strictJsonLimits): Json {
   return parseStrictJsonText(textOf(bytes), most);
 }
 
-/** Judges the numbers of a text that the parser takes; `null` where none is in question. */
+/** A judge for the numbers of a text that the parser accepts; `null` if no number needs one. */
 export function judgeOf(
   { hasLongNumber, hasChangedInteger, hasOverflow }: LongNumbers,
   { floats, unjudged, pointer }: Pick<StrictJsonLimits, 'floats' | 'unjudged' | 'pointer'>,
@@ -108,17 +108,17 @@ export function measureJson(text: string): JsonCounts {
   return scan;
 }
 
-/** Learns where the arrays of a text lie that no other array contains, to parse them piece by piece. */
+/** Receives the positions of arrays that no other array contains, so that they can be parsed piece by piece. */
 export interface OuterArrays {
-  /** Positions of the brackets and of the commas between, each with the counts so far. */
+  /** The positions of their brackets and commas, each with the counts so far. */
   readonly opened: (position: number, counts: JsonCounts) => void;
   readonly item: (position: number, counts: JsonCounts, isObject: boolean) => void;
   readonly closed: (position: number, counts: JsonCounts, isObject: boolean) => void;
 }
 
 /**
- * Counts the members and containers of a text, which comes in one part or in many. For text that is not JSON the counts mean
- * nothing, and the parser refuses it.
+ * Counts the members and containers of a text, whole or in parts. For invalid JSON the counts mean nothing, and the parser
+ * refuses the text.
  */
 export class JsonScan implements JsonMeasure {
   readonly #most: StrictJsonLimits;
@@ -141,8 +141,8 @@ export class JsonScan implements JsonMeasure {
   }
 
   /**
-   * Scans a part of the text. The caller puts the returned end of it before the next part: a string or a number may go on there.
-   * An open string is scanned once: of it, the end has its opening quote alone.
+   * Scans a part of the text. The caller prepends the returned rest to the next part, because a string or a number may continue
+   * there. Of an open string the rest holds only the opening quote, so that it is scanned once.
    */
   run(text: string, isLast = true): string {
     const { depthMax, membersMax, containersMax, keepsHalfCharacters = false } = this.#most;
@@ -199,8 +199,8 @@ export class JsonScan implements JsonMeasure {
   }
 
   /**
-   * The position behind a number; negative where it may go on behind the text. Refuses a number that overflows to infinity. Of 15
-   * digits with an exponent of two a double loses none, so all longer ones are judged after the parser has read the text.
+   * The position after a number; negative if it may continue after the text. Refuses a number that overflows to infinity. A double
+   * keeps 15 digits with a two-digit exponent, so only longer numbers are judged after the parser has read the text.
    */
   #endOfNumber(text: string, start: number, isLast: boolean): number {
     let end = start + 1;
@@ -246,14 +246,14 @@ export class JsonScan implements JsonMeasure {
   }
 }
 
-/** A shorter literal with an exponent of two digits stays below 1e309. */
+/** A shorter literal with a two-digit exponent stays below 1e309. */
 const OVERFLOWING_LENGTH = 200;
-/** Characters of the longest escape: that of a character in two halves. */
+/** The length of the longest escape: a pair of surrogates. */
 const ESCAPE_LENGTH = 12;
 
 /**
- * The position of the quote that closes the string whose text begins at `position`. Where the text ends before it, the
- * complement (`~`) of a position that is not within an escape.
+ * The position of the quote that closes the string whose text begins at `position`. If the text ends before it, the bitwise
+ * complement (`~`) of a position outside of any escape.
  */
 function endOfEscapedString(text: string, position: number, keepsHalves: boolean, isLast: boolean): number {
   const end = isLast ? text.length : text.length - ESCAPE_LENGTH;
@@ -287,7 +287,7 @@ export function countMembers(value: Json): number {
   }
   const object = value as { readonly [member: string]: Json };
   for (const name of Object.keys(object)) {
-    // Harmless here, and a trap for every later assignment and merge.
+    // Harmless here, but dangerous in every later assignment and merge.
     if (name === '__proto__') throw malformed('A member of the body is named __proto__.');
     members += 1;
     const item = object[name];

@@ -2,7 +2,7 @@ import { textOf } from './strict-json.ts';
 
 const PART_BYTES = 32 * 1024;
 
-/** The text of UTF-8 that lies in blocks, in parts of whole characters. Throws where it is not UTF-8. */
+/** Decodes UTF-8 blocks into parts of whole characters. Throws if the bytes are not UTF-8. */
 export function* textParts(blocks: Iterable<Uint8Array>): Generator<string, void, undefined> {
   let cut: Uint8Array = new Uint8Array();
   for (const block of blocks) {
@@ -14,11 +14,11 @@ export function* textParts(blocks: Iterable<Uint8Array>): Generator<string, void
       yield textOf(bytes.subarray(0, end));
     }
   }
-  // The last character has no end.
+  // The last character is incomplete: decode it to throw.
   if (cut.length > 0) textOf(cut);
 }
 
-/** The position behind the last character that the bytes hold whole. */
+/** The position after the last complete character. */
 function endOfCharacters(bytes: Uint8Array): number {
   for (let back = 1; back < 4 && back <= bytes.length; back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -28,7 +28,7 @@ function endOfCharacters(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-/** The bytes of the character that begins with this one. */
+/** The length of the character that begins with this byte. */
 function sizeOf(first: number): number {
   if (first >= 0xf0) return 4;
   return first >= 0xe0 ? 3 : 2;

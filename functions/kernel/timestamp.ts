@@ -6,14 +6,14 @@ export function formatUtc(milliseconds: number): string {
 }
 
 /**
- * The moment to store beside an earlier one: clocks are set back, and those of two instances differ, but the moments of a record
- * never go back. Both are texts of `formatUtc`.
+ * The later of a stored moment and the current one. Clocks are set back, and those of two instances differ, but the moments of a
+ * record never go back. Both are texts of `formatUtc`.
  */
 export function laterUtc(stored: string | null | undefined, utc: string): string {
   return typeof stored === 'string' && stored > utc ? stored : utc;
 }
 
-/** Between two readings of a clock, which may have been set back between them: at least 0. */
+/** The time between two readings of a clock; at least 0, also after the clock was set back. */
 export function elapsedMs(since: number, now: number): number {
   return Math.max(0, now - since);
 }

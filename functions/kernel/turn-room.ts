@@ -1,23 +1,23 @@
 import type { Turns } from './turns.ts';
 
-/** A step of work may take as long again, and a collection of the heap or the flush of a commit to the disk comes on top. */
+/** The length of a part. A step may exceed it by as much again, and garbage collection or a flush to the disk adds to that. */
 const PART_MS = 2;
 
 /**
- * The time of the event loop for long work, of which a process has one. All long work together holds a turn of the loop for one
- * part, however many calls and jobs there are: what is due waits in a line, from which each turn takes one. Spaces take turns, so
- * one with much work leaves the same share to the others.
+ * Shares the event loop among all long work of a process. In each turn of the loop long work runs for one part only, for any number
+ * of calls and jobs: further work waits in a queue. The spaces take turns, so that a space with much work leaves the others their
+ * share.
  */
 export class TurnRoom {
   readonly #clock: { readonly now: () => number };
   readonly #partMs: number;
   /** Calls back in the next turn of the event loop. */
   readonly #later: (callback: () => void) => unknown;
-  /** The spaces in their order, each with its parts that wait. */
+  /** The spaces in their order, each with its waiting parts. */
   readonly #line = new Map<string, (() => void)[]>();
-  /** The space of the last part: it has the next one only where no other waits. */
+  /** The space of the last part: it gets the next part only if no other space waits. */
   #last: string | null = null;
-  /** Since when long work has held this turn of the loop; `null` where none has yet. */
+  /** When long work began in this turn of the loop; `null` if none has begun. */
   #since: number | null = null;
 
   constructor(
@@ -30,7 +30,7 @@ export class TurnRoom {
     this.#partMs = partMs;
   }
 
-  /** The turns of work of the space. They throw once `signal` is aborted: no caller waits for the work then. */
+  /** The turns for work of the space. They throw once `signal` is aborted, because no caller waits for the work any more. */
   of(space: string, signal?: AbortSignal): Turns {
     return {
       due: () => this.#isDue(),
@@ -42,14 +42,14 @@ export class TurnRoom {
     };
   }
 
-  /** For work that has no signal: lets the others work where the turn of the loop has been held long enough. */
+  /** For work without a signal: lets other work run if this turn of the loop has been held long enough. */
   async pause(space: string): Promise<void> {
     if (this.#isDue()) await this.#next(space);
   }
 
   #isDue(): boolean {
     const held = this.#clock.now() - this.#begin();
-    // A clock that was set back gives no endless turn.
+    // After the clock was set back the turn ends too.
     return held >= this.#partMs || held < 0;
   }
 
@@ -62,7 +62,7 @@ export class TurnRoom {
     });
   }
 
-  /** Since when long work has held the turn of the loop. */
+  /** Returns when long work began in this turn of the loop. */
   #begin(): number {
     if (this.#since === null) {
       this.#since = this.#clock.now();

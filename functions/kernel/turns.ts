@@ -1,15 +1,15 @@
 import { createHash, hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
-/** Long work of one call, in parts: between two parts the other calls of the process get their turn. */
+/** The pauses of one call's long work: between two parts other calls of the process run. */
 export interface Turns {
-  /** Whether long work has held this turn of the event loop long enough. Asked for after each small step: it is cheap. */
+  /** Whether long work has held this turn of the event loop long enough. Cheap, so that work checks it after each small step. */
   readonly due: () => boolean;
-  /** Lets the others work, and settles when it is the turn of this work again. */
+  /** Lets other work run, and settles when it is this work's turn again. */
   readonly next: () => Promise<void>;
 }
 
-/** For work that has no others beside it, such as that of the operator tool. */
+/** For work that shares its process with no calls, such as that of the operator tool. */
 export const UNDISTURBED: Turns = { due: () => false, next: () => Promise.resolve() };
 
 /** Lets the other calls of the process work, once. */
@@ -17,7 +17,7 @@ export async function nextTurn(): Promise<void> {
   await setImmediate();
 }
 
-/** At some 250 MB a second these take less than 20 ms. */
+/** Hashed in one part: at some 250 MB a second it takes less than 20 ms. */
 const HASHED_AT_ONCE_BYTES = 4 * 1024 * 1024;
 
 /** SHA-256 of many bytes, in parts: `sha256:` and 64 lower-case hexadecimal digits. */
@@ -31,7 +31,7 @@ export async function sha256InTurns(bytes: Uint8Array): Promise<string> {
   return `sha256:${parts.digest('hex')}`;
 }
 
-/** Does work that comes in steps in one go. */
+/** Runs all steps without a pause. */
 export function finished<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
@@ -39,7 +39,7 @@ export function finished<Result>(steps: Generator<void, Result>): Result {
   }
 }
 
-/** Does work that comes in steps, and lets the others work between two of them. */
+/** Runs the steps, and lets other work run between two of them. */
 export async function inTurns<Result>(steps: Generator<void, Result>, turns: Turns): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();

@@ -7,8 +7,7 @@ const highUnit = /[\uD800-\uFFFF]/;
  */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
-  // Keys with the same beginning differ late, and the engine passes over it faster than a loop. Its order is another one only
-  // where both texts hold such a unit.
+  // The engine compares long common beginnings faster than a loop. Its order differs only if both texts hold such a unit.
   if (length > LOOPED_LENGTH && !highUnit.test(a)) return a < b ? -1 : Number(a > b);
   for (let at = 0; at < length; at++) {
     const left = a.charCodeAt(at);

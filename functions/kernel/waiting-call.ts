@@ -2,8 +2,8 @@ import type { WaitingPlace } from './waiting-places.ts';
 import type { Timers } from './world.ts';
 
 /**
- * A call that looks for something, waits, and looks again when it is woken. A wake during a look is kept, so that the call
- * does not miss what arrives behind its look.
+ * A call that looks for data, waits, and looks again when it is woken. A wake during a look is kept, so that the call does not
+ * miss data that arrives after its look.
  */
 export class WaitingCall {
   readonly #signal: AbortSignal;
@@ -37,7 +37,7 @@ export class WaitingCall {
     return this.#expired || this.#signal.aborted;
   }
 
-  /** Wakes the call if it waits; `false`, without effect, while it looks. */
+  /** Wakes the call if it waits. While it looks, returns `false` and has no effect. */
   wakeIfIdle(): boolean {
     return this.#idle !== null && this.lookAgain();
   }

@@ -1,4 +1,4 @@
-/** One in whose name a call waits, and how many of the places it may hold at a time. */
+/** An owner of waiting calls, and how many places it may hold at a time. */
 export interface PlaceOwner {
   readonly name: string;
   readonly share: number;
@@ -6,7 +6,7 @@ export interface PlaceOwner {
   readonly taken?: () => void;
 }
 
-/** A call without an owner would take from the share of all others. */
+/** At least one: a call without an owner would use the share of all others. */
 export type PlaceOwners = readonly [PlaceOwner, ...PlaceOwner[]];
 
 /** The right of one call to wait, until it is left. */
@@ -14,7 +14,7 @@ export interface WaitingPlace {
   readonly leave: () => void;
 }
 
-/** Of the calls of one kind that wait in this process: all together are bounded, and so are those of each owner. */
+/** Bounds the waiting calls of one kind in this process: all together, and those of each owner. */
 export class WaitingPlaces {
   readonly #most: number;
   readonly #held = new Map<string, number>();
@@ -25,8 +25,8 @@ export class WaitingPlaces {
   }
 
   /**
-   * Takes from the share of each owner, and of the one of `oneOf` with the most room, where it names any. `null` where all
-   * places are taken, or an owner has its share: the call is then answered without waiting.
+   * Takes a place from the share of each owner, and from that owner of `oneOf` that has the most room. Returns `null` if all places
+   * or the share of an owner are used up: the call is then answered without waiting.
    */
   take(each: PlaceOwners, oneOf: readonly PlaceOwner[] = []): WaitingPlace | null {
     const roomOf = ({ name, share }: PlaceOwner): number => share - this.#of(name);

@@ -28,13 +28,13 @@ export interface World {
   readonly random: RandomSource;
   readonly timers: Timers;
   readonly http: OutgoingHttp;
-  /** In which all long work of the process takes turns. */
+  /** Shares the event loop among all long work of the process. */
   readonly turns: TurnRoom;
 }
 
 /**
- * The moment of a decision, read after its locks are held and at each try: a store that waits for its locks must not
- * shorten a lease, nor keep one that has ended. Never before the request, even where another clock gave the moment of the request.
+ * The moment of a decision. Read it after the locks are held, and at each try: time spent waiting for locks must not shorten a
+ * lease, nor keep an ended one. It is never before the request, also if another clock gave the moment of the request.
  */
 export function decisionTime(clock: Clock, requestedAt: number): number {
   return Math.max(requestedAt, clock.now());
