@@ -13,19 +13,19 @@ import { splitInSteps } from './rules/request-items.ts';
 import { spaceScope } from './store-collections.ts';
 import type { ChunkItem } from './write-chunk.ts';
 
-/** What a job that writes records gets from its run. */
+/** The input that a job that writes records gets from its run. */
 export interface LoadJob {
   readonly runId: string;
   readonly space: string;
   readonly collection: string;
-  /** The compact JSON text of the request; read only where there is something left to write. */
+  /** The compact JSON text of the request; read only if something is left to write. */
   readonly text: () => Promise<string>;
   readonly signal: AbortSignal;
-  /** Called before the transaction that does the rest of the work. Throws where the job was cancelled before. */
+  /** Called before the last transaction of the job. Throws if the job was cancelled before. */
   readonly decide: () => Promise<void>;
-  /** The content hash of an import as its admission made it; without it, the import makes it anew from every record. */
+  /** The content hash of an import, as its admission computed it; if absent, the import computes it again from all records. */
   readonly contentHash?: string;
-  /** Called after each step with what is done so far. */
+  /** Called after each step with the counts so far. */
   readonly progress: (done: LoadProgress) => Promise<void>;
 }
 
@@ -43,8 +43,8 @@ export interface BatchRequest {
 }
 
 /**
- * Reads the compact JSON text of a batch that its schema has accepted. Throws `validation_failed` naming the member. In steps: the
- * text may have 32 MB.
+ * Reads the compact JSON text of a batch that its schema has accepted, in steps, because the text may have 32 MB. Throws
+ * `validation_failed` naming the member.
  */
 export function* readBatch(text: string): Generator<void, BatchRequest> {
   const { frame, items } = (yield* splitInSteps(text, ['records'])) ?? { frame: text, items: [] };
@@ -59,7 +59,7 @@ interface BatchFrame {
   readonly continueOnError?: boolean | null;
 }
 
-/** Upserts the records one after the other. Another call for the same run goes on where the first one ended. */
+/** Upserts the records one after the other. A later call for the same run continues where the first one ended. */
 export async function batchUpsert(parts: RecordParts, job: LoadJob): Promise<BatchResult> {
   const { runId, space, collection } = job;
   const store = await parts.store();
@@ -79,7 +79,7 @@ export async function batchUpsert(parts: RecordParts, job: LoadJob): Promise<Bat
 
 type LoadPlace = Pick<LoadJob, 'runId' | 'space' | 'collection'>;
 
-/** What the ledger of a batch says; `null` where it is gone. */
+/** The result of a batch from its ledger; `null` if the ledger is gone. */
 export async function readBatchResult(
   parts: RecordParts,
   place: LoadPlace,
@@ -125,7 +125,7 @@ export async function newLedger({ entries }: RecordParts, facts: object): Promis
   return { phase: 'loading', ...counts, policyStatus: null, entries: range, facts: JSON.stringify(facts) };
 }
 
-/** Writes the first state of the ledger, or answers the one that another process wrote. */
+/** Writes the first state of the ledger, or returns the one that another process wrote. */
 async function beginLoad(parts: RecordParts, { runId, space }: LoadJob, facts: object): Promise<LoadLedger> {
   await announceLedger(parts, space, runId);
   const store = await parts.store();

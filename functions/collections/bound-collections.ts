@@ -19,7 +19,7 @@ const NAMES_A_READ = 100;
 /** Collections by their names, each with the creation that it comes from. */
 export type BoundCollections = Readonly<Record<string, string>>;
 
-/** What an admission saw of the collections that a job names. One that is absent is not bound: the job may be there to make it. */
+/** The collections that a job names, as its admission saw them. An absent one is not bound: the job may create it. */
 export async function boundTo(
   { store }: RecordParts,
   space: string,
@@ -40,7 +40,7 @@ export async function boundTo(
   return Object.fromEntries(bound);
 }
 
-/** The parts of a job: every call that reads or writes by the name of a bound collection is refused as absent once the collection was deleted. */
+/** The parts of a job. Once a bound collection was deleted, each call by its name is refused as absent, also if a new one has the name. */
 export function boundParts(
   parts: RecordParts,
   { space, collections = {} }: { readonly space: string; readonly collections?: BoundCollections },
@@ -53,7 +53,7 @@ export function boundParts(
 
 type Names = ReadonlyMap<string, { readonly name: string; readonly creation: string }>;
 
-/** Judges each policy record that a call asks for, in the transaction or the moment of that call. */
+/** Checks each policy record that a call reads, in the transaction or the moment of that call. */
 function boundStore(store: RecordStore, space: Scope, names: Names): RecordStore {
   const isOwn = ({ kind, name }: Scope) => kind === space.kind && name === space.name;
   const own = {

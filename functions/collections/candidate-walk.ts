@@ -16,11 +16,11 @@ import { RECORDS } from './store-collections.ts';
 
 const ENTRIES_FIRST = 100;
 const ENTRIES_MAX = 500;
-/** A page behind the first one of a term has at least so many entries, and each further page at least twice as many. */
+/** The least entries of the second page of a term; each further page has at least twice as many. */
 const ENTRIES_NEXT = 16;
-/** A page of entries is to hold about so many characters of lexicons. */
+/** The characters of lexicons that a page of entries should hold, about. */
 const PAGE_CHARACTERS = 4 * 1024 * 1024;
-/** What the process holds of a candidate, of each term for it, and of each of its paths beside their characters, about. */
+/** Memory of a candidate, of each of its terms, and of each of its paths beside the characters; about. */
 const CANDIDATE_BYTES = 512;
 const TERM_BYTES = 24;
 const PATH_BYTES = 32;
@@ -31,7 +31,7 @@ export interface Candidates {
   readonly query: RecordQuery;
   readonly lexical: LexicalQuery;
   readonly pool: CandidatePool;
-  /** Those that the walk has found and that are not in the pool yet. */
+  /** The records that the walk has found and that are not in the pool yet. */
   readonly order: CandidateOrder<WaitingCandidate>;
 }
 
@@ -70,7 +70,7 @@ export async function walkTerms(candidates: Candidates, { terms, demand }: Index
     }
     await admit(candidates, order.takeAll());
   } catch (error) {
-    // Without a filter no more has to be read of those that were found.
+    // Without a filter the found records need no further read.
     if (isBudgetEnd(error) && query.condition.filter === null) await admit(candidates, order.takeAll());
     throw error;
   }
@@ -113,7 +113,7 @@ async function addEntries(walking: Walking, entries: readonly FoundEntry[]): Pro
   if (read.some(needsText)) {
     for await (const found of withTexts(walking, read)) if (await isEnough(walking, found)) return;
   } else {
-    // Nothing to wait for, save once for many of them.
+    // Most iterations wait for nothing; one in many pauses.
     for (const entry of read) {
       if (entry.reading === 'body') continue;
       hold(walking, foundBy(walking, entry, entry.reading));
@@ -132,7 +132,7 @@ async function isEnough(walking: Walking, found: WaitingCandidate): Promise<bool
   return walking.order.isFull && (await admitsAll(walking));
 }
 
-/** Moves all that wait into the pool. Returns whether it is limited then. */
+/** Moves all waiting records into the pool. Returns whether it is limited then. */
 async function admitsAll(walking: Walking): Promise<boolean> {
   await admit(walking, walking.order.takeAll());
   return walking.pool.isLimited;
@@ -165,7 +165,7 @@ async function admit(candidates: Candidates, found: readonly WaitingCandidate[])
   }
 }
 
-/** Those that the other conditions of the query admit, in their order. */
+/** The records that the other conditions of the query admit, in their order. */
 async function* admittedOf(
   { reader, query }: Candidates,
   found: readonly WaitingCandidate[],
@@ -192,7 +192,7 @@ async function* admittedOf(
   }
 }
 
-/** The entries whose words fulfil the query, in their order. Where the lexicon does not tell, the text is read. */
+/** The entries whose words fulfil the query, in their order. If the lexicon does not decide, the text is read. */
 async function* withTexts(
   walking: Walking,
   read: readonly ReadEntry[],
@@ -243,7 +243,7 @@ interface ReadEntry {
   readonly reading: CandidateReading | 'body';
 }
 
-/** The entries of the partitions that may be candidates, and that no term before has led to. */
+/** The entries of the partitions that may be candidates, and that no earlier term has found. */
 async function readingsOf(
   { reader, query, pool, known }: Walking,
   entries: readonly FoundEntry[],

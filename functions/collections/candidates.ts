@@ -12,11 +12,11 @@ import { RECORDS } from './store-collections.ts';
 import { indexText } from './stored-content.ts';
 
 const PAGE_RECORDS_MAX = 200;
-/** Fifty records, and the one that shows that more follow. The largest that a record may be makes 46 MB of them. */
+/** Fifty records, and one more to know whether others follow. With the largest records they take 46 MB. */
 const PAGE_RECORDS_FIRST = 51;
-/** Behind the records of a partition lie those of others, which are read in vain. */
+/** Smaller in a partition: a page may end with records of other partitions, which are read in vain. */
 const PARTITION_RECORDS_FIRST = 21;
-/** The pages that a call holds at a time are to hold about so many characters of bodies. */
+/** The characters of bodies that the pages of a call should hold at a time, about. */
 const PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /** How a call reads the records of one incarnation: at one moment, within a budget, in turns with other calls. */
@@ -26,13 +26,13 @@ export interface RecordReader {
   readonly budget: ReadBudget;
   readonly turns: Turns;
   readonly bytes: AttemptBytes;
-  /** Records of one page with bodies, where the store ends no page by its bytes. */
+  /** The most records of a page with bodies, if the store does not bound pages by bytes. */
   readonly pageMax?: number | undefined;
 }
 
 type Found = AsyncGenerator<RecordData, void, undefined>;
 
-/** The records that a driver finds, behind the order key `after`, in the order of the listing. */
+/** The records that a driver finds after the order key `after`, in the order of the listing. */
 export function candidatesOf(
   reader: RecordReader,
   driver: Exclude<QueryDriver, { readonly by: 'range' }>,
@@ -62,7 +62,7 @@ export function headsOf(reader: RecordReader): Found {
   return listed(reader, { view: 'head' }, null, PAGE_RECORDS_MAX);
 }
 
-/** Those of one partition that have a value in an index, behind the order key `after`. Records of other partitions cost one page at most. */
+/** The records of one partition with a value in an index, after the order key `after`. Records of other partitions cost at most one page. */
 export async function* equalInPartition(
   reader: RecordReader,
   driver: Extract<QueryDriver, { readonly by: 'equal' }>,
@@ -97,7 +97,7 @@ export async function countHavingAll(
   };
   let counted = 0;
   const pages = walkPages((after) => {
-    // A page may spend more reads than the call has left. Then this throws before the next page.
+    // A page may use more reads than the call has left. Then this throws before the next page.
     budget.room();
     return moment.count({ ...selection, ...after });
   });
@@ -132,7 +132,7 @@ function equalTo({ incarnation }: RecordReader, index: string, value: string): R
   return { equal: { [index]: indexText(incarnation, value) } };
 }
 
-/** The pages that the lists of one call hold. The lists read one after the other. */
+/** The memory of the pages of all lists of one call. The lists read one after the other. */
 interface HeldPages {
   readonly lists: number;
   characters: number;
@@ -142,7 +142,7 @@ function pagesOf(lists: number): HeldPages {
   return { lists, characters: 0 };
 }
 
-/** Pages grow, so that a call that needs little reads little in vain; large bodies make them short. No size is known before the first. */
+/** Pages grow, so that a call that needs few records reads few in vain. Large bodies shorten them; no size is known before the first page. */
 async function* listed(
   { moment, incarnation, budget, turns, bytes, pageMax = PAGE_RECORDS_MAX }: RecordReader,
   restriction: Restriction,
@@ -158,7 +158,7 @@ async function* listed(
   const begin = afterId === null ? {} : { afterId };
   const selection = { by: 'list', collection: RECORDS, group: incarnation, ...restriction } as const;
   const pages = walkPages((after) => {
-    // Bodies of one list that turned out large leave no room for pages of the others.
+    // Large bodies in one list leave no room for pages of the others.
     const fits = held.characters < PAGE_CHARACTERS ? size : 1;
     const limit = Math.min(fits, budget.room());
     return moment.query({ ...selection, ...(after.after === undefined ? begin : after), limit });

@@ -6,10 +6,10 @@ import { collectionMissing, readCollection } from './read-policy.ts';
 import { policyKey } from './store-collections.ts';
 import { collectionOf, incarnationIn, type StoredCollection } from './stored-collection.ts';
 
-/** Another call moves a collection's name once in a while, not so many times during one call. */
+/** Tries of one call: other calls move a collection's name far less often. */
 const TRIES_MAX = 10;
 
-/** The name points elsewhere than the call believed. */
+/** The name points to another incarnation than the call assumed. */
 export class Moved {
   /** `null`: the collection does not exist. */
   readonly to: StoredCollection | null;
@@ -20,8 +20,8 @@ export class Moved {
 }
 
 /**
- * Runs `call` with what the process believes the name points at. The call reads the policy beside its records and answers
- * `Moved` where that was wrong; it then runs again. Throws the refusal of a collection that does not exist.
+ * Runs `call` with the incarnation that the process remembers for the name. The call reads the policy beside its records and
+ * returns `Moved` if the memory was outdated; it then runs again. Throws the refusal of a collection that does not exist.
  */
 export async function callOn<R>(
   parts: RecordParts,
@@ -41,7 +41,7 @@ export async function callOn<R>(
   throw collectionMissing(name);
 }
 
-/** A refusal may rest on a policy that holds no longer. */
+/** Checks the policy before a refusal is thrown: the refusal may come from an outdated policy. */
 async function checked(
   error: unknown,
   parts: RecordParts,

@@ -3,7 +3,7 @@ import { canonicalJson, type JsonObject } from '../kernel/canonical-json.ts';
 
 const ENTRIES_MAX = 10_000;
 
-/** The query whose answer has positions: what it asks, and of which life of which collection. */
+/** The owner of positions: a query, and the incarnation of the collection that it reads. */
 export interface PositionOwner {
   readonly space: string;
   readonly incarnation: string;
@@ -11,8 +11,8 @@ export interface PositionOwner {
 }
 
 /**
- * Where the pages of queries ended that this process answered: the order key before each offset. A token names the offset
- * alone; with the position the next page costs a page, and without it the answer is read again from its beginning.
+ * Remembers the end of each page that this process answered: the order key before each offset. A token holds only the offset.
+ * With the remembered key the next page costs one page; without it the answer is read again from its beginning.
  */
 export class CursorMemory {
   readonly #positions = new Map<string, string>();

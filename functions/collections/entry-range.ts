@@ -1,14 +1,14 @@
 import type { Head, RecordData } from '../store/port.ts';
 
-/** The versions of the search entries of a collection lie between these, both inclusive. 0: a record without an entry. */
+/** The least and the greatest version of the search entries of a collection. 0: a record without an entry. */
 export interface EntryRange {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * What the head of a collection's policy record says of the search entries of its records:
- * - `entriesFrom`, `entriesTo`: their range. Absent: they have none.
+ * Members of the head of a collection's policy record about the search entries of its records:
+ * - `entriesFrom`, `entriesTo`: the range of their versions. Absent: there are no entries.
  * - `entriesNext`: a sweep gives all of them this version; `entriesRun` names the sweep.
  */
 const FROM = 'entriesFrom';
@@ -16,7 +16,7 @@ const TO = 'entriesTo';
 const NEXT = 'entriesNext';
 const RUN = 'entriesRun';
 
-/** Members of heads that follow from the texts of records. Copies leave them out, and a restore makes them anew. */
+/** Members of heads that follow from the texts of records. Copies leave them out, and a restore computes them again. */
 export const entryMembers: readonly string[] = [FROM, TO, NEXT, RUN, 'termsLeftOut'];
 
 export function rangeIn(head: Head): EntryRange {
@@ -40,7 +40,7 @@ export function isWithin({ from, to }: EntryRange, bounds: EntryRange): boolean 
   return from >= bounds.from && to <= bounds.to;
 }
 
-/** The least range with these entries and one more. */
+/** The smallest range with these versions and one more. */
 export function widened({ from, to }: EntryRange, version: number): EntryRange {
   return { from: Math.min(from, version), to: Math.max(to, version) };
 }
@@ -51,13 +51,13 @@ export function withRange(head: Head, range: EntryRange): Head {
   return { ...others, ...rangeMembers(range) };
 }
 
-/** Whether a write of an entry has to change the head: the version lies outside of the range, or a sweep makes another one. */
+/** Whether a write of an entry has to change the head: its version is outside the range, or a sweep writes another version. */
 export function mustWiden(head: Head, version: number): boolean {
   const { [NEXT]: next = version } = head;
   return next !== version || !isWithin(onlyVersion(version), rangeIn(head));
 }
 
-/** The policy record of a collection that gets an entry of the version. A sweep that runs ends without effect. */
+/** The policy record of a collection that gets an entry of the version. A running sweep ends without effect. */
 export function widenedPolicy({ key, head }: RecordData, version: number): RecordData {
   return { key, head: withRange(head, widened(rangeIn(head), version)) };
 }
@@ -73,7 +73,7 @@ export function sweepIn(head: Head, version: number): string | null {
   return head[NEXT] === version && typeof run === 'string' ? run : null;
 }
 
-/** Whether a newer release than one of the version has written entries, or makes them. */
+/** Whether a release with a newer version has written entries, or sweeps. */
 export function isOfNewerRelease(head: Head, version: number): boolean {
   return Math.max(rangeIn(head).to, Number(head[NEXT] ?? 0)) > version;
 }

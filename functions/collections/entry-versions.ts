@@ -4,9 +4,9 @@ import { type EntryRange, isWithin, onlyVersion } from './entry-range.ts';
 import { type EntryFormat, type EntryFormats, newestFormat } from './search/formats.ts';
 import { entryMarksKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
 
-/** So long after its last mark, no server of a version is believed to run. */
+/** After this time without a mark, no server of the version counts as running. */
 const MARK_MS = 600_000;
-/** A mark that is younger is not written anew, and what a process has read of marks is not read anew. */
+/** A younger mark is not written again, and marks that were read less than this ago are not read again. */
 const FRESH_MS = 60_000;
 const ANNOUNCED_MAX = 1_000;
 
@@ -20,7 +20,7 @@ export class EntryVersions {
   readonly #formats: EntryFormats;
   readonly #chosen: number | null;
   readonly #newest: EntryFormat;
-  /** When marks were read last. */
+  /** The last read of the marks, and its time. */
   #read: { readonly at: number; readonly marks: Promise<Marks> } | null = null;
   readonly #announced = new Map<string, number>();
 
@@ -42,14 +42,14 @@ export class EntryVersions {
     return this.#newest.version;
   }
 
-  /** The formats that the entries of a collection have; `null`: this release does not read all of them. */
+  /** The formats of the entries of a collection; `null` if this release cannot read all of them. */
   formatsIn(range: EntryRange): readonly EntryFormat[] | null {
     const formats = this.#formats;
     if (!isWithin(range, { from: formats[0].version, to: this.newest })) return null;
     return formats.filter(({ version }) => isWithin(onlyVersion(version), range));
   }
 
-  /** The format of the entries that this process writes now: the one before as long as a server of an older release may run. */
+  /** The format of the entries that this process writes now: the previous format while a server of an older release may run. */
   async written(): Promise<EntryFormat> {
     const formats = this.#formats;
     if (formats.length === 1) return this.#newest;
@@ -63,7 +63,7 @@ export class EntryVersions {
     return this.#runs((version) => version > this.newest);
   }
 
-  /** Says that a server of this release runs. A fleet writes about once a minute. */
+  /** Marks that a server of this release runs. A fleet writes the mark about once a minute. */
   async mark(): Promise<void> {
     this.#read = null;
     const now = this.#clock.now();
@@ -76,7 +76,7 @@ export class EntryVersions {
     });
   }
 
-  /** Whether this process may announce the incarnation to upkeep: once a minute it does. */
+  /** Whether this process may announce the incarnation to upkeep: at most once a minute. */
   mayAnnounce(incarnation: string): boolean {
     const now = this.#clock.now();
     // Also after a clock was set back.

@@ -28,7 +28,7 @@ export interface ExportedCollection {
   readonly valueHash: string;
 }
 
-/** The policy and the records of a collection as of one moment, with the hash of both. Throws the refusal of the request. */
+/** Exports the policy and the records of a collection as of one moment, with the hash of both. Throws the refusal of the request. */
 export async function exportCollection(
   parts: RecordParts,
   space: string,

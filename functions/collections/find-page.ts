@@ -14,23 +14,23 @@ const SORT_CHARACTERS_MAX = 32 * 1024 * 1024;
 /** Texts that a sorted answer keeps while it reads; others are read again. */
 const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
 const READ_AGAIN = 50;
-/** What the process holds of a sorted record beside its texts, about. */
+/** Memory of a sorted record beside its texts, about. */
 const SORTABLE_BYTES = 256;
 
 export interface PageMost {
   readonly records: number;
-  /** Of their JSON; the first record of a page may exceed it. */
+  /** The most bytes of their JSON; the first record of a page may exceed it. */
   readonly bytes: number;
 }
 
 export interface FoundPage {
   /** The JSON texts of the records. */
   readonly records: readonly string[];
-  /** `null` where no record is left. */
+  /** `null` if no record is left. */
   readonly nextOffset: number | null;
-  /** The order key of the last record, where the answer has the order of the listing. */
+  /** The order key of the last record, if the answer has the order of the listing. */
   readonly lastKey: string | null;
-  /** Whether bytes ended the page, and not its number of records. */
+  /** Whether the bound on bytes ended the page, not that on records. */
   readonly cutByBytes: boolean;
 }
 
@@ -123,7 +123,7 @@ interface Sortable {
   readonly characters: number;
 }
 
-/** Any other order: all candidates are read, and the records up to the end of the page are kept. */
+/** For any other order: reads all candidates, and keeps the records up to the end of the page. */
 async function findSorted(reader: RecordReader, query: RecordQuery, most: PageMost): Promise<FoundPage> {
   const { offset } = query.page;
   const end = offset + most.records;
@@ -139,7 +139,7 @@ async function findSorted(reader: RecordReader, query: RecordQuery, most: PageMo
   return page.end(more, null);
 }
 
-/** The items from `offset` on, in order. To sort all items at once would hold the process for seconds. */
+/** The items from `offset` on, in order. Sorts in parts: one sort of all items would block the process for seconds. */
 async function takeFrom(
   first: FirstItems<Sortable>,
   offset: number,
@@ -196,7 +196,7 @@ function sortTooLarge(): ServiceError {
   return new ServiceError('query_budget_exceeded', detail);
 }
 
-/** The records again, in their order; of the same moment, so all are still there. */
+/** Reads the records again, in their order. The moment is the same, so all of them still exist. */
 async function textsOf({ moment }: RecordReader, items: readonly Sortable[]): Promise<StoredText[]> {
   const missing = items.filter(({ stored }) => stored === null);
   const keys = missing.map(({ key }) => ({ key, view: 'body' }) as const);

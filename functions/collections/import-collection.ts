@@ -34,23 +34,23 @@ export interface ImportResult {
   readonly records: BatchResult;
 }
 
-/** What an import found when it began. */
+/** The state of the collection when the import began. */
 interface ImportFacts {
   readonly requested: number;
   readonly sourceCollection: string;
   readonly contentHash: string;
   readonly comparison: HashComparison;
-  /** Loaded before the name points at it; `null` where the records go to what the name points at. */
+  /** The incarnation that is loaded before the name points at it; `null` if the records go to the current one. */
   readonly incarnation: Incarnation | null;
 }
 
 export interface ImportJob extends LoadJob {
-  /** Throws where the caller of the job may not replace a collection. Called before anything is written. */
+  /** Throws if the caller of the job may not replace a collection. Called before anything is written. */
   readonly judgeReplacement: () => void;
 }
 
 /**
- * Imports a collection. Another call for the same run goes on where the first one ended. With `replaceExisting` readers see the
+ * Imports a collection. A later call for the same run continues where the first one ended. With `replaceExisting` readers see the
  * old records until all new ones are loaded, and a failure leaves the old ones.
  */
 export async function importCollection(parts: RecordParts, job: ImportJob): Promise<ImportResult> {
@@ -63,7 +63,7 @@ export async function importCollection(parts: RecordParts, job: ImportJob): Prom
 
 type ImportPlace = Pick<LoadJob, 'runId' | 'space' | 'collection'>;
 
-/** What the ledger of an import says; `null` where it is gone. */
+/** The result of an import from its ledger; `null` if the ledger is gone. */
 export async function readImportResult(
   parts: RecordParts,
   place: ImportPlace,
@@ -92,7 +92,7 @@ async function importResultOf(
   };
 }
 
-/** Whether nothing is left that needs the payload. */
+/** Whether the import no longer needs the payload. */
 function isComplete(ledger: LoadLedger): boolean {
   const { incarnation, requested } = factsIn(ledger);
   return ledger.phase === 'done' || (incarnation === null && isOver(ledger, requested));
@@ -116,7 +116,7 @@ async function load(parts: RecordParts, job: ImportJob, known: LoadLedger | null
   if (incarnation === null) return loaded;
   await job.progress(progressOf(loaded, requested));
   await checkLoaded(parts, job, loaded);
-  // A cancelled job, or one whose run is executed elsewhere, replaces nothing.
+  // A job that was cancelled, or whose run another process executes, must replace nothing.
   job.signal.throwIfAborted();
   await job.decide();
   return flip(parts, job, { incarnation, policy }, loaded);
@@ -142,7 +142,7 @@ async function begin(
   };
   const key = ledgerKey(runId);
   if (!request.replaceExisting) {
-    // All of its work may be one step.
+    // A small import may be done in one step, so decide before it.
     if (request.records.length <= OFFERED_MAX) await job.decide();
     const facts: ImportFacts = { ...common, incarnation: null };
     const begun = await newLedger(parts, facts);
@@ -160,7 +160,7 @@ async function begin(
     const begun = await newLedger(parts, { ...common, incarnation } satisfies ImportFacts);
     await (await parts.store()).transact(spaceScope(space), { gate: key, keys: [{ key }] }, (found) => {
       if (found.get(key) !== undefined) return { writes: [], result: null };
-      // The sweeper may have dropped the announcement of a process that was held up, and its run may have ended.
+      // If this process was delayed, the sweeper may have dropped its announcement, and its run may have ended.
       if (!announced()) throw new ServiceError('lease_not_active', 'The import began too late.');
       return { writes: [{ put: ledgerRecord(runId, begun) }], result: null };
     });

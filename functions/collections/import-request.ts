@@ -14,10 +14,10 @@ import { ValueHash } from './rules/snapshot/value-hash.ts';
 
 const IMPORT_RECORDS_MAX = 10_000;
 
-/** An import that its rules accept. */
+/** An import that has passed its rules. */
 export interface ImportRequest {
   readonly sourceCollection: string;
-  /** With the name of the source. */
+  /** The policy, with the name of the source collection. */
   readonly policy: CollectionPolicy;
   /** The records as JSON texts. */
   readonly records: readonly string[];
@@ -27,13 +27,13 @@ export interface ImportRequest {
   readonly continueOnError: boolean;
 }
 
-/** What is judged where the content hash fails. */
+/** The value hash, which is checked if the content hash fails. */
 interface ExpectedValues {
-  /** `null`: nothing is. */
+  /** The expected value hash; `null` for none. */
   readonly hash: string | null;
-  /** Whether the hash is judged where no content hash is expected, too. */
+  /** Whether the value hash is also checked if no content hash is expected. */
   readonly isRequired: boolean;
-  /** As the request has them. */
+  /** The values as the request holds them. */
   readonly collection: string | null | undefined;
   readonly policy: PolicyRequest | null | undefined;
 }
@@ -59,8 +59,8 @@ interface SnapshotFrame {
 }
 
 /**
- * Reads the compact JSON text of an import that its schema has accepted. Throws `validation_failed` or `limit_exceeded` naming the
- * member. The hash is compared apart: it reads every record. In steps: the text may have 32 MB.
+ * Reads the compact JSON text of an import that its schema has accepted, in steps, because the text may have 32 MB. Throws
+ * `validation_failed` or `limit_exceeded` naming the member. The hash, which needs every record, is compared separately.
  */
 export function* readImport(text: string, target: string): Generator<void, ImportRequest> {
   const split = yield* splitInSteps(text, ['snapshot', 'records']);
@@ -89,7 +89,7 @@ export function* readImport(text: string, target: string): Generator<void, Impor
   };
 }
 
-/** Hashes that the caller kept apart bind: those beside changed records may have been changed with them. */
+/** Hashes that the caller gives separately decide: those inside the export may have been changed together with its records. */
 function expectedHashes(
   { expectedContentHash = null, expectedValueHash = null }: ImportFrame,
   { contentHash = null, valueHash = null, collection, policy }: SnapshotFrame,
@@ -121,8 +121,8 @@ function checkSnapshot(
 }
 
 /**
- * The same for content whose hash is known. The values are read where it fails or none is expected, and only there. Throws
- * `content_hash_mismatch` where no expected hash holds.
+ * Compares content whose hash is known. Reads the values only if that hash fails or is not expected. Throws
+ * `content_hash_mismatch` if no expected hash matches.
  */
 export async function comparisonWith(
   { expectedHash, values, records }: ImportRequest,
@@ -148,7 +148,7 @@ export async function comparisonWith(
   return { ...comparison, compared: true, matches: true, status: 'matched_by_value' };
 }
 
-/** The hash of the content and how it compares. Other calls of the process get their turn between the records. */
+/** The hash of the content and its comparison. Other calls of the process run between the records. */
 export async function hashImport(
   request: ImportRequest,
   turns: Turns,
@@ -177,7 +177,7 @@ interface Drifted {
   readonly found: string;
 }
 
-/** The refusal of content that is not what a hash says: it shows what was expected and what was found. */
+/** The refusal of content that does not match a hash: it shows the expected and the actual hash. */
 function hashDrifted(hashes: readonly Drifted[]): ServiceError {
   const shown = hashes.flatMap(({ name, expected, found }) =>
     expected === null ? [] : [`the ${name} is ${found}, expected was ${hashText(expected)}`],
@@ -186,7 +186,7 @@ function hashDrifted(hashes: readonly Drifted[]): ServiceError {
   return new ServiceError('content_hash_mismatch', detail);
 }
 
-/** A caller may send any short text as a hash. */
+/** Shows an expected hash only if it has the form of one: a caller may send any short text. */
 function hashText(expected: string): string {
   return /^(?:sha256:)?[0-9a-f]{64}$/i.test(expected) ? expected : 'a text that is no SHA-256';
 }

@@ -3,8 +3,8 @@ import type { StoredCollection } from './stored-collection.ts';
 const ENTRIES_MAX = 1_000;
 
 /**
- * What the collections of all spaces pointed at when this process last looked: it names the keys of a call before the call
- * reads the policy. A stale entry costs the call one more try, never a wrong answer.
+ * The incarnations to which collection names pointed when this process last read them. A call needs them to build its keys before
+ * it reads the policy. A stale entry costs the call one more try, never a wrong answer.
  */
 export class IncarnationCache {
   readonly #entries = new Map<string, StoredCollection>();

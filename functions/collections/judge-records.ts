@@ -18,7 +18,7 @@ export async function isAdmitted(
   return isMet(reader, recordValue(stored, { vectors: readsVectors }), condition);
 }
 
-/** A hundred conditions on one long text hold the process too long together: others get their turn between two of them. */
+/** Other calls run between two conditions: a hundred conditions on one long text would block the process too long. */
 export async function isMet(
   { budget, turns }: Judging,
   value: RecordValue,

@@ -6,9 +6,9 @@ import { JOB_LEFTOVERS, leftoverKey, UPKEEP_SCOPE, upkeepListing } from './upkee
 
 /** Time to deal with a leftover before another upkeep may take it. */
 const CLAIM_MS = 120_000;
-/** A ledger is looked at again after this, as long as its run exists: job views read it. */
+/** A ledger is checked again after this time while its run exists, because job views read it. */
 const LEDGER_REST_MS = 6 * 3_600_000;
-/** So long after it was staged, a payload without an active run is removed. */
+/** A payload without an active run is removed this long after it was staged. */
 const PAYLOAD_REST_MS = 3_600_000;
 const CLAIMED_MAX = 100;
 
@@ -21,7 +21,7 @@ interface Leftover {
 export interface LeftoverParts {
   readonly parts: RecordParts;
   readonly payloads: StagedPayloads;
-  /** Whether a run that is not over has the payload. */
+  /** Whether an active run has the payload. */
   readonly isPayloadUsed: (reference: string) => Promise<boolean>;
   readonly runExists: (runId: string) => Promise<boolean>;
 }
@@ -42,10 +42,10 @@ export async function announceLedger(
   }));
 }
 
-/** Removes staged payloads and ledgers that no run needs any more. Where the time is over, the next call goes on. */
+/** Removes staged payloads and ledgers that no run needs any more. If its time is over, the next call continues. */
 export async function sweepLeftovers(sweep: LeftoverParts, isOver: () => boolean): Promise<number> {
   let removed = 0;
-  // Many may be due whose runs still exist: they must not keep the others waiting.
+  // Many due leftovers may belong to runs that still exist: they must not delay the others.
   while (!isOver()) {
     const claimed = await claimLeftovers(sweep);
     if (claimed.length === 0) break;
@@ -70,7 +70,7 @@ async function claimLeftovers({ parts: { store, world } }: LeftoverParts): Promi
   );
 }
 
-/** Answers whether nothing is left of it. */
+/** Returns whether the leftover is gone. */
 async function settleLeftover(
   { parts, payloads, isPayloadUsed, runExists }: LeftoverParts,
   { kind, space, reference }: Leftover,

@@ -15,21 +15,21 @@ import { etagOf } from './rules/record-stamp.ts';
 import { IMPORT_PROGRESS, spaceScope } from './store-collections.ts';
 import type { ItemOutcome } from './write-chunk.ts';
 
-/** How far a job that writes records has come. It moves in the transactions that write the records. */
+/** The progress of a job that writes records. It changes in the same transactions as the records. */
 export interface LoadLedger {
-  /** `abandoned`: the sweeper removes what the job has loaded, because its run has ended. */
+  /** `abandoned`: the sweeper removes the loaded records, because the run of the job has ended. */
   readonly phase: 'loading' | 'done' | 'abandoned';
   /** Index of the next item. */
   readonly next: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Whether an item failed that ends the job. */
+  /** Whether a failed item has ended the job. */
   readonly stopped: boolean;
-  /** How the collection came to its policy; only of an import. */
+  /** Whether the import created the policy or found it; only for imports. */
   readonly policyStatus: string | null;
   /** The versions of the search entries that the job wrote. */
   readonly entries: EntryRange;
-  /** What the job found when it began, as a JSON text. */
+  /** The facts from the start of the job, as a JSON text. */
   readonly facts: string;
 }
 
@@ -107,7 +107,7 @@ function entriesIn({ body }: RecordData): readonly OutcomeEntry[] {
   return parseJson(body) as readonly OutcomeEntry[];
 }
 
-/** The outcomes that an earlier try of a chunk has left. */
+/** The outcomes that an earlier try of a chunk stored. */
 export function outcomesIn(record: RecordData): ItemOutcome[] {
   return entriesIn(record).map(([id, partitionKey, revision, error]) => ({
     key: { ...(id === null ? {} : { id }), ...(partitionKey === null ? {} : { partitionKey }) },
@@ -117,7 +117,7 @@ export function outcomesIn(record: RecordData): ItemOutcome[] {
 
 const PAGE = 20;
 
-/** What the process and the answer hold of an outcome beside its key and error, about. */
+/** Memory of an outcome beside its key and error, in the process and the answer; about. */
 const OUTCOME_BYTES = 128;
 
 /** All outcomes of the job, in the order of its items. `grow` counts the bytes that they take, and may throw. */
@@ -142,7 +142,7 @@ export async function readOutcomes(
   return items;
 }
 
-/** Removes the ledger in pages; answers whether nothing is left. */
+/** Removes the ledger in pages; returns whether it is gone. */
 export async function removeLedger(
   store: RecordStore,
   space: string,

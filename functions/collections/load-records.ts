@@ -30,17 +30,17 @@ export interface RecordsLoad {
 
 export interface LoadWatch {
   readonly signal: AbortSignal;
-  /** Called before the chunk that may be the last, where readers see the records at once. */
+  /** Called before the chunk that may be the last, if readers see the records at once. */
   readonly decide: () => Promise<void>;
   /** Called after each chunk. */
   readonly moved: (ledger: LoadLedger) => Promise<void>;
 }
 
-/** More than one transaction carries: `writeChunk` takes as many as fit. */
+/** Items offered to one transaction; more than fit, so that `writeChunk` takes as many as possible. */
 export const OFFERED_MAX = 100;
 
 /**
- * Writes the items from where the ledger stands, a chunk in one transaction with the ledger. A process that dies leaves each item
+ * Writes the items from the position of the ledger on, each chunk in one transaction with the ledger. So after a crash each item is
  * written and counted once, or not at all.
  */
 export async function loadRecords(
@@ -77,7 +77,7 @@ async function writeNext(parts: RecordParts, load: RecordsLoad, at: number): Pro
   }
 }
 
-/** The database carries not even the next item alone. */
+/** Refuses the next item, which does not fit into a transaction by itself. */
 async function refuseItem(
   { store, entries }: RecordParts,
   { space }: RecordsLoad,
@@ -99,7 +99,7 @@ function chunkLedger({ runId, continueOnError }: RecordsLoad, at: number): Chunk
   return {
     keys,
     recorded(found) {
-      // Throws where the run has ended: a process that lost it must write no more.
+      // Throws if the run has ended: a process that lost its run must write nothing more.
       activeLedger(found, runId);
       const record = found.get(own);
       return record === undefined ? null : outcomesIn(record);

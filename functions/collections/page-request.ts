@@ -9,7 +9,7 @@ import type { RecordPath } from './rules/path.ts';
 import type { CollectionPolicy } from './rules/policy.ts';
 import { projectedPaths } from './rules/projection.ts';
 
-/** More lists than this are not merged; the range between the least and the greatest value is read instead. */
+/** The most lists that are merged; with more, the range from the least to the greatest value is read instead. */
 const MERGED_LISTS_MAX = 50;
 
 /** A query of a request, whose members have the types that its schema names. */
@@ -21,7 +21,7 @@ export interface QueryRequest {
   readonly continuationToken?: string | null;
 }
 
-/** A query as it is answered, checked against the policy of its collection. */
+/** A query that was checked against the policy of its collection. */
 export interface RecordQuery {
   readonly condition: RecordCondition;
   readonly order: readonly OrderTerm[];
@@ -29,15 +29,15 @@ export interface RecordQuery {
   readonly driver: QueryDriver;
   /** What indexes say of every match, beside the partition keys. */
   readonly facts: IndexedFacts;
-  /** Whether a path leads into the vectors: they are unpacked for it alone. */
+  /** Whether a path leads into the vectors, which are unpacked only then. */
   readonly readsVectors: boolean;
-  /** What the caller can do if the query needs too many reads. */
+  /** The advice to the caller if the query needs too many reads. */
   readonly advice: string;
-  /** What the query asks, apart from the page. */
+  /** The query without its page, to bind tokens to it. */
   readonly asked: JsonObject;
 }
 
-/** Reads the query of a call that ranks nothing: it refuses what only a search has. Throws as `readQuery` does. */
+/** Reads a query without ranking: refuses members that only a search has. Throws as `readQuery` does. */
 export function readListing(
   request: QueryRequest & { readonly vector?: unknown; readonly lexical?: unknown },
   policy: CollectionPolicy,
@@ -81,7 +81,7 @@ function pathsOf(filter: Filter | null): RecordPath[] {
   return 'combine' in filter ? filter.children.flatMap(pathsOf) : [filter.path];
 }
 
-/** Names the first path without an index: an equality or a range on it would find the records. */
+/** Names the first path without an index: with an index, an equality or a range on it would find the records. */
 function adviceOf(paths: readonly RecordPath[], projected: readonly RecordPath[]): string {
   const indexed = new Set(projected.map(({ text }) => text));
   const first = paths.find(({ text }) => !indexed.has(text));

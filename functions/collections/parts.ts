@@ -6,7 +6,7 @@ import { IncarnationCache } from './incarnation-cache.ts';
 import { ReadLanes } from './read-lanes.ts';
 import { type EntryFormats, entryFormats } from './search/formats.ts';
 
-/** What the functions over collections and records depend on. The store is opened by the first call that needs it. */
+/** The dependencies of the functions over collections and records. The first call that needs the store opens it. */
 export interface RecordParts {
   readonly store: () => Promise<RecordStore>;
   readonly world: World;
@@ -25,9 +25,9 @@ export interface RecordLimits {
   readonly pageRecordsMax: number;
   /** Bytes of the records of one answer. */
   readonly answerBytesMax: number;
-  /** Candidates that a lexical search scores at most; 5,000 where absent. */
+  /** The most candidates that a lexical search scores; 5,000 if absent. */
   readonly lexicalCandidatesMax?: number;
-  /** Records of one page that a call reads, where the store ends no page by its bytes. */
+  /** The most records of a page that a call reads, if the store does not bound pages by bytes. */
   readonly readPageMax?: number;
 }
 
@@ -40,9 +40,9 @@ export function createRecordParts({
   formats = entryFormats,
   entryVersion = null,
 }: Pick<RecordParts, 'store' | 'world' | 'limits'> & {
-  /** Without them long reads have places of their own. */
+  /** The places for long reads; if absent, these parts have their own. */
   readonly lanes?: ReadLanes;
-  /** Those of this release where absent. */
+  /** The formats of search entries; those of this release if absent. */
   readonly formats?: EntryFormats;
   /** The version of search entries that an operator has chosen. */
   readonly entryVersion?: number | null;

@@ -3,7 +3,7 @@ import { type RecordData, type RecordStore, StoreError } from '../store/port.ts'
 import type { PayloadPlace } from './payload-place.ts';
 import { pieceKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
 
-/** Base64 makes a third more of it; a document of Firestore holds 1 MiB. */
+/** Base64 makes a piece a third longer, and a Firestore document holds 1 MiB. */
 const PIECE_BYTES = 384 * 1024;
 
 /** Keeps payloads in records of the store, for deployments whose files do not outlive a process. */
@@ -17,7 +17,7 @@ export class PayloadPieces implements PayloadPlace {
   async put(reference: string, bytes: Uint8Array): Promise<void> {
     const store = await this.#store();
     const count = Math.ceil(bytes.byteLength / PIECE_BYTES);
-    // The first piece comes last: it says how many there are, so a payload is whole or absent.
+    // Write the first piece last: it holds the number of pieces, so a payload is whole or absent.
     for (let index = count - 1; index >= 0; index -= 1) {
       const key = pieceKey(reference, index);
       const piece = Buffer.from(bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES));
@@ -37,7 +37,7 @@ export class PayloadPieces implements PayloadPlace {
       const record = await this.#piece(reference, index);
       if (record === undefined || size > bytesMax) return null;
       count = Number(record.head['count']);
-      // One buffer: pieces beside their sum would take twice the memory.
+      // Copy into one buffer: joining the pieces would take twice the memory.
       bytes ??= Buffer.allocUnsafeSlow(Math.min(count * PIECE_BYTES, bytesMax + PIECE_BYTES));
       const from = size;
       size += bytes.write(JSON.parse(record.body ?? '""') as string, size, 'base64');
@@ -50,7 +50,7 @@ export class PayloadPieces implements PayloadPlace {
 
   async remove(reference: string): Promise<void> {
     const store = await this.#store();
-    // A payload that was not written to its end has pieces behind a gap, so the search goes on to the largest possible.
+    // An incomplete payload lacks its first pieces, so look for pieces up to the largest possible number.
     const count = Number((await this.#piece(reference, 0))?.head['count'] ?? PIECES_MAX);
     for (let from = 0; from < count; from += PIECES_A_PAGE) {
       const length = Math.min(PIECES_A_PAGE, count - from);
@@ -68,7 +68,7 @@ export class PayloadPieces implements PayloadPlace {
   }
 }
 
-/** The bytes of the piece. Throws `corrupt` for another piece than was put. */
+/** Returns the number of bytes of the piece. Throws `corrupt` if it differs from the written piece. */
 export function verifyPiece({ head: { hash }, body }: RecordData): number {
   const piece = Buffer.from(JSON.parse(body ?? '""') as string, 'base64');
   if (typeof hash === 'string' && sha256(piece) !== hash) throw notAsPut();
@@ -80,5 +80,5 @@ function notAsPut(): StoreError {
 }
 
 const PIECES_A_PAGE = 10;
-/** Of 64 MiB, twice what a setting allows. */
+/** The pieces of 64 MiB, which is twice the largest allowed setting. */
 const PIECES_MAX = Math.ceil((64 * 1024 * 1024) / PIECE_BYTES);

@@ -1,4 +1,4 @@
-/** Where a payload lies. The content is text; `reference` is a name of the service's own. */
+/** A place for payloads. The content is text; the service chooses the name `reference`. */
 export interface PayloadPlace {
   put(reference: string, bytes: Uint8Array): Promise<void>;
   get(reference: string, bytesMax: number): Promise<Uint8Array | null>;

@@ -13,7 +13,7 @@ import { collectionOf, incarnationIn, policyRecord, type StoredCollection } from
 
 const INCARNATION_BYTES = 16;
 
-/** Rivals may flip a name between the look at it and the change. So many times it is read again. */
+/** Tries of one change: other calls may change the name between its read and its write. */
 const TRIES_MAX = 8;
 
 export function newIncarnation({ world }: RecordParts): Incarnation {
@@ -70,8 +70,8 @@ function otherPolicy(name: string): ServiceError {
 }
 
 /**
- * Removes the name, and with it all records from every reader at once; the sweeper removes them from the store. `only`: a name
- * that points elsewhere stays.
+ * Removes the name, so that no reader sees its records any more; the sweeper removes them from the store later. With `only`, a name
+ * that points to another incarnation stays.
  */
 export async function removeCollection(
   parts: RecordParts,
@@ -101,8 +101,8 @@ export async function removeCollection(
 }
 
 /**
- * Makes the name of the collection point at its incarnation, and retires the one that it pointed at before. Readers see all
- * records of the one or all of the other.
+ * Points the name of the collection at its incarnation, and retires the previous one. A reader sees all records of the one or all
+ * records of the other.
  */
 export async function replaceCollection(
   parts: RecordParts,

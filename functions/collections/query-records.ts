@@ -26,7 +26,7 @@ export async function queryRecords(
   call: ReadCall = {},
 ): Promise<QueriedPage> {
   const { pageRecordsMax, answerBytesMax, readsPerCallMax } = parts.limits;
-  // The page shows whether more follow, which costs one record more than it has.
+  // One more record than the page has is read, to know whether others follow.
   const recordsMax = Math.max(1, Math.min(pageRecordsMax, readsPerCallMax - 1));
   const { page } = await readAtOneMoment(parts, space, name, call, (collection, read) => {
     const query = readListing(request, collection.policy);
@@ -47,7 +47,7 @@ export interface ReadCollection {
   readonly page: FoundPage;
 }
 
-/** Reads a collection and one page of its records at one moment. `choose` says which page. */
+/** Reads a collection and one page of its records at one moment. `choose` returns the page. */
 export async function readAtOneMoment(
   parts: RecordParts,
   space: string,
@@ -85,7 +85,7 @@ async function pageAt(
 ): Promise<FoundPage> {
   const { offset } = query.page;
   const owner: PositionOwner = { space, incarnation, query: query.asked };
-  // An export reads as many records as its answer may have, also where the budget of a query is smaller.
+  // An export may read as many records as its answer may hold, also if the budget of a query is smaller.
   const readsMax = Math.max(limits.readsPerCallMax, most.records + 1);
   const budget = new ReadBudget(readsMax, query.advice, lane);
   const reader = {

@@ -2,14 +2,14 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { ReadLane } from './read-lanes.ts';
 
 /**
- * Text that the conditions of one call may search by `contains`: some seconds of work at worst.
+ * The most characters that the `contains` conditions of one call may search: at worst some seconds of work.
  * @testonly
  */
 export const SEARCHED_CHARACTERS_MAX = 1024 * 1024 * 1024;
 
 type BudgetCode = 'query_budget_exceeded' | 'search_budget_exceeded';
 
-/** Counts what one call reads. A call that needs more is refused: it never answers with a part in silence. */
+/** Counts the reads of one call. A call that needs more is refused, so that it never silently answers a part. */
 export class ReadBudget {
   readonly #max: number;
   readonly #advice: string;
@@ -19,7 +19,7 @@ export class ReadBudget {
   #kept: () => number = () => 0;
   #searchable = SEARCHED_CHARACTERS_MAX;
 
-  /** `advice` is what the caller can do about it, `lane` the place of the call, `code` that of the refusal. */
+  /** `advice` is a hint for the caller, `lane` the place of the call, `code` the code of the refusal. */
   constructor(max: number, advice: string, lane: ReadLane, code: BudgetCode = 'query_budget_exceeded') {
     this.#max = max;
     this.#left = max;
@@ -28,14 +28,14 @@ export class ReadBudget {
     this.#code = code;
   }
 
-  /** How many records may still be read; throws where it is none. */
+  /** How many records the call may still read; throws if there are none. */
   room(): number {
     const room = this.#left - this.#kept();
     if (room <= 0) throw this.exceeded();
     return room;
   }
 
-  /** Keeps records for later: there is no room for them until the next call. */
+  /** Reserves reads for records that are read later; the next call replaces the reservation. */
   keep(records: () => number): void {
     this.#kept = records;
   }

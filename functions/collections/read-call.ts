@@ -1,6 +1,6 @@
-/** What a read of many records has of the request that it answers. */
+/** The request of a read of many records: the count of its bytes, and its signal. */
 export interface ReadCall {
-  /** Counts bytes before the process holds them; throws where requests hold too many. */
+  /** Counts bytes before the process holds them; throws if all requests together hold too many. */
   readonly grow?: (bytes: number) => void;
   /** Aborted when the client has gone. */
   readonly signal?: AbortSignal;
@@ -12,7 +12,7 @@ export interface AttemptBytes {
   readonly drop: (bytes: number) => void;
 }
 
-/** Begins an attempt of a call. A call may read again from its beginning: only what exceeds all earlier attempts is counted. */
+/** Begins an attempt of a call. A call may start over: only the bytes beyond all earlier attempts are counted. */
 export function attemptsOf({ grow = () => undefined }: ReadCall): () => AttemptBytes {
   let most = 0;
   return () => {

@@ -2,15 +2,15 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Timers } from '../kernel/world.ts';
 import type { ReadCall } from './read-call.ts';
 
-/** Reads of one call that take no place: most calls end before. */
+/** Records that a call may read without a place; most calls need no more. */
 const FREE_RECORDS = 1_000;
 const FREE_CHARACTERS = 4 * 1024 * 1024;
 /** Long reads of the process at once; a space has a third of them. */
 const LONG_READS_DEFAULT = 6;
 const SPACES_SHARE = 3;
-/** Calls of a space that wait. */
+/** The most waiting calls of a space. */
 const WAITING_MAX = 16;
-/** As long as the store may take for one read; a client waits longer. */
+/** The longest wait for a place: as long as the store may take for one read, and less than clients wait. */
 const WAIT_MS = 20_000;
 
 type Waiting = (place: () => void) => void;
@@ -21,9 +21,9 @@ export interface ReadLanesOptions {
 }
 
 /**
- * Places for calls that read much. A call takes one once it has read more than is free. Where none is left it gives up its
- * moment, and with it its connection, and begins again when it has a place. So one space leaves time, memory and connections
- * to the others.
+ * Places for long reads. A call takes a place once it has read more than the free number of records. If no place is left, the call
+ * gives up its moment and its database connection, and begins again when it has a place. So one space leaves time, memory and
+ * connections to the others.
  */
 export class ReadLanes {
   readonly #timers: Timers | undefined;
@@ -75,7 +75,7 @@ export class ReadLanes {
     this.#admit();
   }
 
-  /** The next call of each space in turn, as far as there are places. A space whose call enters goes to the end. */
+  /** Admits the next call of each space in turn while there are places. A space whose call enters moves to the end. */
   #admit(): void {
     for (const [space, calls] of this.#waiting) {
       const place = this.#enter(space);
@@ -87,7 +87,7 @@ export class ReadLanes {
     }
   }
 
-  /** Waits for a place, no longer than the client does. */
+  /** Waits for a place, but no longer than the client waits. */
   async #turn(space: string, signal: AbortSignal | undefined): Promise<() => void> {
     signal?.throwIfAborted();
     const calls = this.#waiting.get(space) ?? [];
@@ -130,12 +130,12 @@ export class ReadLane {
     this.#signal = signal;
   }
 
-  /** Throws where the client has gone. */
+  /** Throws if the client has disconnected. */
   checkClient(): void {
     this.#signal?.throwIfAborted();
   }
 
-  /** Counts what the call has read. Throws where it needs a place and none is left, and where the client has gone. */
+  /** Counts the reads of the call. Throws if it needs a place and none is left, and if the client has disconnected. */
   passed(records: number, characters: number): void {
     this.checkClient();
     this.#records += records;
@@ -146,7 +146,7 @@ export class ReadLane {
     if (this.#leave === null) throw new LaneBusy();
   }
 
-  /** Takes a place before anything is read: for a call that is long in any case. Throws as `passed` does. */
+  /** Takes a place before the first read, for a call that is always long. Throws as `passed` does. */
   take(): void {
     this.passed(FREE_RECORDS + 1, 0);
   }

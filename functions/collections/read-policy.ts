@@ -7,7 +7,7 @@ import { collectionOf, type StoredCollection } from './stored-collection.ts';
 
 const NAMES_A_PAGE = 500;
 
-/** What `name` points at now; `null` where the space has no such collection. */
+/** The collection that `name` points at now; `null` if the space has none. */
 export async function readCollection(
   parts: RecordParts,
   space: string,

@@ -30,7 +30,7 @@ interface Prepared {
   readonly search: RecordSearch;
 }
 
-/** Gives the records behind the order key `after` their search entries: as many as one transaction carries; none where the sweep has ended. */
+/** Writes search entries for the records after the order key `after`, as many as fit one transaction; none if the sweep has ended. */
 export async function reindexPage(
   parts: RecordParts,
   space: string,
@@ -43,7 +43,7 @@ export async function reindexPage(
   const selection = { by: 'list', collection: RECORDS, group, limit: PAGE, ...begin } as const;
   const { records, next } = await store.query(spaceScope(space), selection);
   if (records.length === 0) {
-    // A provider whose scan budget is used up answers an empty page with more behind it.
+    // A provider whose scan budget is used up answers an empty page although more records follow.
     if (next !== null) throw new StoreError('unavailable', 'a page of a collection is empty');
     return { records: 0, last: null };
   }
@@ -81,7 +81,7 @@ async function prepare(
   return prepared;
 }
 
-/** A record that was written since it was read has the entry of that write, and a deleted one has none. `null`: the sweep has ended. */
+/** Skips records that were written or deleted since the read: a later write made its own entry. Returns `null` if the sweep has ended. */
 async function writeEntries(
   parts: RecordParts,
   space: string,
@@ -91,7 +91,7 @@ async function writeEntries(
   const place = policyKey(collection.name);
   const ofRecords = prepared.map(({ record: { key } }) => ({ key, view: 'body' as const }));
   const store = await parts.store();
-  // Guarded: a process that was held up must not write beside a later sweep.
+  // Guard the write: a delayed process must not write beside a later sweep.
   return store.transact(spaceScope(space), { keys: [{ key: place }, ...ofRecords] }, (found) => {
     const policy = found.get(place);
     if (policy === undefined || sweepIn(policy.head, format.version) !== run)

@@ -27,16 +27,16 @@ const SLICE_PAGES = 5;
 const RUN_BYTES = 16;
 
 export interface ReindexedCounts {
-  /** Collections of which all records are prepared. */
+  /** The number of collections whose records are all prepared. */
   readonly collections: number;
   readonly records: number;
 }
 
-/** How far the records of a collection are prepared. */
+/** The progress of the sweep in a collection. */
 interface Progress {
   /** The sweep that the policy record names; `null` before the first. */
   readonly run: string | null;
-  /** The order key of the last record that is prepared. */
+  /** The order key of the last prepared record. */
   readonly after: string | null;
 }
 
@@ -46,8 +46,8 @@ interface Claimed extends StaleCollection, Progress {
 }
 
 /**
- * Gives the records of announced collections search entries of the version that this process writes, in pages. Where the time is
- * over, or the process dies, the next call goes on behind the last page.
+ * Writes search entries of this process's version for the records of announced collections, in pages. After the end of its time, or
+ * a crash, the next call continues after the last page.
  */
 export async function sweepStale(parts: RecordParts, isOver: () => boolean): Promise<ReindexedCounts> {
   const counts = { collections: 0, records: 0 };
@@ -56,7 +56,7 @@ export async function sweepStale(parts: RecordParts, isOver: () => boolean): Pro
   const left = new Map(claimed.map((each) => [each, each as Progress]));
   await sweepInTurns(claimed, isOver, async (stale) => {
     const known = left.get(stale) ?? stale;
-    // One that fails stays claimed: another sweep takes it later.
+    // A failed one stays claimed: another sweep takes it later.
     left.delete(stale);
     const begun = await begin(parts, sweeper, { ...stale, ...known });
     if (begun === null) return true;
@@ -70,13 +70,13 @@ export async function sweepStale(parts: RecordParts, isOver: () => boolean): Pro
         return true;
       }
       after = page.last;
-      // The page is written: a crash before this writes it once more.
+      // The page is already written: after a crash before this line it is written once more.
       await settle(parts, stale, { progress: { run, after }, due: stale.due });
     }
     left.set(stale, { run, after });
     return false;
   });
-  // The time is over: the next sweep goes on with these at once.
+  // The time is over: make these due now, so that the next sweep continues with them.
   const due = parts.world.clock.now();
   for (const [stale, progress] of left) await settle(parts, stale, { progress, due });
   return counts;
@@ -95,7 +95,7 @@ async function claimStale({ store, world }: RecordParts): Promise<Claimed[]> {
 
 interface Sweeper {
   readonly format: EntryFormat;
-  /** The newest version that this release knows; `null` where it leaves those that are newer to their release. */
+  /** The newest version that this release knows; `null` to leave newer versions to their release. */
   readonly newest: number | null;
 }
 
@@ -117,8 +117,8 @@ interface Begun extends NamedSweep {
 }
 
 /**
- * Makes the policy record name the sweep. `null`: there is nothing to sweep now. Writers of another version take that name away;
- * the sweep then has another one and begins with the first record.
+ * Enters the sweep in the policy record; `null` if there is nothing to sweep now. A writer of another version removes the entry;
+ * the next sweep then has another name and begins with the first record.
  */
 async function begin(
   parts: RecordParts,
@@ -141,7 +141,7 @@ async function begin(
     const collection = collectionOf(policy);
     const known = sweepIn(head, version);
     const result = { collection, run: known ?? run, rests: mayHaveOtherWriters(head, version) };
-    // The process that named the sweep may have died before its intent said that it rests.
+    // The process that entered the sweep may have died before its intent recorded the rest period.
     if (known !== null) return { writes: [], result };
     return { writes: [{ put: { key, head: withSweep(head, version, run) } }], result };
   });
@@ -150,7 +150,7 @@ async function begin(
     return null;
   }
   if (found === 'left') {
-    // The release that goes on with it finds it as it was.
+    // Keep the progress for the release that continues the sweep.
     const due = parts.world.clock.now();
     await settle(parts, claimed, { progress: claimed, due });
     return null;
@@ -159,13 +159,13 @@ async function begin(
   const begun = { collection, format, run: found.run };
   if (found.run === claimed.run) return { ...begun, after: claimed.after };
   const progress = { run: found.run, after: null };
-  // A call of another release that saw the policy before may still add a record.
+  // A call of another release that read the policy earlier may still add a record.
   const due = found.rests ? parts.world.clock.now() + RETIRED_REST_MS : claimed.due;
   await settle(parts, claimed, { progress, due });
   return found.rests ? null : { ...begun, after: null };
 }
 
-/** Narrows the range of the collection to the version. Without effect where the policy record does not name this sweep. */
+/** Narrows the range of the collection to the version. Has no effect if the policy record does not name this sweep. */
 async function finish(
   parts: RecordParts,
   claimed: Claimed,
@@ -191,7 +191,7 @@ async function finish(
   return isDone;
 }
 
-/** Writes how far the sweep has come; `null` removes the intent. Without effect where another sweeper has claimed it. */
+/** Stores the progress of the sweep; `null` removes the intent. Has no effect if another sweeper has claimed it. */
 async function settle(
   parts: RecordParts,
   { space, incarnation, due: claimed }: Claimed,

@@ -18,7 +18,7 @@ const SLICE_PAGES = 5;
 
 export interface Sweep {
   readonly isOver: () => boolean;
-  /** Whether a run that is not over loads the incarnation. */
+  /** Whether an active run loads the incarnation. */
   readonly isRunActive: (runId: string) => Promise<boolean>;
 }
 
@@ -30,9 +30,9 @@ export interface SweptCounts {
 type Slice = { readonly records: number; readonly isDone: boolean };
 
 /**
- * Removes the records of incarnations that no name points at, in pages. The spaces take turns, so one that deleted a large
- * collection does not keep the others waiting. Where the time is over, the next call goes on. A collection that cannot be
- * swept does not stop the others; the first failure is thrown at the end.
+ * Removes the records of incarnations without a name, in pages. The spaces take turns, so that a large deleted collection of one
+ * space does not delay the others. When its time is over, the next call continues. A collection that cannot be swept does not stop
+ * the others; the first failure is thrown at the end.
  */
 export async function sweepRetired(parts: RecordParts, sweep: Sweep): Promise<SweptCounts> {
   const counts = { collections: 0, records: 0 };
@@ -87,8 +87,8 @@ async function sweepSlice(parts: RecordParts, retired: Claimed, sweep: Sweep): P
 }
 
 /**
- * Whether the name of the collection points elsewhere. An import that was about to point at this incarnation loses that right in
- * the same transaction, so either it has won or its records are removed.
+ * Whether the name of the collection points to another incarnation. The same transaction denies an import the right to point the
+ * name at this incarnation, so either the import has already done so or its records are removed.
  */
 async function isNameless(
   store: RecordStore,
@@ -124,7 +124,7 @@ async function removePage(
   } as const;
   const { records, next } = await store.query(spaceScope(space), selection);
   if (records.length === 0) {
-    // A provider whose scan budget is used up answers an empty page with more behind it.
+    // A provider whose scan budget is used up answers an empty page although more records follow.
     if (next !== null) throw new StoreError('unavailable', 'a page of a retired collection is empty');
     return 0;
   }
@@ -134,7 +134,7 @@ async function removePage(
       const request = { keys: [{ key: policy }, ...keys], frees: true };
       return await store.transact(spaceScope(space), request, (found) => {
         const pointer = found.get(policy);
-        // A restore of the space may have brought the name back.
+        // A restore of the space may have restored the name.
         if (pointer !== undefined && incarnationIn(pointer.head) === incarnation)
           return { writes: [], result: 0 };
         const writes = keys.flatMap(({ key }) => (found.get(key) === undefined ? [] : [{ remove: key }]));
@@ -148,8 +148,8 @@ async function removePage(
 }
 
 /**
- * Looks at the intent again at `due`; `null` removes it. An intent that was announced anew since the claim stays: the change
- * that it announces may come after the look at the name.
+ * Schedules the intent again for `due`; `null` removes it. An intent that was announced again since the claim stays: its change
+ * may come after the name was read.
  */
 async function settle(
   store: RecordStore,

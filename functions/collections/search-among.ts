@@ -4,7 +4,7 @@ import type { Incarnation } from './rules/incarnation.ts';
 import { partitionPrefix } from './rules/record-key.ts';
 import { indexText } from './stored-content.ts';
 
-/** What all matches of a query fulfil, in terms of the store; `undefined`: no index tells. */
+/** The conditions of all matches that the store's indexes can check; `undefined` if there are none. */
 export function amongOf(
   { condition, facts }: Pick<RecordQuery, 'condition' | 'facts'>,
   incarnation: Incarnation,

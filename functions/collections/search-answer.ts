@@ -27,7 +27,7 @@ export function matchJson(record: string, score: string, diagnostics: string): s
   return `{"record":${record},"score":${score},"diagnostics":${diagnostics}}`;
 }
 
-/** One page of a ranked answer. The first match of a page may exceed the bytes. */
+/** One page of a ranked answer. The first match of a page may exceed the bound on bytes. */
 export async function answerPage(
   reader: SearchReader,
   collection: string,

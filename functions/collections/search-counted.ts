@@ -22,17 +22,17 @@ import { RECORDS } from './store-collections.ts';
 
 /** Bytes of a candidate beside its word counts. */
 const COUNTED_BYTES = 32;
-/** Records that are ordered at once: a few milliseconds. */
+/** The most records that are ordered in one part: a few milliseconds. */
 const ORDERED_MAX = 8_192;
-/** So many lexicons beside those of the answer are read sooner than a list of the index, which has so many records at most. */
+/** Up to so many lexicons beside those of the answer, reading them is faster than reading a list of the index. */
 const FEW_PLACES = 96;
 const ENDS_MAX = 4_096;
-/** Lexicons that are held at once. */
+/** The most lexicons that are held at a time. */
 const ENTRIES_PER_READ = 128;
 
 /**
- * Ranks by word counts where the store has them and they tell enough: `null` where they do not, and the lexicons of all
- * candidates are to be read. Both ways have the same answer. This one costs the call as many reads as the other would at the most.
+ * Ranks by word counts if the store has them and they suffice. Returns `null` if they do not: the lexicons of all candidates have
+ * to be read then. Both ways give the same answer. This one counts as many reads as the other would need at most.
  */
 export async function rankByCounts(
   reader: SearchReader,
@@ -63,7 +63,7 @@ export async function rankByCounts(
   }
 }
 
-/** Beyond these the counts would choose no candidates. */
+/** The bounds beyond which word counts are not used. */
 function boundsOf(lexical: LexicalQuery): Pick<WordCountsRequest, 'max' | 'unitedMax'> {
   if (lexical.matchMode === 'all') return { max: COUNT_MAX };
   const most = countedMax(lexical);
@@ -90,7 +90,7 @@ async function rankCounted(
   return await inTurns(ranking.rank(read), turns);
 }
 
-/** The places of the records whose lexicons are read. Where they are many, it is asked first where the text of the query may end. */
+/** The places of the records whose lexicons are read. If they are many, an index query first narrows them by the last word of the text. */
 async function placesOf(
   { moment, turns, incarnation, formats: [format] }: SearchReader,
   lexical: LexicalQuery,
@@ -105,7 +105,7 @@ async function placesOf(
   return holders === null ? places : await inTurns(ranking.placesAmong(holders), turns);
 }
 
-/** `null`: too many records hold as many words as the last candidate. */
+/** Returns `null` if too many records hold as many words as the last candidate. */
 async function candidatesOf(
   wordCounts: WordCountsReader,
   { places }: WordCounts,
@@ -129,13 +129,13 @@ async function holdsMore(
   return counts.some((count) => count > 0);
 }
 
-/** Reads of the walk of all lexicons, at the most. */
+/** The most reads that the walk over all lexicons would need. */
 function readsOf({ matchMode }: LexicalQuery, { held }: Chosen): number {
   const counting = held.length === 1 ? 0 : held.reduce((sum, each) => sum + readsOfCount(each), 0);
   return counting + (matchMode === 'any' ? held.reduce((sum, each) => sum + each, 0) : Math.min(...held));
 }
 
-/** The readings of the records at the places; `null` where the text of one has to be read. */
+/** The readings of the records at the places; `null` if the text of one has to be read. */
 async function readingsOf(
   { moment, turns, bytes, formats: [format] }: SearchReader,
   lexical: LexicalQuery,

@@ -10,7 +10,7 @@ import { isNear, type VectorQuery } from './search/vector-query.ts';
 import type { SearchReader } from './search-reader.ts';
 import { storedText } from './stored-content.ts';
 
-/** What the process holds of a match, about. */
+/** Memory of a match, about. */
 export const MATCH_BYTES = 128;
 
 interface ListedMatch extends NearestMatch {
@@ -35,7 +35,7 @@ export class IndexWalk {
       driver.by === 'range' ? inRange(reader, driver) : candidatesOf(reader, driver, null, vector.top);
   }
 
-  /** Goes on until it has read so many records. Returns whether the index has no others. */
+  /** Continues until it has read so many records. Returns whether the index has no others. */
   async reachesEnd(records: number): Promise<boolean> {
     for (; this.#read < records; this.#read += 1) {
       const { value } = await this.#found.next();
@@ -45,7 +45,7 @@ export class IndexWalk {
     return false;
   }
 
-  /** The nearest of those that were read, the nearest first. */
+  /** The nearest of the records read so far, the nearest first. */
   best(): readonly NearestMatch[] {
     return this.#matches
       .toSorted((a, b) => b.score - a.score || compareUtf8(a.orderKey, b.orderKey))

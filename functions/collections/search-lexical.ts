@@ -16,13 +16,13 @@ import type { SearchReader } from './search-reader.ts';
 import { RECORDS } from './store-collections.ts';
 import { storedText } from './stored-content.ts';
 
-/** Terms that are counted together: Firestore counts them at once, and others get their turn behind them. */
+/** Terms that are counted together. Firestore counts them concurrently, and other calls run after each group. */
 const COUNTED_TERMS = 16;
 
 /**
- * The records that match the words of the search and meet the conditions of the query, the best first. `pageMost`: records
- * that a page has at most. Throws `search_budget_exceeded` where the page has no match and there may be candidates that were
- * not scored, and where the reads end before the pool is full.
+ * The records that match the words of the search and meet the conditions of the query, the best first. `pageMost` is the most
+ * records of a page. Throws `search_budget_exceeded` if the page has no match although unscored candidates may exist, and if the
+ * reads end before the pool is full.
  */
 export async function rankByWords(
   reader: SearchReader,
@@ -84,8 +84,8 @@ async function walkOf(
 }
 
 /**
- * Leaves room for the records of the page. Returns what ended the search for one more candidate than the query scores: a
- * full pool answers without it.
+ * Fills the pool, and leaves reads for the records of the page. Returns the error that ended the search for one candidate more than
+ * the query scores: a full pool can answer without that candidate.
  */
 async function fillPool(
   candidates: Candidates,
@@ -109,7 +109,7 @@ async function fillPool(
 
 async function scan(candidates: Candidates): Promise<void> {
   const { reader, query, lexical, pool } = candidates;
-  // Records that a range finds have another order, in which the scan limit would cut off others.
+  // A range finds records in another order, in which the scan limit would exclude other records.
   const driver = query.driver.by === 'range' ? ({ by: 'listing' } as const) : query.driver;
   for await (const data of candidatesOf(reader, driver, null, pool.missing)) {
     if (reader.turns.due()) await reader.turns.next();

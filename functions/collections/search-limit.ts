@@ -4,14 +4,13 @@ import type { LexicalQuery } from './search/lexical-query.ts';
 import type { Ranking } from './search/pool.ts';
 
 /**
- * Whether the page has no match, and a candidate that was not scored might be one. An empty page has no diagnostics that
- * could say so.
+ * Whether the page has no match although an unscored candidate might be one. An empty page has no diagnostics to report that.
  */
 export function isUnknown({ query, isLimited, matches }: Ranking, { offset }: PageRequest): boolean {
   return isLimited && matches.length <= offset && matches.length < query.top;
 }
 
-/** Firestore bills a count as one read for each so many records. */
+/** Firestore bills a count as one read for this many records. */
 const COUNTED_RECORDS_PER_READ = 1_000;
 
 /** Reads of a count of so many records. */
@@ -19,12 +18,12 @@ export function readsOfCount(count: number): number {
   return Math.max(1, Math.ceil(count / COUNTED_RECORDS_PER_READ));
 }
 
-/** Whether the call ended because it may read no more. */
+/** Whether the error is that of a used-up read budget. */
 export function isBudgetEnd(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === 'search_budget_exceeded';
 }
 
-/** The refusal of such a page. It says what to change. */
+/** The refusal of such a page, with advice for the caller. */
 export function pageUnknown({ scanLimit, scanLimitMax }: LexicalQuery): ServiceError {
   const higher =
     scanLimit < scanLimitMax

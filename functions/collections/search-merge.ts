@@ -5,8 +5,8 @@ import { recordValue } from './rules/stored-text.ts';
 import { type SearchReader, textsOf } from './search-reader.ts';
 
 /**
- * The first `limit` matches of lists with no record in common, each by score downwards, then in the order of the listing. That
- * order is read of records of one score in several lists: a match does not say its place in it.
+ * The first `limit` matches of lists without common records. Each list is ordered by descending score, then by the listing. A match
+ * does not hold its place in the listing, so it is read for records with the same score in several lists.
  */
 export async function mergedMatches(
   reader: SearchReader,

@@ -20,7 +20,7 @@ export interface SearchMoment {
   readonly collection: StoredCollection;
   /** Checks a request that ranks. Throws as `readSearch` does. */
   read(request: SearchRequest): RecordSearchQuery;
-  /** A reader with a budget of its own. */
+  /** A reader with its own budget. */
   reader(advice: string): SearchReader;
   readonly rank: typeof rankRecords;
 }
@@ -71,7 +71,7 @@ function searchMoment(
   { moment, lane, bytes, formats, rank }: At,
 ): SearchMoment {
   const { lexicalCandidatesMax = CANDIDATES_DEFAULT } = limits;
-  // The page of the answer is read beside what the search needs.
+  // The budget also covers the page of the answer.
   const readsMax = Math.max(limits.readsPerCallMax, limits.pageRecordsMax);
   return {
     collection,
@@ -83,7 +83,7 @@ function searchMoment(
         moment,
         find: moment.find,
         incarnation: collection.incarnation,
-        // The entries of each version are walked.
+        // The search walks the entries of each version.
         budget: new ReadBudget(readsMax * formats.length, advice, lane, 'search_budget_exceeded'),
         turns: {
           due: turns.due,

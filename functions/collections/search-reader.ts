@@ -6,15 +6,15 @@ import { RECORDS } from './store-collections.ts';
 import { storedText } from './stored-content.ts';
 
 const BATCH_RECORDS_MAX = 50;
-/** A batch is to hold about so many characters of bodies. */
+/** The characters of bodies that a batch should hold, about. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** Texts that a search keeps for its answer; others are read again. */
+/** The most characters of texts that a search keeps for its answer; it reads others again. */
 const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export interface SearchReader extends RecordReader {
   readonly find: Find;
   readonly kept: KeptTexts;
-  /** Those that the entries of the collection have. */
+  /** The formats of the entries of the collection. */
   readonly formats: readonly EntryFormat[];
 }
 

@@ -5,7 +5,7 @@ import { answerPage, matchJson, type SearchedPage } from './search-answer.ts';
 import { inSearchMoment, searchAdvice } from './search-moment.ts';
 import { isRanked, type SearchRequest } from './search-request.ts';
 
-/** A page holds its matches beside a batch of texts: together they stay far below what a caller may hold. */
+/** A page holds its matches beside a batch of texts: together they stay far below the bytes that a caller may hold. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Answers a search as of one moment. Throws the refusal of the search, of its cost or of an absent collection. */

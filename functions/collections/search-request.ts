@@ -11,12 +11,12 @@ export interface SearchRequest extends QueryRequest {
   readonly lexical?: LexicalRequest | null;
 }
 
-/** A search as it is answered, checked against the policy of its collection. */
+/** A search that was checked against the policy of its collection. */
 export type RecordSearchQuery =
   | { readonly mode: 'vector'; readonly query: RecordQuery; readonly vector: VectorQuery }
   | { readonly mode: 'lexical'; readonly query: RecordQuery; readonly lexical: LexicalQuery };
 
-/** Whether the request ranks records, and does not list them. */
+/** Whether the request ranks records instead of listing them. */
 export function isRanked({ vector, lexical }: SearchRequest): boolean {
   return isGiven(vector) || isGiven(lexical);
 }

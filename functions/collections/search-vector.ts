@@ -33,8 +33,8 @@ async function nearestOfAll(reader: SearchReader, vector: VectorQuery): Promise<
 }
 
 /**
- * Judges the nearest records, and twice as many as long as too few of them meet the conditions. Where the store does not
- * narrow the search, it judges as many that an index finds, too: what ends first has the answer.
+ * Judges the nearest records, and doubles their number while too few meet the conditions. If the store does not narrow the search,
+ * it also judges as many records that an index finds; the search that ends first gives the answer.
  */
 async function admitted(
   reader: SearchReader,

@@ -4,40 +4,40 @@ import type { RecordKey, RecordStore } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
 
-/** A space is looked at so often, so data is kept at most this much longer than its retention. */
+/** The time between two visits of a space: data is kept at most this much longer than its retention. */
 const INTERVAL_MS = 3_600_000;
 /** Time to sweep a part of a space before another process may take it. */
 const CLAIM_MS = 120_000;
 const CLAIMED_MAX = 100;
-/** A process trusts its announcement of a space for so long. */
+/** How long a process trusts its announcement of a space. */
 const TRUSTED_MS = 3_600_000;
-/** Upkeep forgets an empty space so long after its last announcement: clocks differ, and writes take time. */
+/** Upkeep forgets an empty space this long after its last announcement: clocks differ, and writes take time. */
 const FORGOTTEN_AFTER_MS = 2 * TRUSTED_MS;
-/** Spaces that a process remembers. */
+/** The most spaces that a process remembers. */
 const REMEMBERED_MAX = 10_000;
 
-/** Data of spaces that upkeep removes when it is old. */
+/** A kind of data of spaces that upkeep removes when it is old. */
 export interface SpaceRetention {
   readonly store: () => Promise<RecordStore>;
   readonly clock: Clock;
-  /** `null`: nothing is removed for its age. */
+  /** `null`: upkeep removes nothing because of its age. */
   readonly retentionMs: number | null;
   /** The spaces that have such data. Two kinds of data never share a collection. */
   readonly spaces: OwnedCollection;
   readonly announced: AnnouncedSpaces;
 }
 
-/** What a process remembers of its announcements of one kind of data: until when each is trusted, the oldest first. */
+/** The announcements of a process for one kind of data: until when each is trusted, the oldest first. */
 export type AnnouncedSpaces = Map<string, number>;
 
-/** What one step has done in a space. */
+/** The result of one step in a space. */
 export interface RetentionStep {
   readonly removed: number;
-  /** Whether more is to be removed, nothing for now, or the space has no such data. */
+  /** `old`: more is to be removed; `young`: nothing now; `none`: the space has no such data. */
   readonly left: 'old' | 'young' | 'none';
 }
 
-/** Makes upkeep look at the space. Costs one write an hour in which a process calls it for the space. */
+/** Makes upkeep visit the space. A process writes at most once an hour for each space. */
 export async function announceSpace(
   { store, clock, retentionMs, spaces, announced }: SpaceRetention,
   space: string,
@@ -58,8 +58,9 @@ export async function announceSpace(
 }
 
 /**
- * Calls `step` for the spaces that are due. The spaces take turns; where the time is over, the next call goes on. A space without data
- * is forgotten: it costs nothing until it is announced again. Answers how many records were removed. A space that fails does not stop the others; the first failure is thrown at the end.
+ * Calls `step` for the due spaces, which take turns, and returns how many records were removed. When its time is over, the next call
+ * continues. A space without data is forgotten until it is announced again. A space that fails does not stop the others; the first
+ * failure is thrown at the end.
  */
 export async function sweepSpaces(
   { store, clock, retentionMs, spaces }: SpaceRetention,

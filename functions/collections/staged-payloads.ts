@@ -12,22 +12,22 @@ import { leftoverKey, stagedBytesKey, UPKEEP_SCOPE, upkeepListing } from './upke
 /** Larger requests lie beside their run. */
 export const STAGED_INLINE_BYTES_MAX = 64 * 1024;
 
-/** Upkeep looks at a staged payload for the first time after this. No admission lasts so long. */
+/** Upkeep first checks a staged payload after this time. No admission lasts so long. */
 const REST_MS = 3_600_000;
 const REFERENCE_BYTES = 16;
 
 export interface StagedBounds {
   /** Largest payload. */
   readonly payloadBytesMax: number;
-  /** Bytes that the unfinished jobs of one space may have staged. */
+  /** The most staged bytes of the unfinished jobs of one space. */
   readonly spaceBytesMax: number;
-  /** The setting from which that follows; `null` where it is fixed. */
+  /** The setting behind these bounds; `null` if they are fixed. */
   readonly setting: string | null;
 }
 
 /**
- * Payloads that are too large for a run. The intent to remove one is written before its bytes, so a crash leaves nothing that
- * upkeep does not find; the same transaction counts the bytes of the space.
+ * Payloads that are too large for a run. The intent to remove a payload is written before its bytes, so that upkeep finds the
+ * leftovers of a crash. The same transaction counts the bytes of the space.
  */
 export class StagedPayloads {
   readonly #store: () => Promise<RecordStore>;
@@ -35,7 +35,7 @@ export class StagedPayloads {
   readonly #place: PayloadPlace;
   readonly #bounds: StagedBounds;
 
-  /** Without `blobs` the payloads lie in the record store, in pieces. */
+  /** Without `blobs` the payloads are stored in the record store, in pieces. */
   constructor(
     store: () => Promise<RecordStore>,
     world: World,
@@ -52,7 +52,7 @@ export class StagedPayloads {
     return this.#bounds.payloadBytesMax;
   }
 
-  /** Keeps the text and answers its reference; `Full` where the space has staged too much already. */
+  /** Stages the text and returns its reference; `Full` if the space has too many staged bytes. */
   async stage(space: string, text: string): Promise<string | Full> {
     const bytes = Buffer.from(text);
     const reference = Buffer.from(this.#world.random.bytes(REFERENCE_BYTES)).toString('hex');
@@ -87,7 +87,7 @@ export class StagedPayloads {
     return Buffer.from(bytes).toString('utf8');
   }
 
-  /** Removes the bytes, then the intent. Without effect where both are gone. */
+  /** Removes the bytes, then the intent. Has no effect if both are gone. */
   async discard(space: string, reference: string): Promise<void> {
     await this.#place.remove(reference).catch(asStoreError);
     const key = leftoverKey('payload', reference);
@@ -138,7 +138,7 @@ const FAILURES: Readonly<Record<string, StoreFailure>> = {
   corrupt: 'corrupt',
 };
 
-/** Callers know one store: where its bytes lie makes no difference to a full disk. */
+/** Turns failures of the blob store into those of a store, so that callers handle one kind. */
 function asStoreError(error: unknown): never {
   const failure = error instanceof BlobError ? FAILURES[error.failure] : undefined;
   throw failure === undefined ? error : new StoreError(failure, String(error), { cause: error });

@@ -7,7 +7,7 @@ import type { StoredCollection } from './stored-collection.ts';
 
 const RETRY_AFTER_SECONDS = 10;
 
-/** The refusal of a search of a collection of which this release does not read all search entries. */
+/** The refusal of a search in a collection with search entries that this release cannot read. */
 export class StaleEntries extends ServiceError {
   readonly #collection: StoredCollection;
 
@@ -20,7 +20,7 @@ export class StaleEntries extends ServiceError {
     this.#collection = collection;
   }
 
-  /** Makes upkeep prepare the records: that of a newer release, where one runs. */
+  /** Makes upkeep prepare the records; if a newer release runs, its upkeep does so. */
   announce(parts: RecordParts, space: string): Promise<void> {
     return announceReindex(parts, { space, ...this.#collection });
   }
@@ -31,7 +31,7 @@ interface Searched {
   readonly head: Head;
 }
 
-/** Makes upkeep prepare the records of a collection that was searched and has entries of another version than are written now. */
+/** After a search, makes upkeep prepare the records if the collection has entries of another version than the one written now. */
 export async function announceOutdated(
   parts: RecordParts,
   space: string,
@@ -43,6 +43,6 @@ export async function announceOutdated(
     if (isOnly(rangeIn(head), version) || !entries.mayAnnounce(collection.incarnation)) return;
     await announceReindex(parts, { space, ...collection });
   } catch {
-    // The search is answered, and a later one announces the collection, too.
+    // Ignore the failure: the search is answered, and the next one announces the collection again.
   }
 }

@@ -4,7 +4,7 @@ import { recordId } from '../store/record-id.ts';
 import type { Incarnation } from './rules/incarnation.ts';
 import type { PartitionedKey } from './rules/record-key.ts';
 
-/** How the collections and records of a space lie in the store. The first two are all that a copy of a space carries. */
+/** The store collections of a space. A copy of a space carries only the first two. */
 export const POLICIES: OwnedCollection = { name: 'policies', pairedIndexes: false, ...SPACE_DATA };
 export const RECORDS: OwnedCollection = {
   name: 'records',
@@ -14,7 +14,7 @@ export const RECORDS: OwnedCollection = {
   ...SPACE_DATA,
 };
 
-/** How far a job of the space has come; changed in the transactions of its writes. */
+/** The progress of the space's jobs; changed in the transactions of their writes. */
 export const IMPORT_PROGRESS: OwnedCollection = {
   name: 'import-progress',
   pairedIndexes: false,
@@ -23,8 +23,8 @@ export const IMPORT_PROGRESS: OwnedCollection = {
 };
 
 /**
- * The objects of the space: heads, with the bytes of small ones. No copy of a space carries them yet, and none is taken or
- * restored where there are some.
+ * The objects of the space: heads, with the bytes of small ones. Copies of a space do not carry them yet, so a space with objects
+ * can be neither copied nor restored.
  */
 export const OBJECTS: OwnedCollection = {
   name: 'objects',
@@ -33,7 +33,7 @@ export const OBJECTS: OwnedCollection = {
   copies: 'none',
 };
 
-/** Bytes of objects that no head names: those that are being written, and those that await their removal. */
+/** Bytes of objects that no head names: they are being written, or await their removal. */
 export const OBJECT_LEFTOVERS: OwnedCollection = {
   name: 'object-leftovers',
   pairedIndexes: false,

@@ -5,11 +5,11 @@ import { type Incarnation, isIncarnation } from './rules/incarnation.ts';
 import type { CollectionPolicy } from './rules/policy.ts';
 import { COLLECTION_GROUP, policyKey } from './store-collections.ts';
 
-/** A name of a space and what it points at. */
+/** A collection name of a space, with the policy and the incarnation that it points at. */
 export interface StoredCollection {
   readonly name: string;
   readonly incarnation: Incarnation;
-  /** As it was first stored. */
+  /** The policy as it was first stored. */
   readonly policy: CollectionPolicy;
   readonly createdAt: string;
 }
@@ -36,7 +36,7 @@ export function collectionOf({ head, body }: RecordData): StoredCollection {
   return { name: policy.name, incarnation, policy, createdAt: String(head['createdAt']) };
 }
 
-/** What the head of a collection's record points at. Throws `corrupt`. */
+/** The incarnation in the head of a collection's record. Throws `corrupt`. */
 export function incarnationIn(head: RecordData['head']): Incarnation {
   const incarnation = String(head['incarnation']);
   if (!isIncarnation(incarnation)) throw new StoreError('corrupt', 'a collection has no incarnation');

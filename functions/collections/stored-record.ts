@@ -23,14 +23,14 @@ const FACT_CUT_BYTES = 150;
 
 type RecordPlace = Pick<StoredCollection, 'incarnation' | 'policy'>;
 
-/** A record of a request with what searches find it by. */
+/** A record of a request with its search entry. */
 export interface FindableRecord extends RecordInput {
   readonly search: RecordSearch;
 }
 
 /**
- * Reads the JSON text of a record. Done once a record, before the transaction that writes it: a transaction may decide more than
- * once. In steps: a record may be long. Throws as `readRecord` does.
+ * Reads the JSON text of a record and makes its search entry, in steps, because a record may be long. Call it once for a record,
+ * before the transaction that writes it: a transaction may run its decision again. Throws as `readRecord` does.
  */
 export function* findableText(
   place: RecordPlace,
@@ -41,7 +41,7 @@ export function* findableText(
 }
 
 /**
- * A record with what searches find it by, in steps.
+ * A record with its search entry, in steps.
  * @testonly
  */
 export function* findableRecord(
@@ -52,7 +52,7 @@ export function* findableRecord(
   return { ...input, search: yield* format.entryOf(input, policy, incarnation) };
 }
 
-/** What searches find a stored record by, as a writer of the format would make it. In steps. */
+/** The search entry of a stored record, as a writer of the format would make it; in steps. */
 export function* storedSearch(
   { incarnation, policy }: RecordPlace,
   record: RecordData,
@@ -103,7 +103,7 @@ export function recordData(
   };
 }
 
-/** Only the members that the paths begin with are copied: a record may have a hundred thousand. */
+/** Copies only the members with which the paths begin: a record may have a hundred thousand. */
 function indexedValues(value: JsonObject, stamp: RecordStamp, paths: readonly RecordPath[]): ProjectedValues {
   const names = new Set(paths.map(({ segments: [first = ''] }) => first));
   const members = [...names].flatMap((name): [string, Json][] => {
@@ -113,7 +113,7 @@ function indexedValues(value: JsonObject, stamp: RecordStamp, paths: readonly Re
   return projectValues({ ...Object.fromEntries(members), ...stamp }, paths);
 }
 
-/** The head of a record with the number of terms by which no search finds it. */
+/** The head of a record with its number of terms that no index holds. */
 export function withTermsLeftOut(head: Head, { termsLeftOut }: RecordSearch): Head {
   const { termsLeftOut: _, ...others } = head;
   return termsLeftOut === 0 ? others : { ...others, termsLeftOut };
@@ -154,7 +154,7 @@ function memberOf(value: Json | undefined, name: string): Json | undefined {
   return (value as Readonly<Record<string, Json>>)[name];
 }
 
-/** Two long texts that differ stay different. */
+/** Shortens a long text so that different texts stay different. */
 function bounded(text: Json | undefined): string | null {
   if (typeof text !== 'string') return null;
   if (Buffer.byteLength(text) <= FACT_BYTES_MAX) return text;

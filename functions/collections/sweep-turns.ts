@@ -1,7 +1,6 @@
 /**
- * Works on claimed intents in slices. The spaces take turns, so one with much to do does not keep the others waiting. `slice`
- * answers whether nothing is left of its intent. An intent that fails does not stop the others; the first failure is thrown at
- * the end.
+ * Works on claimed intents in slices. The spaces take turns, so that a space with much work does not delay the others. `slice`
+ * returns whether its intent is done. A failed intent does not stop the others; the first failure is thrown at the end.
  */
 export async function sweepInTurns<Intent extends { readonly space: string }>(
   claimed: readonly Intent[],

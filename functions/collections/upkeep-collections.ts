@@ -2,17 +2,17 @@ import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
 import type { Listing, RecordKey, Scope } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 
-/** Intents of later removals lie in one scope, so that upkeep finds them without knowing the spaces. */
+/** All intents of later removals are in one scope, so that upkeep finds them without knowing the spaces. */
 export const UPKEEP_SCOPE: Scope = { kind: 'system', name: 'record-maintenance' };
 
-/** Incarnations that no name points at any more, until their records are removed. */
+/** Incarnations without a name, until their records are removed. */
 export const RETIRED_COLLECTIONS: OwnedCollection = {
   name: 'retired-collections',
   pairedIndexes: false,
   ...SERVICE_DATA,
 };
 
-/** Collections whose records are prepared for searches anew, until all are; and the marks of `entryMarksKey`. */
+/** Collections whose records need new search entries, until all have them; and the marks of `entryMarksKey`. */
 export const REINDEXED_COLLECTIONS: OwnedCollection = {
   name: 'reindexed-collections',
   pairedIndexes: false,

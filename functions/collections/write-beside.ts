@@ -4,15 +4,16 @@ import { policyKey, spaceScope } from './store-collections.ts';
 
 const NOT_WIDENED = Symbol('the policy does not have the version of the entries');
 
-/** Where records are written, and the version of their search entries. */
+/** The collection that is written, and the version of its new search entries. */
 export interface WrittenCollection {
   readonly name: string;
   readonly version: number;
 }
 
 /**
- * Writes records of the collection that `name` points at. Where the policy does not say that entries may have this version, or
- * a sweep makes another one, the same transaction says so and ends the sweep: a search asks for every version that there is.
+ * Writes records of the collection that `name` points at. If the version range in the policy record does not include the version of
+ * the new entries, or a sweep writes another version, the same transaction widens the range and ends the sweep: searches read only
+ * the versions in the range.
  */
 export async function writeBeside<R>(
   store: RecordStore,

@@ -26,7 +26,7 @@ import { scaleOf, WEIGHT_MAX, weightOf } from './write-weight.ts';
 
 const ITEMS_MAX = 100;
 
-/** Where a chunk goes: to what the name points at, or to an incarnation that nothing points at yet. */
+/** The target of a chunk: the collection of a name, or an incarnation that no name points at yet. */
 export interface ChunkTarget {
   readonly name: string;
   readonly loading?: Pick<StoredCollection, 'incarnation' | 'policy'>;
@@ -63,8 +63,8 @@ export interface ChunkLedger {
 }
 
 /**
- * Writes the first of `items` in one transaction, as many as it can carry; each has its own outcome. The answer has the
- * outcomes of those that were tried, at least one: an item that fails ends the chunk unless `continueOnError`.
+ * Writes the first of `items` in one transaction, as many as fit; each has its own outcome. Returns the outcomes of the tried items,
+ * at least one. A failed item ends the chunk unless `continueOnError`.
  */
 export async function writeChunk(
   parts: RecordParts,
@@ -88,11 +88,11 @@ interface Chunk {
   readonly options: ChunkOptions;
   readonly format: EntryFormat;
   readonly into: Pick<StoredCollection, 'incarnation' | 'policy'>;
-  /** What the name is believed to point at; `null` where the chunk looks at no name. */
+  /** The collection that the process remembers for the name; `null` if the chunk uses no name. */
   readonly believed: StoredCollection | null;
 }
 
-/** Fewer items where the store finds the transaction too large. */
+/** Tries fewer items if the store refuses the transaction as too large. */
 async function writeSome(chunk: Chunk, items: readonly ChunkItem[]): Promise<readonly ItemOutcome[] | Moved> {
   const read = await readItems(chunk, items);
   for (let count = read.length; ; count = Math.ceil(count / 2)) {
@@ -110,7 +110,7 @@ type ReadItem = { readonly precondition: WritePrecondition | null } & (
   | { readonly refused: ItemOutcome }
 );
 
-/** The items that one transaction can carry, as far as their weight shows. Others get their turn between two items and within a long one. */
+/** The items that fit into one transaction by their weight. Other calls run between two items and within a long one. */
 async function readItems(
   { parts: { world }, space, store, into, options, format }: Chunk,
   items: readonly ChunkItem[],

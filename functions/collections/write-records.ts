@@ -57,8 +57,8 @@ function storedAs({ text, vectors }: RecordInput, stamp: RecordStamp) {
 }
 
 /**
- * Removes a record; without effect where there is none, or no such collection, unless the precondition asks for one. Throws
- * `precondition_failed`.
+ * Removes a record. If the record or its collection does not exist, it has no effect, or throws `precondition_failed` if the
+ * precondition requires a record.
  */
 export async function deleteRecord(
   parts: RecordParts,

@@ -5,25 +5,25 @@ import { projectedPaths, projectValues } from './rules/projection.ts';
 import { termBytes } from './search/terms.ts';
 import type { FindableRecord } from './stored-record.ts';
 
-/** What one transaction may weigh; Firestore takes 10 MiB in one commit. */
+/** The largest weight of one transaction; Firestore allows 10 MiB in one commit. */
 export const WEIGHT_MAX = 8 * 1024 * 1024;
 
-/** What a record weighs beside its text, in bytes. */
+/** The weights of a record's parts beside its text, in bytes. */
 export interface WeightScale {
-  /** An index entry beside its value and the order key, and how often both are there. */
+  /** The weight of an index entry beside its value and the order key; `entryCopies` is how often both are stored. */
   readonly entryBytes: number;
   readonly entryCopies: number;
-  /** A term or vector beside its value, and how often both are there. */
+  /** The weight of a term or vector beside its value; `searchCopies` is how often both are stored. */
   readonly searchEntryBytes: number;
   readonly searchCopies: number;
-  /** A number of a vector, in the record and in indexes. */
+  /** The weight of a vector's number, in the record and in indexes. */
   readonly numberBytes: number;
   readonly indexedNumberBytes: number;
 }
 
 /**
- * Entries of an index are there for both directions, those of terms and vectors once each, and all of them for the replaced record
- * too. The name of the space has 40 bytes. A vector is stored as float32 and as doubles, and the doubles stand in two indexes.
+ * Firestore keeps index entries for both directions, and those of terms and vectors once; a write also counts those of the replaced
+ * record. The name of the space has 40 bytes. A vector is stored as float32 and as doubles, and two indexes hold the doubles.
  */
 const DOCUMENTS: WeightScale = {
   entryBytes: 215,
@@ -34,7 +34,7 @@ const DOCUMENTS: WeightScale = {
   indexedNumberBytes: 2 * 8,
 };
 
-/** A term takes a few bytes, and time: 80,000 of them hold up the process about as long as 8 MiB of texts. */
+/** A term takes a few bytes, but also time: 80,000 terms block the process about as long as 8 MiB of texts. */
 const ROWS: WeightScale = {
   entryBytes: 128,
   entryCopies: 1,
@@ -44,12 +44,12 @@ const ROWS: WeightScale = {
   indexedNumberBytes: 0,
 };
 
-/** How the records of a store are weighed. */
+/** The scale for the records of a store. */
 export function scaleOf({ weighsIndexEntries }: Pick<RecordStore, 'weighsIndexEntries'>): WeightScale {
   return weighsIndexEntries === true ? DOCUMENTS : ROWS;
 }
 
-/** What a record weighs in a transaction: its text and its search entry, and what the indexes of both take. */
+/** The weight of a record in a transaction: its text, its search entry, and their index entries. */
 export function weightOf(
   { key, text, value, search }: FindableRecord,
   policy: CollectionPolicy,
@@ -63,7 +63,7 @@ export function weightOf(
   return Buffer.byteLength(text) + indexed + searchWeight(search.entry, scale);
 }
 
-/** What the search entry of a record weighs in a transaction. */
+/** The weight of a record's search entry in a transaction. */
 export function searchWeight({ terms, lexicon, vectors }: SearchEntry, scale: WeightScale): number {
   const numbers = vectors.reduce((sum, { values }) => sum + values.length, 0);
   const termed = termBytes(terms);

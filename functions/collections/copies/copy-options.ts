@@ -1,7 +1,7 @@
 interface SpaceProgress {
   readonly step: string;
   readonly records: number;
-  /** `null` where an export does not know yet. */
+  /** `null` while an export does not know it yet. */
   readonly recordsTotal: number | null;
 }
 

@@ -18,7 +18,7 @@ export interface EntryShapes {
   readonly record: Validator;
 }
 
-/** Loaded by restores alone: the start of a program that makes none would grow by a third. */
+/** Loaded only by restores: these models would make the start of other programs a third longer. */
 export async function entryShapes(): Promise<EntryShapes> {
   const [collections, records] = await Promise.all([
     import('../../../contracts/generated/validators/collections.js'),
@@ -31,8 +31,8 @@ export async function entryShapes(): Promise<EntryShapes> {
 }
 
 /**
- * That each entry is one that a request could have written and lies under the key that its content names, and that each record
- * belongs to a collection of the archive. Policies come first, because their name precedes that of records.
+ * Checks that a request could have written each entry, that its key matches its content, and that each record belongs to a
+ * collection of the archive. Policies come first, because their name precedes that of records.
  */
 export class EntryChecks {
   readonly #policies = new Map<string, CollectionPolicy>();
@@ -81,7 +81,7 @@ export class EntryChecks {
   }
 }
 
-/** Names no member of the model: some are names that an author of the archive chose. */
+/** The error names no member of the model: the author of the archive chose some of these names. */
 function requireShape(validator: Validator, value: unknown): void {
   if (!validator(value)) throw invalidMember('/body', 'must have the form of its model');
 }
@@ -96,7 +96,7 @@ function policyOf(body: string | null, shape: Validator): CollectionPolicy {
   return policy;
 }
 
-/** That a request with the record would store the same text. */
+/** Checks that a request with the record would store the same text. */
 function sameWritten(written: string, value: JsonObject, policy: CollectionPolicy): void {
   if (readStored(written, value, policy).text !== written)
     throw invalidMember('/body', 'must be a record as it is stored');

@@ -18,12 +18,12 @@ export interface SpaceExportOptions extends SpaceCopyOptions {
   readonly chunkBytes?: number;
 }
 
-/** A store of which a copy only reads. */
+/** The part of a store that a copy reads. */
 export type ScannedStore = Pick<RecordStore, 'scan'>;
 
 const PAGE = 200;
 
-/** Writes the space as of one moment of the store, the manifest last: an archive that was cut short has none. */
+/** Writes the space as of one moment of the store. The manifest comes last, so that an interrupted archive has none. */
 export async function exportSpace(
   store: ScannedStore,
   space: string,
@@ -48,8 +48,8 @@ export async function tallySpace(
 }
 
 /**
- * The scan meets all policies before the first record. Records of an incarnation to which no name points wait for their
- * sweep or for the end of an import: no reader sees them, so no copy has them.
+ * The scan finds all policies before the first record. Records of an incarnation without a name wait for the sweep or for the end
+ * of an import: no reader sees them, so copies leave them out.
  */
 async function* spaceLines(
   store: ScannedStore,

@@ -19,13 +19,13 @@ export interface VerifyOptions extends SpaceCopyOptions {
 export interface SpaceRestoreOptions extends VerifyOptions {
   /** Replaces collections that are there; without it a restore over them is refused. */
   readonly replace?: boolean;
-  /** Of the search entries; without it the newest of this release. */
+  /** The format of the search entries; if absent, the newest of this release. */
   readonly format?: EntryFormat;
 }
 
 /**
- * Reads an archive to its end and throws a `SnapshotError` at its first flaw, or where it is one of another space than
- * `space` (`null`: of any space). Needs no store.
+ * Reads a whole archive. Throws a `SnapshotError` at its first flaw, or if it is not an archive of `space` (`null`: any space).
+ * Needs no store.
  */
 export async function verifySpace(
   source: ChunkSource,
@@ -40,8 +40,8 @@ export async function verifySpace(
 }
 
 /**
- * Replaces everything in the space by the archive, at one moment or not at all. The archive is read twice: nothing is
- * written before all of it was verified, and what is loaded is verified again before it becomes visible.
+ * Replaces the content of the space by the archive, at one moment or not at all. The archive is read twice: nothing is written
+ * before all of it was verified, and the loaded records are verified again before they become visible.
  */
 export async function restoreSpace(
   store: RecordStore,
@@ -67,7 +67,7 @@ export async function restoreSpace(
   return manifest;
 }
 
-/** The swap would take heads of objects away and leave their bytes: archives of spaces carry no objects. */
+/** Archives of spaces hold no objects, so a restore would remove the heads of objects and leave their bytes. */
 async function refuseOverObjects(store: RecordStore, space: string): Promise<void> {
   if (!(await hasObjects(store, space))) return;
   const message =

@@ -6,7 +6,7 @@ import { POLICIES } from '../store-collections.ts';
 import { collectionOf, type StoredCollection } from '../stored-collection.ts';
 import { storedSearch, withTermsLeftOut } from '../stored-record.ts';
 
-/** Adds to the records of an archive what it leaves out because it follows from them: their search entries. */
+/** Adds search entries to the records of an archive. Archives leave them out, because they follow from the records. */
 export class RestoredRecords {
   readonly #format: EntryFormat;
   readonly #collections = new Map<string, StoredCollection>();

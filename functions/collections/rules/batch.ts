@@ -15,9 +15,8 @@ export interface BatchItem {
 }
 
 /**
- * How far a batch of upserts has come. It is not atomic: the items before a failed one stay written. The state is plain
- * JSON, so a checkpoint holds it and another attempt continues with `nextItem`.
- * @testonly
+ * The progress of a batch of upserts. The batch is not atomic: the items before a failed one stay written. The state is plain
+ * JSON, so that a checkpoint can hold it and another attempt continues with `nextItem`.
  */
 export interface BatchProgress {
   readonly requested: number;
@@ -25,7 +24,7 @@ export interface BatchProgress {
   readonly items: readonly BatchItem[];
 }
 
-/** `error` is the refusal of an item, in words for the caller. */
+/** `error` is the refusal of an item, as a sentence for the caller. */
 export type BatchOutcome = Pick<RecordStamp, 'etag' | 'revision'> | { readonly error: string };
 
 export interface BatchResult {
@@ -55,7 +54,7 @@ export function beginBatch(requested: number, continueOnError: boolean): BatchPr
 }
 
 /**
- * The index of the item to write next; `null` where the batch is complete.
+ * The index of the next item; `null` if the batch is complete.
  * @testonly
  */
 export function nextItem({ requested, continueOnError, items }: BatchProgress): number | null {
@@ -64,7 +63,7 @@ export function nextItem({ requested, continueOnError, items }: BatchProgress): 
 }
 
 /**
- * The progress after the next item. `key` is what the item names, as far as it does.
+ * The progress after the next item. `key` holds the names that the item gives.
  * @testonly
  */
 export function afterItem(

@@ -1,7 +1,7 @@
-/** The engine finds texts up to this length in linear time; a longer one may cost it their product, without a turn for others. */
+/** The engine finds texts up to this length in linear time. A longer one may take the product of both lengths, without a pause. */
 const ENGINE_MAX = 200;
 
-/** A text to find in others: in time that grows with both lengths, and not with their product. */
+/** A text to find in others, in time that grows with the sum of both lengths, not with their product. */
 export class SearchedText {
   readonly #text: string;
   readonly #head: string;

@@ -2,12 +2,12 @@ import type { Head, RecordData } from '../../store/port.ts';
 
 const CREATION = 'creation';
 
-/** The creation that a collection comes from. An import that exchanges the content keeps it, and a deletion ends it. */
+/** The creation of a collection. An import that replaces the content keeps it; a deletion ends it. */
 export function creationIn(head: Head): string {
   return String(head[CREATION] ?? head['incarnation']);
 }
 
-/** The policy record of an exchange: the collection stays the one that was created. */
+/** The policy record after a replacement of the content: it keeps the creation. */
 export function withCreation(pointer: RecordData, before: RecordData | undefined): RecordData {
   if (before === undefined) return pointer;
   return { ...pointer, head: { ...pointer.head, [CREATION]: creationIn(before.head) } };

@@ -25,8 +25,8 @@ const LOWEST_NUMBER = numberValue(-Number.MAX_VALUE);
 const HIGHEST_NUMBER = numberValue(Number.MAX_VALUE);
 
 /**
- * The first that the query allows of: partition keys, an equality, `in`, a numeric range or `startsWith` on an indexed
- * path, and the whole listing. Among leaves of one kind the filter's order decides.
+ * Chooses the first that the query allows of: partition keys, an equality, `in`, a numeric range or `startsWith` on an indexed
+ * path, and the whole listing. Among leaves of one kind the first of the filter wins.
  */
 export function chooseDriver(
   { partitionKeys, filter }: RecordCondition,
@@ -57,17 +57,17 @@ function first<Found extends QueryDriver>(
   return undefined;
 }
 
-/** What indexes say of every match, all of it together. */
+/** Conditions that every match fulfils and that indexes can check. */
 export interface IndexedFacts {
   /** Values by index. */
   readonly equal: ProjectedValues;
   readonly range: IndexRange | null;
 }
 
-/** Each further condition costs a search of its index, and the first ones leave few records. */
+/** The most equalities: each costs a search of its index, and the first ones leave few records. */
 const EQUALITIES_MAX = 4;
 
-/** The facts that the required conditions of the filter state; of `in` the range from the least to the greatest value. */
+/** The facts from the required conditions of the filter; `in` gives the range from the least to the greatest value. */
 export function indexedFacts(filter: Filter | null, projected: readonly RecordPath[]): IndexedFacts {
   const leaves = indexedLeaves(filter, projected);
   const equalities = leaves.flatMap((leaf) => {
@@ -116,7 +116,7 @@ function membership(leaf: FilterLeaf): Extract<QueryDriver, { readonly by: 'in' 
   return { by: 'in', index: indexName(leaf.path), values: [...values].sort() };
 }
 
-/** The range that all numeric comparisons with the path of `leaf` leave. */
+/** The range that meets all numeric comparisons with the path of `leaf`. */
 function numericRange(leaf: FilterLeaf, leaves: readonly FilterLeaf[]): IndexRange | undefined {
   if (numericBound(leaf) === undefined) return undefined;
   let from = LOWEST_NUMBER;
@@ -138,7 +138,7 @@ function numericBound(leaf: FilterLeaf): number | undefined {
 
 function prefixRange(leaf: FilterLeaf): IndexRange | undefined {
   if (leaf.op !== 'startsWith') return undefined;
-  // The value of a long prefix is cut as those of the matches are, so they still begin with it.
+  // The index cuts a long prefix as it cuts the values of the matches, so they still begin with it.
   const from = indexValue(leaf.text) ?? '';
   return { by: 'range', index: indexName(leaf.path), from, to: afterPrefix(from) };
 }
@@ -148,12 +148,12 @@ function afterPrefix(prefix: string): string {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
   while (points.at(-1) === 0x10ffff) points.pop();
   const last = points.pop() ?? 0;
-  // Surrogates are no characters of a well-formed text.
+  // Skip the surrogates: a well-formed text holds none alone.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 
 /**
- * What of the stored record a driver looks at.
+ * The parts of a stored record that a driver reads.
  * @testonly
  */
 export interface IndexedRecord {
@@ -162,7 +162,7 @@ export interface IndexedRecord {
 }
 
 /**
- * Whether `driver` finds the record: what each provider answers with its own means.
+ * Whether `driver` finds the record: the rule that each provider implements by its own means.
  * @testonly
  */
 export function isCandidate({ partitionKey, indexes }: IndexedRecord, driver: QueryDriver): boolean {

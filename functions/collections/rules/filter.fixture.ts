@@ -23,7 +23,7 @@ const leaves: fc.Arbitrary<FilterNode> = paths.chain((path) => {
   );
 });
 
-/** Filters that are valid: groups in groups, empty groups, and nodes that say nothing. */
+/** Valid filters: nested groups, empty groups, and nodes without a condition. */
 export const filters: fc.Arbitrary<FilterNode> = fc.letrec<{ node: FilterNode; group: FilterNode }>(
   (tie) => ({
     node: fc.oneof(
@@ -44,7 +44,7 @@ export const filters: fc.Arbitrary<FilterNode> = fc.letrec<{ node: FilterNode; g
   }),
 ).node;
 
-/** Such a node may stand in a group, but not be all that an `any` has. */
+/** A node without a condition. It may stand in a group, but an `any` must have another child. */
 function saysNothing({ path, children }: FilterNode): boolean {
   return (children ?? []).every(saysNothing) && (path ?? '').trim() === '';
 }

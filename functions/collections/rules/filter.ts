@@ -36,9 +36,9 @@ export type ComparisonOp = 'gt' | 'gte' | 'lt' | 'lte';
 export type NonNullScalar = string | number | boolean;
 
 /**
- * Reads a filter into the form that is judged: groups of one child become the child, and what says nothing is gone, save an `any` of
- * nothing, which is refused. `null` restricts nothing. `indexed` are the paths of the policy, where a comparison needs a number. Throws `validation_failed`
- * or `limit_exceeded` naming the node below `pointer`.
+ * Reads a filter into the form that the judge takes. A group of one child becomes the child, nodes without a condition are dropped,
+ * and an `any` without conditions is refused. `null` restricts nothing. `indexed` are the indexed paths of the policy, on which a
+ * comparison needs a number. Throws `validation_failed` or `limit_exceeded` naming the node below `pointer`.
  */
 export function readFilter(
   node: FilterNode | null | undefined,
@@ -69,14 +69,14 @@ class FilterReader {
     const combine = (node.combine ?? '').trim().toLowerCase();
     const children = node.children ?? null;
     const path = (node.path ?? '').trim() === '' ? null : (node.path ?? '');
-    // A leaf of a client that writes every member has an empty list.
+    // Clients that write every member give a leaf an empty list.
     const isLeaf = path !== null && (children === null || (combine === '' && children.length === 0));
     if (isLeaf) return this.#leaf(node, path, pointer);
-    // A misspelt or missing word must not turn "one of these" into "all of these", or into every record.
+    // A misspelt or missing word must not turn `any` into `all`, or match every record.
     if (children !== null && combine !== 'all' && combine !== 'any')
       throw invalidMember(`${pointer}/combine`, 'must be all or any');
     const group = this.#group(combine, children ?? [], pointer, depth);
-    // One of no conditions holds for no record, and a path whose condition is dropped is no wish for every record.
+    // An `any` without conditions holds for no record, and a path without its condition must not match every record.
     if (group === null && (combine === 'any' || path !== null))
       throw invalidMember(`${pointer}/children`, 'must have a condition');
     return group;

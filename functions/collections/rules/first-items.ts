@@ -1,6 +1,6 @@
 /**
- * Keeps the first `countMax` of the items that it is given, in the order of `compare`, in memory for no more than that many:
- * a query in another order than the listing holds `offset + limit` records and not the collection.
+ * Keeps the first `countMax` of the offered items in the order of `compare`, and holds no more in memory. So a query in another
+ * order than the listing holds `offset + limit` records, not the whole collection.
  */
 export class FirstItems<Item> {
   readonly #countMax: number;
@@ -19,7 +19,7 @@ export class FirstItems<Item> {
     return this.#offered;
   }
 
-  /** Returns the item that is not kept: the offered one, or the one that makes way for it. */
+  /** Returns the item that is not kept: the offered one, or the one that it replaces. */
   offer(item: Item): Item | undefined {
     this.#offered += 1;
     if (this.#heap.length < this.#countMax) {
@@ -38,7 +38,7 @@ export class FirstItems<Item> {
     return this.#heap.length;
   }
 
-  /** Returns the last of the kept items, which is kept no longer. */
+  /** Removes and returns the last of the kept items. */
   takeLast(): Item | undefined {
     const [last] = this.#heap;
     const end = this.#heap.pop();

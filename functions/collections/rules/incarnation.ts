@@ -4,12 +4,12 @@ const form = /^[0-9a-f]{32}$/;
 declare const incarnation: unique symbol;
 
 /**
- * The name of one life of a collection. Deleting or replacing a collection gives its name another incarnation, so all
- * records of the earlier one become unreachable at once, however many there are.
+ * One generation of a collection's records. Deleting or replacing a collection gives its name another incarnation, so that all
+ * records of the earlier one become unreachable at once, in any number.
  */
 export type Incarnation = string & { readonly [incarnation]: true };
 
-/** The incarnation that 16 random bytes name: 32 hexadecimal digits. */
+/** The incarnation with the name of these 16 random bytes: 32 hexadecimal digits. */
 export function incarnationOf(bytes: Uint8Array): Incarnation {
   if (bytes.length !== BYTES) throw new TypeError(`an incarnation has ${BYTES} bytes`);
   return Buffer.from(bytes).toString('hex') as Incarnation;

@@ -11,8 +11,8 @@ export function isScalar(value: Json | undefined): value is Scalar {
 
 /**
  * The text under which an index holds a value; `undefined` for a value that is not scalar. The first character names the
- * type, so values of different types never meet. Equal values have equal texts; long strings may share one, and so may
- * strings that hold U+0000, behind which nothing is indexed: PostgreSQL stores no such text.
+ * type, so that values of different types never match. Equal values have equal texts. Long strings may share one, and so may
+ * strings with U+0000: they are indexed only up to it, because PostgreSQL cannot store it.
  */
 export function indexValue(value: Json | undefined): string | undefined {
   if (!isScalar(value)) return undefined;
@@ -32,7 +32,7 @@ const bits = new DataView(new ArrayBuffer(8));
 export function numberValue(value: number): string {
   bits.setFloat64(0, value === 0 ? 0 : value);
   const raw = bits.getBigUint64(0);
-  // A negative number has all bits turned, so that larger magnitudes sort lower; a positive one has the sign bit set.
+  // Invert all bits of a negative number, so that larger magnitudes sort lower, and set the sign bit of a positive one.
   const sortable = raw >> 63n === 1n ? ~raw & 0xffff_ffff_ffff_ffffn : raw | 0x8000_0000_0000_0000n;
   return `n${sortable.toString(16).padStart(16, '0')}`;
 }

@@ -3,7 +3,7 @@ import type { PartitionedKey } from './record-key.ts';
 
 const MANIFEST = 'rag.manifest';
 const CHUNK = 'rag.chunk';
-/** Different words that an answer counts one by one. */
+/** The most different words that an answer counts separately. */
 const WORDS_MAX = 9_999;
 const OTHER_WORDS = '(other)';
 
@@ -14,7 +14,7 @@ export interface RecordFacts extends PartitionedKey {
   readonly documentId: string | null;
   readonly embeddingProvider: string | null;
   readonly embeddingModel: string | null;
-  /** Terms of the record that no index holds, because it has too many. */
+  /** The number of terms that no index holds, because the record has too many. */
   readonly termsLeftOut: number;
 }
 
@@ -48,7 +48,7 @@ export interface Anomaly extends PartitionedKey {
     | 'undeclaredVectorField'
     | 'termsLeftOut';
   readonly type: string;
-  /** The vector; `null` where the anomaly is about none. */
+  /** The vector of the anomaly; `null` if it concerns none. */
   readonly field: string | null;
   readonly message: string;
   readonly details: Readonly<Record<string, number>>;

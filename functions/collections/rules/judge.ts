@@ -5,9 +5,9 @@ import { isScalar } from './index-value.ts';
 import { valueAt } from './path.ts';
 import type { RecordValue } from './record-key.ts';
 
-/** What a query asks of a record. */
+/** The conditions of a query on a record. */
 export interface RecordCondition {
-  /** `null`: of every partition. */
+  /** `null`: every partition. */
   readonly partitionKeys: ReadonlySet<string> | null;
   readonly filter: Filter | null;
 }
@@ -18,8 +18,8 @@ export function readPartitionKeys(keys: readonly string[] | null | undefined): R
 }
 
 /**
- * The one judge of all providers: a store may offer any superset of the records that match. It judges in steps: before
- * `contains` searches a text, it yields the characters of the text.
+ * Decides for all providers whether a record matches; a store may offer any superset of the matches. Works in steps: before
+ * `contains` searches a text, the generator yields the length of the text.
  */
 export function* judged(
   record: RecordValue,
@@ -57,7 +57,7 @@ function* judgedLeaf(value: Json | undefined, leaf: FilterLeaf): Generator<numbe
   }
 }
 
-/** Numbers with numbers and strings with strings; two values of other types have no order. */
+/** Compares numbers with numbers and strings with strings; values of other types have no order. */
 function compares(value: Json | undefined, op: ComparisonOp, operand: NonNullScalar): boolean {
   if (typeof value === 'number' && typeof operand === 'number') return holds(op, value - operand);
   if (typeof value === 'string' && typeof operand === 'string') return holds(op, compareUtf8(value, operand));

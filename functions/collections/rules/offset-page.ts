@@ -1,6 +1,6 @@
 import { invalidMember } from '../../kernel/errors.ts';
 
-/** Which part of an ordered answer a page holds. `limit` is `null` for the whole rest. */
+/** The part of an ordered answer that a page holds. `limit` is `null` for the whole rest. */
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number | null;
@@ -32,7 +32,7 @@ export function offsetToken(offset: number): string {
 function readOffset(token: string | null | undefined): number {
   if (token === null || token === undefined) return 0;
   const offset = Number(Buffer.from(token, 'base64').toString('latin1'));
-  // One offset has one spelling: a sign, a fraction, white space or other base64 gives another text.
+  // Accept one spelling only: a sign, a fraction, white space or other base64 gives another text.
   if (!Number.isSafeInteger(offset) || offset < 0 || offsetToken(offset) !== token) {
     throw invalidMember('/continuationToken', 'is no token of a query', 'continuation_token_invalid');
   }
@@ -48,7 +48,7 @@ export function itemsNeeded({ offset, limit }: PageRequest): number {
 }
 
 /**
- * The page of `ordered`, the answer from its beginning, at least as far as `itemsNeeded` says.
+ * The page of `ordered`, which holds the answer from its beginning, with at least `itemsNeeded` items.
  * @testonly
  */
 export function pageOf<Item>(ordered: readonly Item[], { offset, limit }: PageRequest): OffsetPage<Item> {

@@ -38,7 +38,7 @@ function isDescending(direction: string | null | undefined, pointer: string): bo
   return word === 'desc';
 }
 
-/** What the order compares of one record, read once. */
+/** The sort key of a record, read once. */
 export interface SortKey {
   readonly values: readonly (Json | undefined)[];
   readonly orderKey: string;
@@ -52,8 +52,8 @@ export function sortKey(record: RecordValue, terms: readonly OrderTerm[]): SortK
 }
 
 /**
- * Compares by each term in turn, and then as the listing is ordered, upwards. So no two records are equal, and pages of
- * one answer neither overlap nor leave a gap while nothing is written.
+ * Compares by each term in turn, and then by the ascending order of the listing. So no two records are equal, and the pages of an
+ * answer neither overlap nor leave a gap while nothing is written.
  */
 export function compareSortKeys(a: SortKey, b: SortKey, terms: readonly OrderTerm[]): number {
   for (const [index, { descending }] of terms.entries()) {
@@ -64,7 +64,7 @@ export function compareSortKeys(a: SortKey, b: SortKey, terms: readonly OrderTer
 }
 
 /**
- * Missing values and null first, then booleans, numbers and strings, at last arrays and objects, which are all equal.
+ * Missing values and null first, then booleans, numbers and strings, finally arrays and objects, which are all equal.
  * @testonly
  */
 export function compareValues(a: Json | undefined, b: Json | undefined): number {

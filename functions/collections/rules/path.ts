@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 
-/** A place in a record: `text` is its JSON Pointer, by which two spellings of one place are the same. */
+/** A place in a record. `text` is its JSON Pointer, which is the same for both spellings of a path. */
 export interface RecordPath {
   readonly text: string;
   readonly segments: readonly string[];
@@ -11,7 +11,7 @@ const pointerForm = /^(?:\/[A-Za-z0-9_-]+)+$/;
 const dollarForm = /^\$(?:\.[A-Za-z0-9_-]+)+$/;
 const arrayIndex = /^(?:0|[1-9]\d{0,8})$/;
 
-/** Members that a path names in any case. */
+/** Members whose names a path may write in any case. */
 const anyCase: ReadonlyMap<string, string> = new Map(
   ['id', 'partitionKey', 'updatedAt', 'revision'].map((name) => [name.toLowerCase(), name]),
 );

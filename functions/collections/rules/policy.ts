@@ -89,7 +89,7 @@ function readVectorPolicy(request: VectorPolicyRequest, pointer: string): Vector
   if (!vectorNameForm.test(name)) {
     throw invalidMember(`${pointer}/name`, 'must hold letters, digits, _ and -');
   }
-  // A record has its vector under this name, and the parser refuses bodies with `__proto__`: no import could read the export.
+  // A record holds its vector under this name, and the parser refuses `__proto__`: no import could read the export.
   if (name === '__proto__') throw invalidMember(`${pointer}/name`, 'must not be __proto__');
   if (path !== `/vectors/${name}/values`) {
     throw invalidMember(
@@ -132,7 +132,7 @@ function checkUnique(values: readonly string[], pointerOf: (index: number) => st
 }
 
 /**
- * The one form of all equivalent policies: the contract's spelling, sorted by name and by path.
+ * The common form of equivalent policies: the contract's spelling, sorted by name and by path.
  * @testonly
  */
 export function normalPolicy(policy: CollectionPolicy): CollectionPolicy {

@@ -5,7 +5,7 @@ import { type RecordPath, readPath, valueAt } from './path.ts';
 
 const POLICY_PATHS_MAX = 28;
 const INDEX_NAME_LENGTH_MAX = 64;
-/** Held for every record that has them: duplicate chunks and reusable vectors are found by these. */
+/** Indexed in every collection: RAG finds duplicate chunks and reusable vectors by them. */
 const ragPaths = ['/metadata/documentId', '/metadata/textHash', '/metadata/embeddingTextHash'];
 
 /** Index values by index name. */
@@ -22,10 +22,10 @@ export function projectedPaths(indexedMetadata: readonly string[]): readonly Rec
   return unique;
 }
 
-/** By the list of a policy, which is asked for with each record. */
+/** Cached by the list of a policy, because each record needs them. */
 const pathsOf = new WeakMap<readonly string[], readonly RecordPath[]>();
 
-/** What the indexes hold of `record`. A missing value, an array and an object have no entry. */
+/** The index values of `record`. A missing value, an array and an object have no entry. */
 export function projectValues(record: JsonObject, paths: readonly RecordPath[]): ProjectedValues {
   return Object.fromEntries(
     paths.flatMap((path) => {
@@ -35,7 +35,7 @@ export function projectValues(record: JsonObject, paths: readonly RecordPath[]):
   );
 }
 
-/** The name of the index of `path`: a path has ASCII alone and no `~`, so a name belongs to one path. */
+/** The name of the index of `path`. A path has only ASCII and no `~`, so each name belongs to one path. */
 export function indexName({ text }: RecordPath): string {
   if (text.length <= INDEX_NAME_LENGTH_MAX) return text;
   return `${text.slice(0, INDEX_NAME_LENGTH_MAX - 44)}~${hash('sha256', text, 'base64url')}`;

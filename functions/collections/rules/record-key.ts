@@ -8,12 +8,12 @@ const ID_BYTES_MAX = 1_023;
 const PARTITION_KEY_BYTES_MAX = 2_048;
 /** MySQL keys hold 768 bytes: two parts of 360 and a separator fit. */
 const PART_BYTES_MAX = 360;
-/** Sorts below all characters of a part: U+0001 of a part stands behind U+0002, which is doubled, so the order stays. */
+/** Sorts below all characters of a part. U+0001 and U+0002 inside a part get the prefix U+0002, which keeps the order. */
 const SEPARATOR = '\u0001';
 const ESCAPE = '\u0002';
 const CUT_BYTES = 316;
 const CUT_FORM = /~[A-Za-z0-9_-]{43}$/;
-/** A cut loses at most three bytes more than it must, where a code point crosses its end. */
+/** The least bytes of a cut part: a cut removes up to three extra bytes if a code point crosses its end. */
 const CUT_FORM_BYTES_MIN = PART_BYTES_MAX - 3;
 
 /** A stored record as the rules read it. */
@@ -44,9 +44,9 @@ export function checkPartitionKey(partitionKey: string, pointer: string): string
 
 function checkKeyText(text: string, pointer: string): void {
   if (text.trim().length === 0) throw invalidMember(pointer, 'must not be blank');
-  // Every client resolves such a segment of a path, also percent-encoded, so no request would reach the record.
+  // Clients resolve such path segments, also percent-encoded, so no request would reach the record.
   if (text === '.' || text === '..') throw invalidMember(pointer, 'must not be . or ..');
-  // PostgreSQL stores no such text, and the store's own keys are separated by it.
+  // PostgreSQL cannot store U+0000, and the store separates its own keys by it.
   if (text.includes('\0')) throw invalidMember(pointer, 'must not hold U+0000');
   if (!text.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
 }
@@ -59,7 +59,7 @@ export function orderKey({ partitionKey, id }: PartitionedKey): string {
   return partitionPrefix(partitionKey) + orderPart(id);
 }
 
-/** How the order keys of a partition begin, and no others. The first of them sorts above it. */
+/** The prefix of the order keys of a partition, and of no others. All of them sort above it. */
 export function partitionPrefix(partitionKey: string): string {
   return orderPart(partitionKey) + SEPARATOR;
 }
@@ -67,9 +67,9 @@ export function partitionPrefix(partitionKey: string): string {
 function orderPart(given: string): string {
   const text = given.replaceAll(ESCAPE, ESCAPE + ESCAPE).replaceAll(SEPARATOR, ESCAPE + SEPARATOR);
   const bytes = Buffer.byteLength(text);
-  // A short part that looks like a cut one is cut too: it could equal the cut form of a longer part.
+  // Cut a short part that looks like a cut one too: it could equal the cut form of a longer part.
   const cut = bytes > PART_BYTES_MAX || (bytes >= CUT_FORM_BYTES_MIN && CUT_FORM.test(text));
-  // No record has a part with U+0000. A query may ask for one, and PostgreSQL takes no such text.
+  // No record has a part with U+0000, but a query may name one, and PostgreSQL refuses it.
   if (!cut && !text.includes('\0')) return text;
   return `${cutToBytes(text.replaceAll('\0', ''), CUT_BYTES)}~${hash('sha256', text, 'base64url')}`;
 }

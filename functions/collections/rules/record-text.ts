@@ -20,20 +20,20 @@ import { type RecordVector, readVectors, type VectorRequest } from './vectors.ts
 /** The largest record as it is stored, in UTF-8; its vectors count as packed. */
 export const RECORD_BYTES_MAX = 900_000;
 
-/** Of members a step takes less than a millisecond. */
+/** Members of one step, which takes less than a millisecond. */
 const STEP_MEMBERS = 4_096;
 
-/** Members that the service assigns; those of a request are ignored, save `createdAt`. */
+/** Members that the service assigns. It ignores those of a request, except `createdAt`. */
 const serverOwned: ReadonlySet<string> = new Set(['etag', 'revision', 'createdAt', 'updatedAt']);
 /** A record of a request, checked against the policy of its collection. */
 export interface RecordInput {
   readonly key: PartitionedKey;
   /** The moment that the request names as `createdAt`, in milliseconds. */
   readonly createdAt: number | null;
-  /** The text to store: members in the order of the request, numbers as written, vectors packed, without what the service assigns. */
+  /** The text to store: members in the order of the request, numbers as written, vectors packed, without assigned members. */
   readonly text: string;
   readonly vectors: ReadonlyMap<string, RecordVector>;
-  /** What the indexes are made from, without what the service assigns. */
+  /** The value for the indexes, without members that the service assigns. */
   readonly value: RecordValue;
 }
 
@@ -59,8 +59,8 @@ export function* readRecordInSteps(
 }
 
 /**
- * Reads a text that a copy holds as one of the store, with the value that it has, as a request with this record. The text of the
- * answer is the same where the service wrote it. Throws as `readRecord` does.
+ * Reads a stored text from a copy, together with its value, like a request with this record. For a text that the service wrote, the
+ * result has the same text. Throws as `readRecord` does.
  */
 export function readStored(text: string, value: JsonObject, policy: CollectionPolicy): RecordInput {
   if (compactJson(text) !== text) throw invalidMember('', 'must have no white space around its members');
@@ -70,7 +70,7 @@ export function readStored(text: string, value: JsonObject, policy: CollectionPo
 }
 
 interface GivenRecord {
-  /** Becomes the value of the input: a copy of a hundred thousand members takes 40 ms. */
+  /** Used as the value of the input without a copy, which would take 40 ms for a hundred thousand members. */
   readonly value: JsonObject;
   readonly members: readonly JsonMember[];
 }
@@ -108,7 +108,7 @@ function* recordOf(
   };
 }
 
-/** As a reader of the stored text sees them. Hardly a policy indexes a number of a vector, so the list is made when it is read. */
+/** The vectors as a reader of the stored text sees them. Their lists are built when read: policies hardly ever index a vector's number. */
 function valuesOf(vectors: ReadonlyMap<string, RecordVector>): JsonObject {
   return Object.fromEntries(
     [...vectors].map(([name, { values, ...facts }]) => [

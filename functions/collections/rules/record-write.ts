@@ -30,8 +30,8 @@ export function decideUpsert(
 }
 
 /**
- * Throws `precondition_failed` unless a record at `revision` (`null`: no record) meets all members of the condition. `ifMatch` and
- * `ifNoneMatch` exclude each other for the write of a record, also where both hold.
+ * Throws `precondition_failed` unless a record at `revision` (`null`: no record) meets all members of the condition. A write with
+ * both `ifMatch` and `ifNoneMatch` fails, also if both hold.
  */
 export function checkPrecondition(revision: number | null, precondition: WritePrecondition): void {
   const { ifMatch = null, ifNoneMatch = null, expectedEtag = null, expectedRevision = null } = precondition;

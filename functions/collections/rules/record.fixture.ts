@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { Json } from '../../kernel/canonical-json.ts';
 import type { RecordValue } from './record-key.ts';
 
-/** Few texts, so that values meet; some sort differently by UTF-16 units, some are longer than an index holds. */
+/** Few texts, so that values often match. Some sort differently by UTF-16 units, some are longer than an index value. */
 export const words = fc.constantFrom(
   '',
   'a',

@@ -8,8 +8,8 @@ export interface RequestItems {
 }
 
 /**
- * Cuts a compact JSON text at the items of an array. `path` names the array from the outermost object inwards. `null` where the
- * text has no array there. In steps: a request may have 32 MB.
+ * Cuts a compact JSON text at the items of an array. `path` names the array from the outermost object inwards. Returns `null` if
+ * there is no array. Works in steps: a request may have 32 MB.
  */
 export function* splitInSteps(
   text: string,

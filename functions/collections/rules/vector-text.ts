@@ -4,7 +4,7 @@ import { bytesOf, floatsOf } from '../../store/nearest/float-bytes.ts';
 import { float32Texts } from './snapshot/float32-text.ts';
 import type { RecordVector } from './vectors.ts';
 
-/** How a packed vector begins; base64 of little-endian float32 follows. */
+/** The beginning of a packed vector; base64 of little-endian float32 values follows. */
 const PACKED = '{"values":"';
 
 /** The text of vectors in the store, in the order of `members`, which name them. */
@@ -33,19 +33,19 @@ export function printedVectors(packed: string): string {
   return replaced(packed, float32Texts);
 }
 
-/** The same where no caller sees the spelling: the numbers are those of the float32 values. */
+/** The same text with the numbers as doubles, for values whose spelling no caller sees. */
 export function unpackedVectors(packed: string): string {
   return replaced(packed, (values) => values.join(','));
 }
 
-/** The numbers of one of the vectors; `null`: there is no such vector. */
+/** The numbers of one of the vectors; `null` if there is no such vector. */
 export function packedValues(packed: string, vector: string): Float32Array | null {
   if (packed === 'null') return null;
   const found = membersOf(packed).find(({ name }) => name === vector);
   return found === undefined ? null : valuesIn(found.value).values;
 }
 
-/** Packed vectors, as their JSON was parsed, with their numbers. Without a packed text a vector has no numbers. */
+/** Parsed packed vectors with their numbers unpacked. A vector without a packed text has no numbers. */
 export function unpackedFloats(vectors: JsonObject): Readonly<Record<string, object>> {
   const entries = Object.entries(vectors).map(([name, vector]) => {
     const { values = null, ...facts } = vector as JsonObject;

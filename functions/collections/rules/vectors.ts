@@ -49,18 +49,18 @@ function readVector(vector: VectorRequest, policy: VectorPolicy, pointer: string
   if (given.length !== dimensions) {
     throw invalidMember(`${pointer}/values`, `must have the ${dimensions} dimensions of its policy`);
   }
-  // An absent number of dimensions and 0 mean those of the policy.
+  // Absent dimensions and 0 mean those of the policy.
   if ((vector.dimensions ?? 0) !== 0 && vector.dimensions !== dimensions) {
     throw invalidMember(`${pointer}/dimensions`, `must be the ${dimensions} dimensions of its policy`);
   }
-  // Much faster than Float32Array.from, which asks for an iterator first.
+  // Much faster than Float32Array.from, which uses an iterator.
   const values = new Float32Array(given);
   const infinite = values.findIndex((value) => !Number.isFinite(value));
   if (infinite >= 0) throw invalidMember(`${pointer}/values/${infinite}`, 'must be a finite float32');
   return {
     values,
     dimensions,
-    // An absent datatype or function means the contract's default and not the policy's.
+    // An absent datatype or function means the default of the contract, not that of the policy.
     datatype: equalWord(vector.datatype ?? 'float32', policy.datatype, `${pointer}/datatype`),
     distanceFunction: equalWord(
       vector.distanceFunction ?? 'cosine',

@@ -8,34 +8,34 @@ export interface WalkedRecord {
 }
 
 /**
- * A search collects so many records for each that it scores: at least so many that a low limit misses no record with more words
- * in a collection of the usual size, and no more than so many beyond those that it scores.
+ * The records that a search collects for each record that it scores. The minimum lets a low limit find the records with the most
+ * words in a collection of the usual size; the maximum bounds the records beyond the scored ones.
  */
 const FOUND_PER_CANDIDATE = 4;
 const FOUND_MIN = 1_000;
 const FOUND_BEYOND_MAX = 2_000;
 
-/** Records that are collected, at the most, before the best of them are taken. */
+/** The most records that are collected before the best of them are taken. */
 export function foundMax(scanLimit: number): number {
   return Math.min(Math.max(FOUND_PER_CANDIDATE * scanLimit, FOUND_MIN), scanLimit + FOUND_BEYOND_MAX);
 }
 
 /**
- * Brings the records of a walk into the order of candidates: those that hold the most alternatives first, then by order key. A
- * record is taken as soon as no record that the walk has not reached can stand before it.
+ * Orders the records of a walk as candidates: those that hold the most alternatives first, then by order key. A record is taken as
+ * soon as no record that the walk has not reached can come before it.
  */
 export class CandidateOrder<Found extends WalkedRecord> {
   readonly #most: number;
   #waiting: Found[] = [];
   #isSorted = true;
   #collected = 0;
-  /** What a record that the walk has not reached holds at the most: in the rest of the term's records, and behind the term. */
+  /** The most alternatives that an unreached record can hold: in the rest of the term's records, and after the term. */
   #heldInTerm = Infinity;
   #heldBehind = Infinity;
-  /** The walk of the term has passed all order keys up to this. */
+  /** The greatest order key that the walk of the term has passed. */
   #passed: string | null = null;
 
-  /** `most`: records that are collected until `isFull`. */
+  /** `most`: the number of records at which `isFull` holds. */
   constructor(most: number) {
     this.#most = most;
   }
@@ -44,26 +44,26 @@ export class CandidateOrder<Found extends WalkedRecord> {
     return this.#waiting.length;
   }
 
-  /** Whether all that wait have to be taken. */
+  /** Whether all waiting records have to be taken. */
   get isFull(): boolean {
     return this.#collected >= this.#most;
   }
 
-  /** Records until it is full. */
+  /** The number of further records until it is full. */
   get room(): number {
     return this.#most - this.#collected;
   }
 
-  /** The walk of another term begins. `held`: alternatives of this term and the later ones, `heldBehind`: of the later ones. */
+  /** Begins the walk of another term. `held`: alternatives of this term and the later ones; `heldBehind`: of the later ones. */
   begin(held: number, heldBehind: number): void {
     this.#heldInTerm = held;
     this.#heldBehind = heldBehind;
     this.#passed = null;
   }
 
-  /** Adds a record of the term that no earlier term has led to. */
+  /** Adds a record of the term that no earlier term has found. */
   add(found: Found): void {
-    // A record may lack terms in the index: it stands where a record that the index knows fully could stand.
+    // The index may lack terms of a record: cap the count at that of a record whose terms the index has completely.
     const held = Math.min(found.held, this.#heldInTerm);
     this.#waiting.push(held === found.held ? found : { ...found, held });
     this.#isSorted = false;
@@ -75,21 +75,21 @@ export class CandidateOrder<Found extends WalkedRecord> {
     this.#passed = orderKey;
   }
 
-  /** Takes those before which no other record can stand, in their order. */
+  /** Takes the records before which no other record can come, in their order. */
   take(): readonly Found[] {
     this.#sort();
     const first = this.#waiting.findIndex((found) => !this.#isSettled(found));
     return this.#waiting.splice(0, first < 0 ? this.#waiting.length : first);
   }
 
-  /** Takes all in their order, and begins to collect anew. */
+  /** Takes all records in their order, and begins a new collection. */
   takeAll(): readonly Found[] {
     this.#sort();
     this.#collected = 0;
     return this.#waiting.splice(0);
   }
 
-  /** Forgets those behind the first `count`. Returns them. */
+  /** Drops the records after the first `count`, and returns them. */
   keep(count: number): readonly Found[] {
     if (this.#waiting.length <= count) return [];
     this.#sort();

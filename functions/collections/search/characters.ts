@@ -1,4 +1,4 @@
-/** The first `count` characters of a well-formed text; a character beyond U+FFFF is one. */
+/** The first `count` characters of a well-formed text; a character beyond U+FFFF counts as one. */
 export function cutToCharacters(text: string, count: number): string {
   if (text.length <= count) return text;
   let end = 0;
@@ -29,7 +29,7 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }
 
-/** The same text as a copy: while a part of a text is in use, V8 keeps all of the text. */
+/** A copy of the text: V8 keeps a whole text in memory while a part of it is in use. */
 export function detached(part: string): string {
   return ` ${part}`.slice(1);
 }

@@ -12,11 +12,11 @@ import { WORD_CHARACTERS_MAX } from './terms.ts';
 import { countIn, isMetadataIn } from './word-counts.ts';
 import { wordsOf } from './words.ts';
 
-/** Candidates of a step, which takes less than a millisecond. */
+/** Candidates of one step, which takes less than a millisecond. */
 const STEP_CANDIDATES = 1_024;
-/** Codes of a step, which takes as long. */
+/** Codes of one step, which takes as long. */
 const STEP_CODES = 65_536;
-/** Of candidates that are not answered. */
+/** The score of candidates that the answer leaves out. */
 const NO_SCORE = -1;
 
 /** A candidate whose lexicon was read. */
@@ -27,7 +27,7 @@ export interface CountedReading {
 }
 
 /**
- * Whether word counts tell all but the phrases of a query: they know whole words, and the fields that searches look into by
+ * Whether word counts suffice for a query apart from its phrases: they hold whole words in the fields that searches use by
  * default.
  */
 export function isCountable(query: LexicalQuery): boolean {
@@ -39,20 +39,20 @@ export function isCountable(query: LexicalQuery): boolean {
     requiredGroups.length === 0 &&
     fieldBoosts.size === 0 &&
     !isPrefix.includes(true) &&
-    // Longer words share their term with others.
+    // A longer word shares its term with other words.
     !terms.some((term) => hasCharacters(term, WORD_CHARACTERS_MAX)) &&
     fields.length === DEFAULT_FIELDS.length &&
     fields.every((field) => DEFAULT_FIELDS.includes(field))
   );
 }
 
-/** The word with which the text of a query ends: a record with the text has a word that begins with it. `null`: it is one word. */
+/** The last word of a query's text: a record with the text has a word that begins with it. `null` if the text is one word. */
 export function endOfText({ whole }: LexicalQuery): string | null {
   const words = wordsOf(whole);
   return words.length < 2 ? null : words.at(-1)!;
 }
 
-/** A query of any word is not answered where word counts have more records. */
+/** The most records of word counts that a query of any word takes. */
 export function countedMax({ scanLimit }: LexicalQuery): number {
   return Math.max(scanLimit, foundMax(scanLimit) - 1);
 }
@@ -60,7 +60,7 @@ export function countedMax({ scanLimit }: LexicalQuery): number {
 /** The records that are scored, as indexes into word counts. */
 export interface Chosen {
   readonly sure: readonly number[];
-  /** Of these so many are, the first ones by their order keys. */
+  /** Of these records, only the first by their order keys are scored. */
   readonly last: readonly number[];
   readonly lastCount: number;
   /** How many records hold each term. */
@@ -68,8 +68,8 @@ export interface Chosen {
 }
 
 /**
- * Which records a query scores: those that hold the most of its words first, as `CandidateOrder` has it, in steps. `null`: more
- * match than the order of candidates looks at.
+ * Chooses the records that a query scores, in steps: those that hold the most of its words first, as `CandidateOrder` does. `null`:
+ * more records match than the order of candidates considers.
  */
 export function* chosenOf(
   query: LexicalQuery,
@@ -91,7 +91,7 @@ export function* chosenOf(
       held[term]! += 1;
     }
     if (matchMode === 'all' && terms < codes.length) continue;
-    // With all words each candidate holds as many.
+    // A query of all words: each candidate holds every term.
     byHeld[terms - 1]!.push(index);
     size += 1;
     if (size > most) return null;
@@ -106,8 +106,8 @@ export function* chosenOf(
 }
 
 /**
- * Ranks candidates by their word counts. A count settles all of a score but what stands beside it where the text of the query
- * may be found: only of the records that may be among the best the lexicons are read. The answer is that of reading them all.
+ * Ranks candidates by their word counts. Counts decide a score except for the bonuses of a record that may hold the text of the
+ * query. So only the lexicons of records that may be among the best are read. The answer is the same as with all lexicons.
  */
 export class CountedRanking {
   readonly #query: LexicalQuery;
@@ -115,12 +115,12 @@ export class CountedRanking {
   /** Indexes of the records that are candidates. */
   readonly #candidates: readonly number[];
   readonly #isLimited: boolean;
-  /** Of the candidates in their order. */
+  /** The raw scores, in the order of the candidates. */
   #raws = new Float64Array();
   #highest = 0;
   #corpus: Corpus = { count: 0, averageLength: 0, idf: [] };
 
-  /** `candidates` are those of `chosenOf`, with those that were chosen of the last ones; `isLimited`: there are others. */
+  /** `candidates` are those of `chosenOf`, including those chosen from its `last`; `isLimited`: there are others. */
   constructor(query: LexicalQuery, counts: WordCounts, candidates: readonly number[], isLimited: boolean) {
     this.#query = query;
     this.#counts = counts;
@@ -139,8 +139,8 @@ export class CountedRanking {
   }
 
   /**
-   * The same once it is known which records hold a word that begins as `endOfText` does: they are fewer, since the text stands in
-   * no other record.
+   * The same among `holders`, the records that hold a word that begins with `endOfText`. They are fewer, since no other record can
+   * hold the text.
    */
   *placesAmong(holders: readonly number[]): Generator<void, readonly number[]> {
     return yield* this.#reaching(new Set(holders));
@@ -225,11 +225,11 @@ export class CountedRanking {
 /** Parts of a score that words do not settle. */
 type Beside = Pick<CandidateReading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean };
 
-/** Where the whole text of a query may stand, by the words of a record. */
+/** Decides from the words of a record where it may hold the whole text of a query. */
 class PossibleText {
-  /** Places of the terms that stand between other words of the text: the first and the last word may be parts of longer ones. */
+  /** Places of the inner words of the text. Only the first and the last word may be parts of longer words in a record. */
   readonly #inner: readonly number[];
-  /** Whether the text is one word, which stands where the word does. */
+  /** Whether the text is one word: then it is where the word is. */
   readonly #isWord: boolean;
 
   constructor({ whole, terms }: LexicalQuery) {
@@ -238,7 +238,7 @@ class PossibleText {
     this.#isWord = terms.length === 1 && whole === terms[0];
   }
 
-  /** The parts of a record at the least and at the most; the same where its words settle it. `mayEnd`: it may hold the end of the text. */
+  /** The least and the greatest parts of a record; equal if its words decide them. `mayEnd`: it may hold the end of the text. */
   in(
     codes: readonly Int32Array[],
     index: number,
@@ -254,16 +254,16 @@ class PossibleText {
     const least = besides[isInMetadata ? 1 : 0][this.#isWord && isAll ? 1 : 0];
     if (!mayEnd) return { least, most: least };
     for (const place of this.#inner) if (countIn(codes[place]![index]!) <= 0) return { least, most: least };
-    // In a leaf of metadata the text may stand as a part of longer words, too.
+    // A leaf of metadata may also hold the text as a part of longer words.
     return { least, most: isAll ? MOST_OF_ALL : MOST };
   }
 }
 
 const none: Beside = { hasPhrase: false, isExact: false, isInMetadata: false };
 const MOST: Beside = { hasPhrase: true, isExact: false, isInMetadata: true };
-/** All of a leaf may be the text. */
+/** The parts if a whole leaf may equal the text. */
 const MOST_OF_ALL: Beside = { ...MOST, isExact: true };
-/** By whether a word stands in metadata, then by whether the text is known to be found. */
+/** Indexed by whether a word is in metadata, then by whether the text is surely found. */
 const besides = [
   [none, { ...none, hasPhrase: true }],
   [{ ...none, isInMetadata: true }, MOST],

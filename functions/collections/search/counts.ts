@@ -3,34 +3,34 @@ import type { Field } from './fields.ts';
 /** 1 for yes, 0 for no. */
 export type Flags = readonly number[];
 
-/** All paths of a record may be far longer than the record: so many that matched are named. */
+/** The most matched paths that an answer names: all paths of a record may be far longer than the record. */
 const PATHS_MAX = 100;
-/** A longer path is not named, in UTF-16 units. */
+/** The longest path that an answer names, in UTF-16 units. */
 export const PATH_CHARACTERS_MAX = 1_024;
 
 /** What is counted of one record, and of its current leaf. */
 export class TermCounts {
   /** Words of the current leaf that are a term. */
   readonly #exact: number[];
-  /** Words of the current leaf that begin with a term and are longer. */
+  /** For each term, the longer words of the current leaf that begin with it. */
   readonly #longer: number[];
   /** The terms of the current leaf. */
   readonly #touched: number[] = [];
   /** For each term the sum of its frequencies in the selected fields, each times the boost of its field. */
   readonly weights: number[];
-  /** Also of leaves that are not selected. */
+  /** For each term, whether the record holds it, also in leaves that are not selected. */
   readonly isPresent: number[];
   readonly isMatched: number[];
   readonly isPrefixed: number[];
   /** The paths of the first selected fields with a term, a phrase or the whole query. */
   readonly paths: string[] = [];
-  /** Of all such fields the highest boost, and whether one is metadata. */
+  /** The highest boost of all such fields; `isInMetadata` tells whether one of them is metadata. */
   fieldBoost = 0;
   isInMetadata = false;
   /** The phrases, and the whole query, that were found in selected fields. */
   readonly texts: string[] = [];
   length = 0;
-  /** How often the terms stand in the selected fields, all together. */
+  /** The occurrences of all terms together in the selected fields. */
   hits = 0;
   isExact = false;
 
@@ -54,7 +54,7 @@ export class TermCounts {
     if (!this.texts.includes(text)) this.texts.push(text);
   }
 
-  /** Adds the current leaf, which has so many words. `field` is where it stands if it is selected; `isFound`: it holds a text. */
+  /** Adds the current leaf, which has `words` words. `field` is its field if selected; `isFound`: it holds a sought text. */
   addLeaf(field: Field, words: number, isFound: boolean): void {
     this.length += words;
     for (const term of this.#touched) {

@@ -7,7 +7,7 @@ import type { VectorQuery } from './vector-query.ts';
 const SCHEMA_VERSION = 'svc.retrieval.diagnostics.v1';
 const TIE_BREAK_ORDER = ['score desc', 'partitionKey asc', 'id asc'];
 
-/** Which record a match is. */
+/** The identity of a match's record. */
 export interface ResultIdentity {
   readonly collection: string;
   readonly partitionKey: string;
@@ -19,7 +19,7 @@ export interface ResultIdentity {
 
 /** A place in the answer of a vector search. */
 export interface VectorPlace {
-  /** Matches of the whole answer, at most `top`. */
+  /** The number of matches in the whole answer, at most `top`. */
   readonly returned: number;
   /** From 1 on. */
   readonly rank: number;
@@ -88,7 +88,7 @@ export function vectorDiagnostics(
 ): JsonObject {
   const score = printedNumber(place.score);
   return {
-    // How many others a search passes depends on the database; those that it ranks meet all conditions.
+    // The number of records that a search passes over depends on the database, so name only the ranked ones.
     ...common('vector', identity, { ...place, pool: place.returned }, ['score.vector.raw_similarity']),
     scoreComponents: { vector: score },
     scoreNormalization: normalization({

@@ -11,16 +11,16 @@ import { wordsInSteps } from './words.ts';
 
 /** The text of a record, its search entry and a reserve for its indexes fit into one document of 1 MiB. */
 const RECORD_AND_ENTRY_BYTES_MAX = 1_000_000;
-/** Firestore takes 2 MiB of index entries for a document, and for a term so many bytes beside its order key, about. */
+/** Firestore allows 2 MiB of index entries for a document. A term takes about this many bytes beside its order key. */
 const INDEX_BYTES_MAX = 2_000_000;
 const TERM_INDEX_BYTES = 400;
 /** Firestore stores each number of a vector as a double. */
 const VECTOR_NUMBER_BYTES = 8;
-/** A step of long work is so many short leaves, or so many characters of a long one. */
+/** A step of long work: so many short leaves, or so many characters of a long one. */
 const STEP_LEAVES = 1_024;
 const STEP_LENGTH = 16_384;
 
-/** What the entry is made from: a record of a request, or a stored one. */
+/** The source of an entry: a record of a request, or a stored one. */
 export interface SearchedRecord {
   readonly key: PartitionedKey;
   /** The stored text. */
@@ -30,7 +30,7 @@ export interface SearchedRecord {
 
 export interface RecordSearch {
   readonly entry: SearchEntry;
-  /** Terms of the record that no index holds, because it has too many. */
+  /** The number of terms that no index holds, because the record has too many. */
   readonly termsLeftOut: number;
 }
 
@@ -40,7 +40,7 @@ export function* searchEntryOf(
   policy: CollectionPolicy,
   incarnation: Incarnation,
 ): Generator<void, RecordSearch> {
-  // A longer path makes the lexicon a mark, however long it is.
+  // With any longer path the lexicon is only a mark.
   const leaves = yield* normalLeaves(leavesOf(record.text, LEXICON_BYTES_MAX + 1));
   const vectors = vectorsOf(record, policy);
   const numbers = vectors.reduce((sum, { values }) => sum + values.length, 0);
@@ -49,7 +49,7 @@ export function* searchEntryOf(
   const words = yield* wordsOfEach(leaves);
   const key = orderKey(record.key);
   const { terms, leftOut } = yield* termsOf(words, room, termsMaxOf(key));
-  // The bytes of the terms are only counted where there is little room.
+  // Count the bytes of the terms only if there is little room.
   const left = room >= LEXICON_BYTES_MAX + TERM_BYTES_MAX ? LEXICON_BYTES_MAX : room - termBytes(terms);
   const lexicon = lexiconOf(
     key,
@@ -58,7 +58,7 @@ export function* searchEntryOf(
     Math.min(LEXICON_BYTES_MAX, left),
   );
   const entry = { group: incarnation, terms, orderKey: key, lexicon, vectors };
-  // The record is read in any case where the index lacks some of its terms.
+  // If the index lacks some of its terms, a search reads the record anyway, so leave out its word counts.
   if (leftOut > 0) return { entry, termsLeftOut: leftOut };
   return { entry: { ...entry, wordCounts: yield* wordCountsOf(leaves, words) }, termsLeftOut: 0 };
 }
@@ -72,7 +72,7 @@ function* wordsOfEach(leaves: readonly Leaf[]): Generator<void, readonly (readon
   return words;
 }
 
-/** The order key stands beside each term in the index. */
+/** The most terms for a record with this order key: the index stores the key beside each term. */
 function termsMaxOf(key: string): number {
   return Math.min(TERMS_MAX, Math.floor(INDEX_BYTES_MAX / (TERM_INDEX_BYTES + Buffer.byteLength(key))));
 }

@@ -3,25 +3,25 @@ import { invalidMember, pointerTo } from '../../kernel/errors.ts';
 import { storableText } from './words.ts';
 
 /**
- * Pointers of one request, of each list.
+ * The most pointers in each list of a request.
  * @testonly
  */
 export const FIELDS_MAX = limits.searchFieldsMax;
-/** Those of a search that names none. */
+/** The fields of a search that names none. */
 export const DEFAULT_FIELDS: readonly string[] = ['/content', '/metadata', '/id', '/type', '/sources'];
-/** A match in one of these gains the metadata boost. */
+/** A match in one of these fields gets the metadata boost. */
 const METADATA_FIELDS = ['/metadata', '/sources', '/id'];
 const pointerForm = /^(?:\/(?:[^/~]|~[01])*)+$/;
 
-/** Which leaves of a record are scored, and how much. */
+/** The leaves of a record that are scored, and their boosts. */
 export interface FieldSelection {
-  /** Different pointers. A leaf at one of them or below it is scored. */
+  /** Distinct pointers. A leaf at or below one of them is scored. */
   readonly fields: readonly string[];
   /** The longest pointer that leads to a leaf decides its boost; without one it is 1. */
   readonly fieldBoosts: ReadonlyMap<string, number>;
 }
 
-/** What a path means for one query. */
+/** The role of a path in one query. */
 export interface Field {
   readonly path: string;
   readonly isSelected: boolean;

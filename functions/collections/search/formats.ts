@@ -4,12 +4,12 @@ import { type RecordSearch, type SearchedRecord, searchEntryOf } from './entry.t
 import { type VectorSlot, vectorSlots } from './slots.ts';
 import { moreTerm, prefixTerm, wordTerm } from './terms.ts';
 
-/** What depends on the version of a search entry. It gets a new version with every change of its terms, lexicons or slots. */
+/** The format of search entries of one version. Every change of terms, lexicons or slots needs a new version. */
 export interface EntryFormat {
   readonly version: number;
-  /** The characters that its lexicons begin with. No other format has one of them. */
+  /** The first characters of its lexicons. No other format uses them. */
   readonly marks: string;
-  /** How searches find the record, the same on every provider. In steps: a record may be long. */
+  /** The search entry of a record, the same on every provider; in steps, because a record may be long. */
   entryOf(
     record: SearchedRecord,
     policy: CollectionPolicy,
@@ -17,13 +17,13 @@ export interface EntryFormat {
   ): Generator<void, RecordSearch>;
   /** The term of all records that hold the word. */
   wordTerm(word: string): string;
-  /** The term of all records that hold a word with this prefix, and perhaps of more; `null`: no term serves so short a prefix. */
+  /** A term of all records that hold a word with this prefix, and perhaps of others; `null` if the prefix is too short. */
   prefixTerm(prefix: string): string | null;
   /** The term of all records that may lack one of these terms in the index. */
   moreTerm(terms: readonly string[]): string;
-  /** A lexicon of the format, as `lexiconOf` makes it. */
+  /** A stored lexicon of this format in the form that `lexiconOf` makes. */
   lexicon(stored: string): string;
-  /** The slots of a collection by the names of its vectors. A slot of two formats is that of one name in both. */
+  /** The slots of a collection by the names of its vectors. If two formats share a slot, it has the same name in both. */
   slots(policy: CollectionPolicy): ReadonlyMap<string, VectorSlot>;
 }
 
@@ -41,7 +41,7 @@ const formatOne: EntryFormat = {
   slots: vectorSlots,
 };
 
-/** Those of this release. */
+/** The formats of this release. */
 export const entryFormats: EntryFormats = [formatOne];
 
 export function newestFormat(formats: EntryFormats = entryFormats): EntryFormat {

@@ -1,4 +1,4 @@
-/** For each beginning of the pattern, how much of it is a beginning again where the next place does not match. */
+/** For each prefix of the pattern, the length of the prefix to continue with after a mismatch. */
 function restartsOf(pattern: string): Int32Array {
   const restarts = new Int32Array(pattern.length);
   for (let at = 1, matched = 0; at < pattern.length; at += 1) {
@@ -9,18 +9,18 @@ function restartsOf(pattern: string): Int32Array {
   return restarts;
 }
 
-/** Up to this length the search of the engine is faster on every text. */
+/** Up to this length `indexOf` is faster on every text. */
 const SHORT = 64;
 
 /**
- * A text that is looked for in others, from the beginning of each to its end, in time that grows with both lengths: the search of
- * the engine takes their product where a long text repeats itself.
+ * Finds a text in others, from the beginning of each to its end, in time that grows with the sum of both lengths: `indexOf` takes
+ * their product if a long text repeats itself.
  */
 export class FoundText {
   readonly text: string;
   #restarts: Int32Array | undefined;
   #other = '';
-  /** The last place that was found; from it on the other text is not searched yet. */
+  /** The last found place; the other text is not searched beyond it yet. */
   #place = -1;
   #isAbsent = false;
 
@@ -28,19 +28,19 @@ export class FoundText {
     this.text = text;
   }
 
-  /** Another text begins. */
+  /** Begins another text. */
   begin(other: string): void {
     this.#other = other;
     this.#place = -1;
     this.#isAbsent = false;
   }
 
-  /** Whether it stands nowhere behind the place from which it was looked for first. */
+  /** Whether the other text does not hold it after the place of the first search. */
   get isAbsent(): boolean {
     return this.#isAbsent;
   }
 
-  /** The first place from `at` on where the text stands, `Infinity` where there is none. `at` never goes back. */
+  /** The first place of the text from `at` on; `Infinity` if there is none. `at` never decreases. */
   next(at: number): number {
     if (this.#place >= at) return this.#place;
     const isFirst = this.#place < 0;

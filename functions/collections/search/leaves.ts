@@ -1,6 +1,6 @@
 import { pointerTo } from '../../kernel/errors.ts';
 
-/** A scalar of a record that has a text. */
+/** A scalar of a record, as a text. */
 export interface Leaf {
   /** Its JSON Pointer. */
   readonly path: string;
@@ -10,15 +10,14 @@ export interface Leaf {
 
 /** Vectors are compared as vectors, not as texts. */
 const SKIPPED = '/vectors';
-/** After so many values without a text the reader pauses. */
+/** The reader pauses after so many values without a text. */
 const STEP_VALUES = 1_024;
 
 /**
- * The leaves of a record from its stored text, in the order of the text, without its vectors; null has no text. The stored
- * text has no white space around its tokens and not what the service assigns, such as the revision and its times: by those, a
- * search for a year would find every record. The text is read as far as leaves are asked for, because a record may have a
- * hundred thousand of them. A path is cut to `pathMax` UTF-16 units, and below a cut path it is not made at all: each leaf of
- * a list would copy a member name of half a megabyte. `null` is a pause: many values without a text have been read.
+ * The leaves of a record from its stored text, in the order of the text, without null values and vectors. The stored text has no
+ * white space around its tokens and no members that the service assigns, such as times: with them, a search for a year would find
+ * every record. The text is read lazily, because a record may have a hundred thousand leaves. A path is cut to `pathMax` UTF-16
+ * units, and not extended below a cut: else each leaf of a list could copy a member name of half a megabyte. `null` is a pause.
  */
 export function leavesOf(storedText: string, pathMax = Infinity): Generator<Leaf | null, void> {
   return new LeafReader(storedText, pathMax).value('');
@@ -96,7 +95,7 @@ class LeafReader {
     return (place - before) % 2 === 1;
   }
 
-  /** `null`: the word has no text. */
+  /** `null` if the word has no text. */
   #word(): string | null {
     const start = this.#at;
     while (this.#at < this.#text.length && !isEnd(this.#text.charCodeAt(this.#at))) this.#at += 1;

@@ -30,10 +30,10 @@ export interface LexicalRequest {
   readonly requiredPhraseGroups?: readonly (readonly string[])[] | null;
 }
 
-/** A lexical search as it is answered. */
+/** A lexical search with all defaults filled in. */
 export interface LexicalQuery extends QueryWords, FieldSelection {
   readonly top: number;
-  /** Candidates that are scored, at the most. */
+  /** The most candidates that are scored. */
   readonly scanLimit: number;
   /** Whether the request set `scanLimit`, or the deployment, which allows no more. */
   readonly scanLimitFrom: 'request' | 'deployment';
@@ -46,13 +46,13 @@ export interface LexicalQuery extends QueryWords, FieldSelection {
   readonly k1: number;
   readonly b: number;
   readonly boosts: Boosts;
-  /** Which terms also match longer words that begin with them, in the order of the terms. */
+  /** For each term, whether it also matches longer words that begin with it. */
   readonly isPrefix: readonly boolean[];
   /** A record must hold one phrase of each group: words joined by one space. */
   readonly requiredGroups: readonly (readonly string[])[];
 }
 
-/** What a score gains, in float32. */
+/** The boosts of a score, in float32. */
 interface Boosts {
   readonly phrase: number;
   readonly exact: number;
@@ -60,8 +60,8 @@ interface Boosts {
 }
 
 /**
- * Reads a lexical search. `candidatesMax` is what the deployment allows. Throws `validation_failed` or `limit_exceeded`
- * naming the member below `pointer`.
+ * Reads a lexical search. `candidatesMax` is the limit of the deployment. Throws `validation_failed` or `limit_exceeded` naming the
+ * member below `pointer`.
  */
 export function readLexicalQuery(
   request: LexicalRequest,
@@ -139,7 +139,7 @@ function readPhrase(phrase: string, pointer: string): string {
   return words;
 }
 
-/** The first of `allowed` where the request has none. */
+/** The word of the request; the first of `allowed` if it has none. */
 function oneOf<Word extends string>(
   allowed: readonly [Word, ...Word[]],
   given: string | null | undefined,

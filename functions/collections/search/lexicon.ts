@@ -3,23 +3,22 @@ import { type Leaf, leavesOf } from './leaves.ts';
 import { countWords } from './word-places.ts';
 import { normalText, storableText } from './words.ts';
 
-/** A longer lexicon is a mark only: scoring then reads the record. */
+/** A longer lexicon is stored only as a mark: scoring then reads the record. */
 export const LEXICON_BYTES_MAX = 65_536;
 
-/** A step of long work is about so many characters: a millisecond or two. */
+/** Characters of one step of long work: a millisecond or two. */
 export const STEP_CHARACTERS = 65_536;
-/** A leaf costs as much as so many characters. */
+/** The cost of a leaf, in characters. */
 const LEAF_CHARACTERS = 50;
 
 const WHOLE = '=';
 const MARK = '~';
 
 /**
- * What scoring reads of a record: its order key, then for each leaf a line with its path and a line with the number of its
- * words, a space and its normal text, in the order of the record. Normal texts hold no line feed, so that no text has to be
- * parsed, and no word has to be looked at that a query does not ask for. `leaves` are normal, `words` are their numbers of words.
- * Of a lexicon with more than `bytesMax` bytes of UTF-8 only the mark is made: each leaf of a long list repeats the path of
- * the list, so that all lines together may have thousands of times the length of the record.
+ * The data of a record for scoring: its order key, then for each leaf a line with its path, and a line with its number of words, a
+ * space and its normal text. Normal texts hold no line feed, so scoring need not parse them, nor look at words that a query does
+ * not name. `leaves` are normal, `words` their numbers of words. A lexicon with more than `bytesMax` bytes of UTF-8 is only a mark:
+ * each leaf of a long list repeats the path of the list, so that the lines may be thousands of times longer than the record.
  */
 export function lexiconOf(
   orderKey: string,
@@ -40,9 +39,8 @@ export function lexiconOf(
 }
 
 /**
- * The lines of the leaves of a stored text, as its lexicon has them, in parts of about a step: a part has whole leaves, or none. Of the
- * leaves before a part nothing is held, because the paths of all of them may be far longer than the record. A path is cut to
- * `pathMax` UTF-16 units.
+ * The lines of a stored text's leaves as in its lexicon, in parts of about a step; a part has whole leaves, or none. Only one part is
+ * held, because all paths together may be far longer than the record. A path is cut to `pathMax` UTF-16 units.
  */
 export function* lexiconParts(storedText: string, pathMax: number): Generator<string, void> {
   let lines: string[] = [];
@@ -73,7 +71,7 @@ function joined(lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** The leaves with their normal texts, in steps; a blank one says nothing. */
+/** The leaves with their normal texts, in steps, without blank ones. */
 export function* normalLeaves(leaves: Iterable<Leaf | null>): Generator<void, readonly Leaf[]> {
   const normals: Leaf[] = [];
   let characters = 0;
@@ -94,7 +92,7 @@ function normalLeaf({ path, text }: Leaf): Leaf | null {
 }
 
 /**
- * The lexicon of a record of which scoring must read the record itself.
+ * The mark in place of a lexicon: scoring must read the record itself.
  * @testonly
  */
 export function lexiconMark(orderKey: string): string {

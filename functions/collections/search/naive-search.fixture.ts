@@ -30,8 +30,8 @@ type Leaves = readonly (readonly [path: string, text: string])[];
 const stop = /^(a|an|and|are|as|at|be|by|for|from|in|is|it|of|on|or|that|the|to|with)$/;
 
 /**
- * Lexical search once more, straight on the records and the request: no terms, no lexicon, no plan. `isInside` judges partition
- * keys, `isAdmitted` all other conditions of a query.
+ * A second implementation of lexical search, directly on the records and the request: no terms, no lexicon, no plan. `isInside`
+ * judges partition keys, `isAdmitted` all other conditions of a query.
  */
 export function naiveSearch(
   records: readonly NaiveRecord[],
@@ -181,15 +181,15 @@ function isCandidate(leaves: Leaves, { alternatives, groups, isAll }: Asked): bo
     : alternatives.some((each) => holds(leaves, each));
 }
 
-/** Records that are looked at together: four for each that is scored, at least 1,000 and at most 2,000 beyond those. */
+/** Records that are considered together: four for each scored one, at least 1,000 and at most 2,000 beyond those. */
 function togetherOf({ scanLimit }: LexicalRequest): number {
   const limit = scanLimit ?? 5_000;
   return Math.min(Math.max(4 * limit, 1_000), limit + 2_000);
 }
 
 /**
- * The order in which candidates are taken, where not all are scored. Those that hold the most of what is walked come first, then
- * partition key and id decide; `together`: so many are looked at together, the others behind them.
+ * The order of candidates if not all are scored. Those that hold the most walked alternatives come first, then partition key and id
+ * decide. `together`: so many are ordered together, the others after them.
  */
 function naiveOrder(
   docs: readonly (NaiveRecord & { leaves: Leaves })[],

@@ -42,7 +42,7 @@ test('the next word matters only where a phrase has begun', () => {
   expect(new PhraseFinder([]).isEmpty).toBe(true);
 });
 
-test('phrases that begin alike are told apart by their ends', () => {
+test('phrases with the same beginning are distinguished by their ends', () => {
   const phrases = Array.from({ length: 256 }, (_, n) => `${'a '.repeat(100)}b${n}`);
   const finder = new PhraseFinder(phrases);
   finder.begin();

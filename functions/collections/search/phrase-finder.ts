@@ -4,7 +4,7 @@ const NONE: ReadonlySet<string> = new Set();
 /** A beginning of phrases. */
 interface Beginning {
   readonly next: Map<string, Beginning>;
-  /** The longest beginning that ends with the same words; the first one begins nothing. */
+  /** The longest shorter beginning that equals the last words of this one; the first one is empty. */
   restart: Beginning | null;
   /** The phrase that ends here. */
   phrase: string | null;
@@ -13,15 +13,15 @@ interface Beginning {
 }
 
 /**
- * Finds phrases, which are words that stand beside each other in one leaf. All of them are looked for in one pass (Aho and
- * Corasick, 1975): a request may name hundreds, and a record may have hundreds of thousands of words.
+ * Finds phrases, which are adjacent words in one leaf. All are found in one pass (Aho and Corasick, 1975): a request may name
+ * hundreds, and a record may have hundreds of thousands of words.
  */
 export class PhraseFinder {
   readonly #first = beginning();
   readonly #found = new Set<string>();
   #at = this.#first;
 
-  /** Each has its words joined by one space. */
+  /** Each phrase has its words joined by one space. */
   constructor(phrases: Iterable<string>) {
     for (const phrase of phrases) this.#add(phrase);
     this.#link();
@@ -32,17 +32,17 @@ export class PhraseFinder {
     return this.#first.next.size === 0;
   }
 
-  /** Another leaf begins. */
+  /** Begins another leaf. */
   begin(): void {
     this.#at = this.#first;
   }
 
-  /** Takes the next word of the leaf. Returns whether a phrase may go on behind it. */
+  /** Takes the next word of the leaf. Returns whether a phrase may continue after it. */
   next(word: string): boolean {
     let at: Beginning | null = this.#at;
     while (at !== null && !at.next.has(word)) at = at.restart;
     this.#at = at?.next.get(word) ?? this.#first;
-    // The shorter ones of a phrase that was found before were found with it.
+    // If a phrase was found before, so were the shorter phrases at its end.
     for (let end = ending(this.#at); end !== null; end = end.shorter) {
       if (end.phrase === null || this.#found.has(end.phrase)) break;
       this.#found.add(end.phrase);
@@ -50,7 +50,7 @@ export class PhraseFinder {
     return this.#at !== this.#first;
   }
 
-  /** The phrases that the record holds; another record begins. */
+  /** Returns the phrases of the record, and begins another record. */
   take(): ReadonlySet<string> {
     if (this.#found.size === 0) return NONE;
     const found = new Set(this.#found);

@@ -2,14 +2,14 @@ import { type EntryFormat, entryFormats } from './formats.ts';
 import type { LexicalQuery } from './lexical-query.ts';
 import type { CandidateReading } from './reader.ts';
 
-/** Counts are asked for no further than this: terms of more records are walked in the order of their texts. */
+/** Counts stop at this: terms with more records are walked in the order of their texts. */
 export const COUNT_MAX = 10_000;
-/** Long words are rare, so a phrase is looked for by one of its longest. */
+/** Long words are rare, so a phrase is found by one of its longest: so many of them are counted. */
 const COUNTED_WORDS_MAX = 4;
 
-/** How the candidates of a query are found. */
+/** The plan to find the candidates of a query. */
 export interface LexicalPlan {
-  /** Terms whose numbers of records decide the walk; none where there is nothing to decide. */
+  /** Terms whose numbers of records decide the walk; empty if there is no choice. */
   readonly counted: readonly string[];
   readonly countMax: number;
   /** `counts` are in the order of `counted`. */
@@ -24,22 +24,22 @@ export type CandidateWalk =
       readonly terms: readonly WalkedTerm[];
       readonly demand: WalkedDemand;
     }
-  /** The records of the collection in the order of its listing: no index holds prefixes so short, or the query has no words. */
+  /** All records in the order of the listing: a prefix is too short for the index, or the query has no words. */
   | { readonly source: 'scan' };
 
 /** @testonly */
 export interface WalkedTerm {
   readonly term: string;
-  /** How many alternatives have this term or a later one: no record behind the terms before holds more of them. */
+  /** How many alternatives have this term or a later one: the most that a record not found by earlier terms can hold. */
   readonly held: number;
 }
 
-/** Whose alternatives are walked: those of the query, those of a required group, or one that each candidate holds. */
+/** The walked alternatives: those of the query, those of a required group, or one that each candidate holds. */
 export type WalkedDemand = 'asked' | 'one' | { readonly group: number };
 
-/** Each choice leads to all records that fulfil an alternative: its terms together do. No choice: no terms do. */
+/** Each choice finds all records that fulfil the alternative, by its terms together. Empty: no terms can find them. */
 type Alternative = readonly Choice[];
-/** For each format of the entries its terms. */
+/** The terms for each format of the entries. */
 type Choice = readonly (readonly string[])[];
 /** A record fulfils at least one of the alternatives. */
 interface Demand {
@@ -48,8 +48,8 @@ interface Demand {
 }
 
 /**
- * `formats`: those that the entries of the collection have. The same on every provider, so that a scan limit cuts the same
- * candidates off.
+ * Plans a lexical search. `formats` are those of the collection's entries. The plan is the same on every provider, so that a scan
+ * limit excludes the same candidates.
  */
 export function planLexical(
   query: LexicalQuery,
@@ -73,7 +73,7 @@ export function planLexical(
   };
 }
 
-/** What every candidate fulfils. */
+/** The demands that every candidate fulfils. */
 function demandsOf(query: LexicalQuery, formats: readonly EntryFormat[]): readonly Demand[] {
   const { phrases: quoted, looseTerms, terms, isPrefix, matchMode, requiredGroups } = query;
   const alternatives = [
@@ -91,7 +91,7 @@ function demandsOf(query: LexicalQuery, formats: readonly EntryFormat[]): readon
   return [...groups, ...alternatives.map((each): Demand => ({ alternatives: [each], walked: 'one' }))];
 }
 
-/** Of a record of very many terms, those of whole words are kept before those of prefixes: its exact words are found. */
+/** The terms for a word or prefix. A record with too many terms keeps those of whole words first, so these find it surely. */
 function termsOf(term: string, isPrefix: boolean, formats: readonly EntryFormat[]): Alternative {
   if (!isPrefix) return [formats.map((format) => [format.wordTerm(term)])];
   const choice = formats.flatMap((format) => {

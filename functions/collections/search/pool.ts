@@ -10,7 +10,7 @@ export interface Ranking {
   readonly query: LexicalQuery;
   readonly source: CandidateWalk['source'];
   readonly corpus: Corpus;
-  /** Whether there are candidates that the scan limit cut off, or may be where the reads of the call ended. */
+  /** Whether the scan limit excluded candidates, or the end of the call's reads may have. */
   readonly isLimited: boolean;
   /** The best first, at most `top` of the query. */
   readonly matches: readonly RankedMatch[];
@@ -55,12 +55,12 @@ export class CandidatePool {
     return this.#readings.size >= this.#query.scanLimit;
   }
 
-  /** Whether there are, or may be, more candidates than the query scores: no other one changes the answer. */
+  /** Whether there are, or may be, more candidates than the query scores: then no further one changes the answer. */
   get isLimited(): boolean {
     return this.#isLimited;
   }
 
-  /** Candidates until the pool is limited, at least 1: those that the query scores, and one that it does not. */
+  /** Candidates until the pool is limited, at least 1: it takes one more than the query scores. */
   get missing(): number {
     return this.#query.scanLimit + 1 - this.#readings.size;
   }
@@ -82,12 +82,12 @@ export class CandidatePool {
     return !this.#isLimited;
   }
 
-  /** Ends a full pool: there may be other candidates. */
+  /** Marks a full pool as limited: there may be other candidates. */
   limit(): void {
     this.#isLimited = true;
   }
 
-  /** By score downwards, then in the order of the collection's listing; in steps, since candidates may be many. */
+  /** Ranks by descending score, then in the order of the listing; in steps, because candidates may be many. */
   *rank(): Generator<void, Ranking> {
     const query = this.#query;
     const ids = [...this.#readings.keys()];
@@ -107,7 +107,7 @@ export class CandidatePool {
   }
 }
 
-/** Those that have one of the `count` highest scores, so that no more have to be compared with each other. */
+/** The candidates with one of the `count` highest scores: only these need to be sorted. */
 function highest<Scored extends { readonly score: number }>(scored: Scored[], count: number): Scored[] {
   if (scored.length <= count) return scored;
   const scores = Float32Array.from(scored, ({ score }) => score).sort();

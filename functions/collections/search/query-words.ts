@@ -4,7 +4,7 @@ import { hasCharacters } from './characters.ts';
 import { normalText, wordsOf } from './words.ts';
 
 /**
- * Words and phrases of one query, which are counted and scored one by one.
+ * The most words and phrases of one query: each is counted and scored separately.
  * @testonly
  */
 export const QUERY_WORDS_MAX = limits.searchQueryWordsMax;
@@ -14,7 +14,7 @@ export const stopWords: ReadonlySet<string> = new Set(
 );
 
 /**
- * Words that stand beside each other in one leaf.
+ * Adjacent words in one leaf.
  * @testonly
  */
 export interface Phrase {
@@ -23,13 +23,13 @@ export interface Phrase {
   readonly words: readonly string[];
 }
 
-/** What the text of a query asks for. */
+/** The words and phrases of a query's text. */
 export interface QueryWords {
   /** Different words by which records are scored, in the order of the query. */
   readonly terms: readonly string[];
-  /** Those of them that stand outside the quoted phrases. */
+  /** The terms outside the quoted phrases. */
   readonly looseTerms: readonly string[];
-  /** Different quoted phrases, in the order of the query. One without words is found as text only. */
+  /** Distinct quoted phrases, in the order of the query. A phrase without words is found only as text. */
   readonly phrases: readonly Phrase[];
   /** The normal text of the whole query, without its quotes. */
   readonly whole: string;
@@ -38,7 +38,7 @@ export interface QueryWords {
 /** Reads the text of a query. A quote without its partner is white space. Throws `limit_exceeded` naming `pointer`. */
 export function readQueryWords(query: string, pointer: string): QueryWords {
   const parts = normalText(query).split('"');
-  // Every second part lies behind an opening quote; the last part has no closing one.
+  // Every second part follows an opening quote; the last part has no closing one.
   const isQuoted = (index: number) => index % 2 === 1 && index < parts.length - 1;
   const phrases = distinctPhrases(parts.filter((_, index) => isQuoted(index)));
   const words = new Set(parts.flatMap(wordsOf));

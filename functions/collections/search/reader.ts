@@ -19,7 +19,7 @@ import { storableText, wordEnd } from './words.ts';
 /** What scoring needs of one candidate. */
 export interface CandidateReading {
   readonly orderKey: string;
-  /** Words of the selected fields. */
+  /** The number of words in the selected fields. */
   readonly length: number;
   /** For each term of the query the sum of its frequencies in the selected fields, each times the boost of its field. */
   readonly weights: readonly number[];
@@ -35,37 +35,37 @@ export interface CandidateReading {
   readonly fieldBoost: number;
   /** Whether one of all such fields is metadata. */
   readonly isInMetadata: boolean;
-  /** The quoted phrases, and the whole query, that stand in a selected field. */
+  /** The quoted phrases, and the whole query, that a selected field holds. */
   readonly phrases: readonly string[];
-  /** Whether one of them is all of a field. */
+  /** Whether one of them equals a whole field. */
   readonly isExact: boolean;
-  /** How many of the asked phrases, and of the terms outside of them, the record holds. */
+  /** How many of the query's phrases, and of its other terms, the record holds. */
   readonly asked: number;
-  /** Of each required group the phrases that the record holds. */
+  /** For each required group, the phrases that the record holds. */
   readonly requiredPhrases: readonly (readonly string[])[];
 }
 
-/** Records may have millions of different paths: so many characters of their lines are kept. */
+/** The most characters of path lines that are cached: records may have millions of different paths. */
 const KNOWN_CHARACTERS_MAX = 500_000;
-/** A longer line is read each time: its path is never named, even if each of its characters is escaped. */
+/** Longer lines are not cached. Their paths are too long to be named, even if each of their characters is escaped. */
 const KNOWN_LINE_CHARACTERS_MAX = 2 * PATH_CHARACTERS_MAX + 1;
-/** A line takes as much memory as so many characters beside its own. */
+/** The memory of a cached line beside its own characters, in characters. */
 const LINE_CHARACTERS = 50;
-/** Most records of a collection have the same paths at their first leaves. */
+/** The most lines of the last record that are kept: most records of a collection have the same paths at their first leaves. */
 const EXPECTED_LINES_MAX = 100;
 
 /** The line of a path in a lexicon, with its end. */
 interface PathLine {
   readonly text: string;
   readonly field: Field;
-  /** Whether it is kept for other leaves and records. */
+  /** Whether it is cached for other leaves and records. */
   readonly isKnown: boolean;
 }
 
 /** A lexicon, or a part of one, that is being read. */
 interface OpenLexicon {
   readonly lexicon: string;
-  /** What is left begins here. */
+  /** The beginning of the unread rest. */
   at: number;
   leaves: number;
   leaf: OpenLeaf | null;
@@ -74,11 +74,11 @@ interface OpenLexicon {
 
 interface OpenLeaf {
   readonly field: Field;
-  /** Only of a selected field. */
+  /** The number of words; counted only for a selected field. */
   readonly words: number;
   readonly start: number;
   readonly end: number;
-  /** Whether a phrase goes on. */
+  /** Whether a phrase may continue. */
   goesOn: boolean;
 }
 
@@ -91,13 +91,13 @@ export class LexiconReader {
   readonly #watched: WatchedWords;
   /** The places of the terms by their first UTF-16 unit. */
   readonly #termsByUnit = new Map<number, number[]>();
-  /** What one of must be found of a candidate, or all: quoted phrases, and places of terms outside of them. */
+  /** A candidate must hold one of these, or all: the quoted phrases, and the places of the other terms. */
   readonly #askedPhrases: readonly string[];
   readonly #looseTerms: readonly number[];
   readonly #none: readonly number[];
   readonly #lines = new Map<string, PathLine>();
   #lineCharacters = 0;
-  /** What a path means shows in its beginning, which is longer than each pointer and each path that is named. */
+  /** A longer path is cut to this. It is longer than each pointer of the query and each path that is named. */
   readonly #pathMax: number;
   /** The lines of the last record, by the place of their leaf. */
   readonly #expected: PathLine[] = [];
@@ -154,7 +154,7 @@ export class LexiconReader {
     return { lexicon, at, leaves, leaf: null, counts };
   }
 
-  /** Reads the words that begin before `until`. Returns whether the lexicon goes on. */
+  /** Reads the words that begin before `until`. Returns whether the lexicon continues. */
   #readOn(open: OpenLexicon, until: number): boolean {
     while (open.at < until && open.at < open.lexicon.length) {
       const leaf = (open.leaf ??= this.#openLeaf(open));
@@ -221,7 +221,7 @@ export class LexiconReader {
     this.#lines.set(line.text, line);
   }
 
-  /** Reads the words that the query asks for, and those behind them as long as a phrase goes on. */
+  /** Reads the words of the query in a leaf, and the words after them while a phrase may continue. */
   #readWords(open: OpenLexicon, leaf: OpenLeaf, until: number): void {
     const { lexicon, counts } = open;
     const { end } = leaf;
@@ -255,7 +255,7 @@ export class LexiconReader {
     return found;
   }
 
-  /** Whether these are all that is asked for, or one of it; where nothing is, they are. */
+  /** Whether so many found phrases and terms suffice: all or one of them, by the match mode; a query without any needs none. */
   #isEnough(found: number): boolean {
     const asked = this.#askedPhrases.length + this.#looseTerms.length;
     return this.#query.matchMode === 'all' ? found === asked : found > 0 || asked === 0;

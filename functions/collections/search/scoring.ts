@@ -3,15 +3,15 @@ import type { Flags } from './counts.ts';
 import type { LexicalQuery } from './lexical-query.ts';
 import type { CandidateReading } from './reader.ts';
 
-/** Of readings with the most terms a step takes less than a millisecond. */
+/** Readings of one step, which takes less than a millisecond also with the most terms. */
 const STEP_READINGS = 128;
 
-/** What the candidates of a query are together. Scores compare candidates with each other, not with the collection. */
+/** Statistics of all candidates of a query. Scores compare candidates with each other, not with the collection. */
 export interface Corpus {
   readonly count: number;
-  /** Of the words of the selected fields. */
+  /** The average number of words in the selected fields. */
   readonly averageLength: number;
-  /** How rare each term is among the candidates. */
+  /** The inverse document frequency of each term among the candidates. */
   readonly idf: readonly number[];
 }
 
@@ -39,13 +39,13 @@ export function* corpusOf(readings: readonly CandidateReading[], terms: number):
   return corpusFrom(count, length, holding);
 }
 
-/** `holding`: candidates that hold each term. */
+/** `holding`: for each term, the number of candidates that hold it. */
 export function corpusFrom(count: number, length: number, holding: ArrayLike<number>): Corpus {
   const idf = Array.from(holding, (held) => Math.log(1 + (count - held + 0.5) / (held + 0.5)));
   return { count, averageLength: count === 0 ? 0 : length / count, idf };
 }
 
-/** Scores in the order of the readings. Sums are made in the order of the terms, so that no provider changes a digit. */
+/** Scores in the order of the readings. Sums add the terms in order, so that every provider gives the same digits. */
 export function* scoresOf(
   readings: readonly CandidateReading[],
   corpus: Corpus,
@@ -149,7 +149,7 @@ export function baseOf(raw: number, highest: number): number {
   return Math.fround(highest === 0 ? 0 : raw / highest);
 }
 
-/** A base with what it gains. */
+/** The base score with its boosts. */
 export function finalScore(
   base: number,
   {

@@ -4,7 +4,7 @@ import type { NaiveRecord } from './naive-search.fixture.ts';
 
 const long = 'x'.repeat(40);
 
-/** Few words, so that they meet: prefixes of each other, stop words, letters of two UTF-16 units, words that are cut alike. */
+/** Few words, so that they often match: prefixes of each other, stop words, letters of two UTF-16 units, words with the same cut form. */
 const words = fc.constantFrom(
   'a',
   'ab',

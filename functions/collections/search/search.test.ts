@@ -28,7 +28,7 @@ const planted = { numRuns: 20_000, endOnFailure: true };
 const policy = readPolicy({ name: 'c' });
 const incarnation = 'a'.repeat(32) as Incarnation;
 
-/** What a planted fault changes. */
+/** The changes of a planted fault. */
 interface Fault {
   readonly request?: (request: LexicalRequest) => LexicalRequest;
   readonly query?: (query: LexicalQuery) => LexicalQuery;
@@ -42,7 +42,7 @@ interface Fault {
   readonly together?: number;
   /** Records have entries of these in turn. */
   readonly formats?: readonly EntryFormat[];
-  /** Those that the search knows; the same where absent. */
+  /** The formats that the search knows; the same if absent. */
   readonly known?: readonly EntryFormat[];
   readonly matches?: (matches: readonly RankedMatch[]) => readonly RankedMatch[];
 }

@@ -1,9 +1,9 @@
 import type { Metric } from '../../store/search.ts';
 import { type CollectionPolicy, normalVectorPolicy } from '../rules/policy.ts';
 
-/** Where the index holds one vector of all records of a collection. */
+/** The index slot of one vector of a collection. */
 export interface VectorSlot {
-  /** The dimensions and a letter, which tells vectors of equal dimensions apart: `384a`, `384b`, … `384z`, `384aa`. */
+  /** The dimensions and a letter that distinguishes vectors of equal dimensions: `384a`, `384b`, … `384z`, `384aa`. */
   readonly slot: string;
   readonly metric: Metric;
   readonly dimensions: number;

@@ -5,26 +5,26 @@ import { TextFinder } from './text-finder.ts';
 /** Receives the texts that a leaf contains. */
 interface FoundTexts {
   addText(text: string): void;
-  /** A text is all of the leaf. */
+  /** Whether a text equals the whole leaf. */
   isExact: boolean;
 }
 
-/** Texts that are looked for in the leaves of one lexicon after the other. */
+/** A search for texts in the leaves of one lexicon after the other. */
 export interface SoughtTexts {
-  /** Another lexicon begins. */
+  /** Begins another lexicon. */
   begin(lexicon: string): void;
-  /** The next leaf begins, which stands between the places. */
+  /** Begins the next leaf, which is between the two places. */
   open(start: number, end: number): void;
-  /** Searches the leaf one step further. Returns whether it has to be searched on. */
+  /** Searches one step of the leaf. Returns whether the search must continue. */
   readOn(found: FoundTexts): boolean;
-  /** Whether a text stands in the part of the leaf that was searched. */
+  /** Whether the searched part of the leaf holds a text. */
   readonly isFound: boolean;
 }
 
-/** So many are looked for one by one. */
+/** Up to so many texts are searched one by one. */
 const FEW = 8;
 
-/** `watched` are words that are looked for already: where one of a text is nowhere, the text is not either. */
+/** `watched` are words that the reader already searches: if one word of a text is absent, so is the text. */
 export function soughtTexts(
   texts: readonly string[],
   watched: readonly FoundText[],
@@ -64,7 +64,7 @@ class FewTexts implements SoughtTexts {
     if (text === undefined) return false;
     this.#next += 1;
     const { found, parts } = text;
-    // Lines end where texts do not, so what begins before the end of a leaf stands in it.
+    // No text crosses the end of a line, so a text that begins in a leaf lies in it completely.
     if (!parts.some((part) => part.isAbsent) && found.next(this.#start) < this.#end) {
       this.isFound = true;
       counts.addText(found.text);
@@ -74,7 +74,7 @@ class FewTexts implements SoughtTexts {
   }
 }
 
-/** All in one pass: a query may have more than a hundred. */
+/** Searches all texts in one pass: a query may have more than a hundred. */
 class ManyTexts implements SoughtTexts {
   readonly #finder: TextFinder;
   #lexicon = '';

@@ -1,27 +1,27 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { cutToCharacters, hasCharacters, leadingCharacters } from './characters.ts';
 
-/** Terms of one record, at the most. */
+/** The most terms of one record. */
 export const TERMS_MAX: number = limits.searchTermsPerRecordMax;
-/** All terms of one record in UTF-8, each with a byte for its end. */
+/** The most bytes of all terms of one record, in UTF-8 with a byte for the end of each. */
 export const TERM_BYTES_MAX: number = limits.searchTermBytesPerRecordMax;
-/** Begins the terms of whole words; those of prefixes begin with their length. */
+/** The first character of terms of whole words; those of prefixes begin with their length. */
 const WHOLE = 't';
-/** Terms of records of which no index holds all whole words, or all prefixes. No word and no prefix has such a term. */
+/** Terms of records whose whole words, or whose prefixes, are not all in the index. No word or prefix has such a term. */
 const MORE_WORDS = 'morewords';
 const MORE_PREFIXES = 'moreprefixes';
 const MORE = [MORE_WORDS, MORE_PREFIXES] as const;
-/** A longer word is cut to so many. */
+/** A longer word is cut to so many characters. */
 export const WORD_CHARACTERS_MAX = 40;
 const SHORT_PREFIX = 3;
 const LONG_PREFIX = 5;
-/** A step of long work is so many words, or leaves: half a millisecond. */
+/** Words or leaves of one step of long work: half a millisecond. */
 const STEP_ITEMS = 1_024;
 
 export interface RecordTerms {
-  /** Where some are left out, the last one or two say so: `moreTerm`. */
+  /** If some are left out, the last one or two are those of `moreTerm`. */
   readonly terms: readonly string[];
-  /** How many terms the record has beyond these. */
+  /** The number of terms that were left out. */
   readonly leftOut: number;
 }
 
@@ -30,7 +30,7 @@ export function wordTerm(word: string): string {
   return `${WHOLE}${cutToCharacters(word, WORD_CHARACTERS_MAX)}`;
 }
 
-/** The term of all records that hold a word with this prefix, and perhaps of more; `null`: no term serves so short a prefix. */
+/** A term of all records that hold a word with this prefix, and perhaps of others; `null` if the prefix is too short. */
 export function prefixTerm(prefix: string): string | null {
   if (hasCharacters(prefix, LONG_PREFIX)) return `5${cutToCharacters(prefix, LONG_PREFIX)}`;
   return hasCharacters(prefix, SHORT_PREFIX) ? `3${cutToCharacters(prefix, SHORT_PREFIX)}` : null;
@@ -42,9 +42,9 @@ export function moreTerm(terms: readonly string[]): string {
 }
 
 /**
- * The terms by which indexes find a record, from the words of its leaves. Where there are too many, whole words stay before
- * prefixes and short leaves before long ones: ids, titles and labels say more of a record than the end of a long text. In steps: a
- * record may have some hundred thousand words.
+ * The terms by which indexes find a record, from the words of its leaves; in steps, because a record may have some hundred thousand
+ * words. If there are too many, whole words are kept before prefixes, and short leaves before long ones: ids, titles and labels
+ * describe a record better than the end of a long text.
  */
 export function* termsOf(
   leaves: readonly (readonly string[])[],
@@ -76,13 +76,13 @@ export function* termsOf(
     const all = [...terms, ...shorts, ...longs];
     if (mostBytes(all) <= most || termBytes(all) <= most) return { terms: all, leftOut: 0 };
   }
-  // A copy of all would be made for the first few of them.
+  // Iterate: a joined list would copy all of them to take the first few.
   const kept = leading(eachOf([terms, shorts, longs]), most - termBytes(MORE), termsMax - MORE.length);
   const more = kept.length < terms.length ? MORE : [MORE_PREFIXES];
   return { terms: [...kept, ...more], leftOut: count - kept.length };
 }
 
-/** By their numbers of words, equal ones in their order. */
+/** The leaves by ascending number of words; leaves with equal numbers keep their order. */
 function* shortFirst(leaves: readonly (readonly string[])[]): Generator<void, Iterable<readonly string[]>> {
   const byLength = new Map<number, (readonly string[])[]>();
   for (const [index, leaf] of leaves.entries()) {
@@ -120,14 +120,14 @@ function leading(terms: Iterable<string>, bytesMax: number, termsMax: number): r
   return kept;
 }
 
-/** A bound of what terms take, without encoding them: no UTF-16 unit takes more than three bytes. */
+/** An upper bound of the bytes of terms, without encoding them: no UTF-16 unit takes more than three bytes. */
 function mostBytes(terms: readonly string[]): number {
   let units = 0;
   for (const term of terms) units += term.length;
   return 3 * units + terms.length;
 }
 
-/** What terms take of a stored record: UTF-8, and a byte each for the end. They are well-formed. */
+/** The bytes of well-formed terms in a stored record: UTF-8, and a byte for the end of each. */
 export function termBytes(terms: readonly string[]): number {
   let bytes = terms.length;
   for (const term of terms) {
@@ -136,7 +136,7 @@ export function termBytes(terms: readonly string[]): number {
   return bytes;
 }
 
-/** Half a character beyond U+FFFF takes two of its four bytes. */
+/** The UTF-8 bytes of a UTF-16 unit; a surrogate counts as half of the four bytes. */
 function unitBytes(unit: number): number {
   if (unit < 0x80) return 1;
   const isHalf = unit >= 0xd800 && unit < 0xe000;

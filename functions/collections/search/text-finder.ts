@@ -1,19 +1,19 @@
 /**
- * Finds texts within others, all of them in one pass (Aho and Corasick, 1975), whose time does not grow with their number. The
- * beginnings of the texts have numbers; 0 is the empty one, which begins all.
+ * Finds many texts in others, in one pass (Aho and Corasick, 1975) whose time does not grow with their number. Each beginning of a
+ * text has a number; 0 is the empty beginning.
  */
 export class TextFinder {
   readonly #texts: readonly string[];
-  /** Numbers from 1 on of the UTF-16 units that the texts have. */
+  /** The UTF-16 units of the texts, numbered from 1. */
   readonly #units = new Map<number, number>();
   readonly #width: number;
-  /** The beginning that is longer by one unit, by `width` times the beginning, and the number of the unit. */
+  /** The beginning that is longer by one unit. The key is `width` times the beginning, plus the number of the unit. */
   readonly #longer = new Map<number, number>();
-  /** By beginning: the longest shorter one with which it ends. */
+  /** By beginning: the longest shorter beginning that is its suffix. */
   readonly #restarts: number[] = [0];
-  /** By beginning: the text that it is, or -1. */
+  /** By beginning: the text that it equals, or -1. */
   readonly #isText: number[] = [-1];
-  /** By beginning: itself if it is a text, or the longest shorter text with which it ends, as a beginning; 0 where there is none. */
+  /** By beginning: itself if it is a text, else the longest text that is its suffix, as a beginning; 0 if there is none. */
   readonly #endings: number[] = [0];
   readonly #isFound: Uint8Array;
   #at = 0;
@@ -32,19 +32,19 @@ export class TextFinder {
     this.#isFound = new Uint8Array(texts.length);
   }
 
-  /** From now on each text is reported anew where it is found. */
+  /** Makes each text be reported again when it is next found. */
   forget(): void {
     this.#isFound.fill(0);
   }
 
-  /** Another text begins in which these are looked for. */
+  /** Begins another text to search. */
   begin(): void {
     this.#at = 0;
   }
 
   /**
-   * Reads on, from one place of `other` to another one. Tells each text that is found for the first time since `forget`.
-   * Returns whether any text ends between the places.
+   * Reads `other` from one place to another, and reports each text that is found for the first time since `forget`. Returns whether
+   * any text ends between the places.
    */
   read(other: string, from: number, to: number, report: (text: string) => void): boolean {
     let isIn = false;
@@ -52,7 +52,7 @@ export class TextFinder {
       this.#at = this.#after(this.#at, this.#units.get(other.charCodeAt(place)));
       let ending = this.#endings[this.#at]!;
       if (ending > 0) isIn = true;
-      // The shorter ones of a text that was found before were found with it.
+      // If a text was found before, so were the shorter texts at its end.
       while (ending > 0 && this.#isFound[this.#isText[ending]!] === 0) {
         this.#isFound[this.#isText[ending]!] = 1;
         report(this.#texts[this.#isText[ending]!]!);
@@ -62,7 +62,7 @@ export class TextFinder {
     return isIn;
   }
 
-  /** The length of the longest text that ends where reading has ended, if no longer beginning does; 0 otherwise. */
+  /** The length of the longest text at the end of the read part, if no longer beginning ends there; else 0. */
   get ends(): number {
     return this.#texts[this.#isText[this.#at]!]?.length ?? 0;
   }
@@ -76,7 +76,7 @@ export class TextFinder {
     }
   }
 
-  /** Returns the beginnings by their lengths: of each its own number, that of one unit less, and its last unit. */
+  /** Returns the beginnings by length: for each its number, that of the beginning without its last unit, and that unit. */
   #add(): readonly (readonly [number, number, number])[][] {
     const byLength: [number, number, number][][] = [];
     for (const [index, text] of this.#texts.entries()) {
@@ -97,7 +97,7 @@ export class TextFinder {
     return byLength;
   }
 
-  /** The shorter beginnings come first, so that the restarts of each are known. */
+  /** Links shorter beginnings first, so that the restarts of each are known. */
   #link(byLength: readonly (readonly [number, number, number])[][]): void {
     for (const [length, beginnings] of byLength.entries()) {
       for (const [beginning, shorter, unit] of beginnings) {

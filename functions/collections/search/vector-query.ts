@@ -13,15 +13,15 @@ export interface VectorSearchRequest {
   readonly minScore?: number | null;
 }
 
-/** A vector search as it is answered. */
+/** A vector search with all defaults filled in. */
 export interface VectorQuery extends Omit<VectorSlot, 'slot'> {
-  /** Those of the formats that the entries of the collection have. */
+  /** The slots in the formats of the collection's entries. */
   readonly slots: readonly string[];
   /** The name of the vector. */
   readonly field: string;
   readonly values: Float32Array;
   readonly top: number;
-  /** A float32, as scores are: a match with this score or a higher one is answered. */
+  /** The least score of a match, a float32 as scores are. */
   readonly minScore: number | null;
 }
 
@@ -49,7 +49,7 @@ export function readVectorQuery(
   };
 }
 
-/** Whether a match with this score is answered. */
+/** Whether a match with this score belongs to the answer. */
 export function isNear(score: number, { minScore }: VectorQuery): boolean {
   return minScore === null || score >= minScore;
 }

@@ -2,19 +2,19 @@ import { FoundText } from './found-text.ts';
 import { isInWord } from './word-places.ts';
 import { OTHER_UNIT, WORD, wordEnd, wordKinds } from './words.ts';
 
-/** Words that a query asks for, which are looked for in one text after the other, from its beginning to its end. */
+/** A search for the words of a query in one text after the other, from its beginning to its end. */
 export interface WatchedWords {
-  /** The beginnings of the words, where each is looked for by itself. */
+  /** The searches for the beginnings of single words; empty if all words are searched together. */
   readonly few: readonly FoundText[];
-  /** Another text begins. */
+  /** Begins another text. */
   begin(text: string): void;
-  /** The next place from `at` on where a word begins that may be watched or longer; `end` where none begins before it. */
+  /** The next place from `at` on at which a word begins that may start with a watched word; `end` if there is none before it. */
   next(at: number, end: number): number;
 }
 
-/** Up to so many words the search of the engine for each of them is faster than a look at each word of the text. */
+/** For up to so many words, `indexOf` for each word is faster than a look at each word of the text. */
 const FEW = 12;
-/** As much of a word is searched for: the search takes the product of both lengths where they repeat themselves. */
+/** The most characters of a word that are searched: `indexOf` takes the product of both lengths on repetitive texts. */
 const SEARCHED_CHARACTERS = 40;
 
 export function watchedWords(words: Iterable<string>, fewMax = FEW): WatchedWords {
@@ -69,7 +69,7 @@ class ManyWords implements WatchedWords {
     this.#text = text;
   }
 
-  /** Most of the time of such a search is spent here, so that it calls nothing for a word of the usual characters. */
+  /** The hot loop of such a search: it makes no call for a word of usual characters. */
   next(at: number, end: number): number {
     const text = this.#text;
     const isWatched = this.#isWatched;

@@ -4,18 +4,18 @@ import { DEFAULT_FIELDS, fieldOf } from './fields.ts';
 import type { Leaf } from './leaves.ts';
 import { WORD_CHARACTERS_MAX, wordTerm } from './terms.ts';
 
-/** A step of long work is so many words, or leaves: half a millisecond. */
+/** Words or leaves of one step of long work: half a millisecond. */
 const STEP_ITEMS = 1_024;
 const selection = { fields: DEFAULT_FIELDS, fieldBoosts: new Map<string, number>() };
 
-/** How often a term stands in the fields that searches look into by default, as a code. */
+/** The occurrences of a term in the fields that searches use by default. */
 interface WordCount {
   readonly count: number;
-  /** Whether it stands in metadata. */
+  /** Whether metadata holds it. */
   readonly isInMetadata: boolean;
 }
 
-/** Most words stand once in a record, and not in metadata: `USUAL_WORD_CODE`. */
+/** The code of a count. Most words occur once in a record, outside metadata: `USUAL_WORD_CODE`. */
 function codeOf({ count, isInMetadata }: WordCount): number {
   return 2 * count + (isInMetadata ? 1 : 0);
 }
@@ -28,12 +28,12 @@ export function isMetadataIn(code: number): boolean {
   return (code & 1) === 1;
 }
 
-/** Counts the words of all leaves, in steps. `leaves` are normal, `words` are theirs. */
+/** Counts the words of all leaves, in steps. `leaves` are normal, `words` holds their words. */
 export function* wordCountsOf(
   leaves: readonly Leaf[],
   words: readonly (readonly string[])[],
 ): Generator<void, EntryWordCounts> {
-  // By the words themselves, whose hashes are known from the search for terms: those of new texts would be computed.
+  // Count by the word strings: their hashes are cached since the making of terms, while new strings would be hashed again.
   const counted = new Map<string, number>();
   let length = 0;
   let items = 0;
@@ -52,7 +52,7 @@ export function* wordCountsOf(
   return { length, codes: yield* codesOf(counted) };
 }
 
-/** Those of terms. Long words that are cut alike share one. */
+/** The codes by term. Long words with the same cut form share a term. */
 function* codesOf(counted: ReadonlyMap<string, number>): Generator<void, ReadonlyMap<string, number>> {
   const codes = new Map<string, number>();
   let items = 0;

@@ -1,6 +1,6 @@
 import { OTHER_UNIT, WORD, wordEnd, wordKinds } from './words.ts';
 
-/** The place from `at` on where a word begins, if no word has begun before `at`; `end` where none begins before it. */
+/** The first place from `at` on at which a word begins, if `at` is not inside a word; `end` if none begins before it. */
 export function nextWord(text: string, at: number, end: number): number {
   const kinds = wordKinds();
   for (let place = at; place < end; place += 1) {
@@ -24,7 +24,7 @@ export function countWords(text: string): number {
 export function isInWord(text: string, place: number): boolean {
   const before = place - 1;
   if (wordKinds()[text.charCodeAt(before)] === WORD) return true;
-  // The second half of a character beyond U+FFFF is no letter by itself.
+  // A low surrogate alone is no letter: read the whole character.
   const code = text.charCodeAt(before);
   return code >= 0xdc00 && code < 0xe000 && wordEnd(text, before - 1) >= place;
 }

@@ -10,19 +10,19 @@ const HIGH_SURROGATE = 2;
 let kinds: Uint8Array | undefined;
 
 /**
- * The form in which texts are compared: lower case, without white space around it, each run of white space one space. Stores
- * hold neither U+0000 nor a lone surrogate, so each of them counts as U+FFFD.
+ * The form in which texts are compared: lower case, trimmed, each run of white space one space. Stores hold neither U+0000 nor a
+ * lone surrogate, so each of them counts as U+FFFD.
  */
 export function normalText(text: string): string {
-  // A single space stays as it is, and most white space is one.
+  // Skip single spaces, which most white space is.
   return lowerCase(storableText(text))
     .replace(/ \s+|[^\S ]\s*/g, ' ')
     .trim();
 }
 
 /**
- * Lower case of which no letter depends on those beside it, so that words in capitals are found. Otherwise a capital sigma has
- * another form at the end of a word, and a capital I with a dot becomes an i and a mark, which is no letter.
+ * Lower case, letter by letter, so that words in capitals are found. `toLowerCase` alone gives a capital sigma another form at the
+ * end of a word, and turns a capital I with a dot into an i and a mark, which is no letter.
  */
 function lowerCase(text: string): string {
   return text
@@ -31,7 +31,7 @@ function lowerCase(text: string): string {
     .replaceAll('ς', 'σ');
 }
 
-/** The text with U+FFFD for what no store holds. */
+/** The text with U+FFFD in place of characters that no store holds. */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
@@ -46,7 +46,7 @@ export function* wordsInSteps(normal: string, stepCharacters: number): Generator
   if (normal.length <= stepCharacters) return wordsOf(normal);
   const words: string[] = [];
   for (let at = 0; at < normal.length; ) {
-    // A word that reaches over the end of a step belongs to it, and so does a character of two units.
+    // A word that crosses the end of a step belongs to that step, and so does a surrogate pair.
     const place = Math.min(at + stepCharacters, normal.length);
     const end = wordEnd(normal, isLowSurrogate(normal.charCodeAt(place)) ? place + 1 : place);
     for (const each of wordsOf(normal.slice(at, end))) words.push(each);
@@ -60,12 +60,12 @@ function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code < 0xe000;
 }
 
-/** The words of a normal text, one after the other: a text may have a great many. */
+/** The words of a normal text, one by one: a text may have very many. */
 export function* eachWord(normal: string): Generator<string, void> {
   for (const [found] of normal.matchAll(word)) yield found;
 }
 
-/** The place behind the word that begins at `start`, or that has letters before it. */
+/** The end of the word that begins at or before `start`. */
 export function wordEnd(text: string, start: number): number {
   const kindOf = wordKinds();
   for (let at = start; at < text.length; at += 1) {
@@ -82,7 +82,7 @@ export function wordKinds(): Uint8Array {
   return (kinds ??= readKinds());
 }
 
-/** A pattern for each character takes ten times as long as this table of the 65,536 code units. */
+/** Builds a table of the 65,536 code units: a regular expression for each character takes ten times as long. */
 function readKinds(): Uint8Array {
   const table = new Uint8Array(0x10000).fill(OTHER_UNIT);
   for (let code = 0; code < table.length; code += 1) {

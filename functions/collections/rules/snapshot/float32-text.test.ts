@@ -42,18 +42,18 @@ describe('the text of a float32', () => {
     expect(() => float32Text(value)).toThrow(TypeError);
   });
 
-  /** The digits, without what places the point. */
+  /** The digits, without the sign, the point, the exponent and outer zeros. */
   const digitsOf = (text: string) =>
     text.replace(/E.*/, '').replace(/[-.]/g, '').replace(/^0+/, '').replace(/0+$/, '');
 
-  /** What is wrong with `text` as the shortest text of `value`. */
+  /** The fault of `text` as the shortest text of `value`. */
   function faultOf(value: number, text: string): string | null {
     const rounded = Math.fround(value);
     if (!Object.is(Math.fround(Number(text)), rounded)) return 'reads back as another number';
     if (rounded === 0) return null;
     const count = digitsOf(text).length;
     if (count < 2) return null;
-    // One digit less: the two decimals next to the value, below and above.
+    // With one digit less: the next decimals below and above the value.
     const [mantissa = '', exponent = ''] = Math.abs(rounded).toExponential(20).split('e');
     const lower = BigInt(mantissa.replace('.', '').slice(0, count - 1));
     const shorter = [lower, lower + 1n].map((digits) => Number(`${digits}e${Number(exponent) - count + 2}`));

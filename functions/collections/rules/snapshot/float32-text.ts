@@ -1,17 +1,17 @@
 import { withoutTrailingZeros } from './trailing-zeros.ts';
 
-/** Digits that always suffice to name a float32. */
+/** Digits that always identify a float32. */
 const DIGITS_MAX = 9;
-/** Numbers of so many digits before the point are written plainly, shorter ones too. */
+/** Numbers with at most so many digits before the point are written without an exponent. */
 const PLAIN_DIGITS = 7;
 const LEADING_ZEROS_MAX = 3;
-/** Numbers from here up to the end are scaled by a power of ten that is a whole double, and written plainly. */
+/** Numbers from this exponent on are scaled by a power of ten that is a whole double, and written without an exponent. */
 const PLAIN_EXPONENT_MIN = -4;
 const PLAIN_POWERS = [1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4, 1e5];
 const PLAIN_MIN = 1e-4;
 const PLAIN_END = 1e6;
 const SCALES = Array.from({ length: 15 }, (_, power) => 10 ** power);
-/** Characters of `-1.1754944E-38`, and some. */
+/** Room for `-1.1754944E-38`, and more. */
 const TEXT_MAX = 16;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
@@ -20,7 +20,7 @@ const ZERO = 0x30;
 const float = new Float32Array(1);
 const bits = new Uint32Array(float.buffer);
 const MANTISSA = 0x7fffff;
-/** Far more than a product of at most nine digits is off by. */
+/** Far more than the rounding error of a product with at most nine digits. */
 const TIE = 2 ** -20;
 
 /**
@@ -36,17 +36,17 @@ export function float32Text(value: number): string {
   return sign + format(digits, exponent);
 }
 
-/** The double that the text of `value` reads as, in a small part of the time. Throws as `float32Text` does. */
+/** The double that the text of `value` denotes, without making the text. Throws as `float32Text` does. */
 export function float32Number(value: number): number {
   const rounded = Math.fround(value);
   const plain = { digits: 0, decimals: 0 };
   if (!findPlain(Math.abs(rounded), plain)) return Number(float32Text(rounded));
-  // Both are whole numbers that doubles hold, so the quotient is the nearest double, as that of the text is.
+  // Both are whole numbers that doubles hold exactly, so the quotient is the nearest double, as for the text.
   const size = plain.digits / SCALES[plain.decimals]!;
   return rounded < 0 ? -size : size;
 }
 
-/** The texts of float32 values with commas between them, in a small part of the time: vectors have hundreds of values. */
+/** The texts of float32 values with commas between them, made much faster than one by one: vectors have hundreds of values. */
 export function float32Texts(values: Float32Array): string {
   const bytes = Buffer.allocUnsafe(values.length * (TEXT_MAX + 1));
   const plain = { digits: 0, decimals: 0 };
@@ -64,13 +64,13 @@ export function float32Texts(values: Float32Array): string {
   return bytes.toString('latin1', 0, end);
 }
 
-/** The whole number `digits`, the last `decimals` of which stand behind the point. */
+/** The whole number `digits`; its last `decimals` digits are behind the point. */
 interface Plain {
   digits: number;
   decimals: number;
 }
 
-/** The shortest decimal by double arithmetic. `false`: its text has an exponent, or doubles cannot tell which is nearest. */
+/** Finds the shortest decimal by double arithmetic. `false`: its text has an exponent, or doubles cannot decide which one is nearest. */
 function findPlain(value: number, found: Plain): boolean {
   if (!(value >= PLAIN_MIN && value < PLAIN_END)) return false;
   let exponent = PLAIN_EXPONENT_MIN;
@@ -86,7 +86,7 @@ function findPlain(value: number, found: Plain): boolean {
       found.decimals = decimals;
       return true;
     }
-    // Next to a power of two a farther decimal may fit where the nearest does not.
+    // Next to a power of two a farther decimal may read back although the nearest does not.
     if (count > SAFE_DIGITS && isPowerOfTwo(value)) return false;
   }
   return false;
@@ -99,7 +99,7 @@ function isPowerOfTwo(value: number): boolean {
 
 /** Returns the place behind the text. */
 function writePlain(bytes: Buffer, start: number, { digits, decimals }: Plain): number {
-  // Whole numbers of 31 bits, whose division is far faster than that of doubles.
+  // `| 0` makes it a 31-bit integer, whose division is far faster than that of doubles.
   let rest = digits | 0;
   let behind = decimals;
   for (; behind > 0 && rest % 10 === 0; behind -= 1) rest = (rest / 10) | 0;
@@ -125,7 +125,7 @@ interface Decimal {
   readonly exponent: number;
 }
 
-/** A float32 that is not subnormal keeps any six digits: where six do, fewer are the six without their zeros. */
+/** A normal float32 keeps any six digits. So a shorter text is the one of six digits without its zeros. */
 const SAFE_DIGITS = 6;
 const LEAST_NORMAL = 2 ** -126;
 
@@ -145,7 +145,7 @@ function shortestFrom(least: number, value: number): Decimal {
     const [mantissa = '', exponent = ''] = value.toExponential(count - 1).split('e');
     const nearest = Number(mantissa.replace('.', ''));
     const unit = Number(exponent) - count + 1;
-    // Below a power of two the neighbours lie closer than above, so the nearest decimal may miss where a farther one fits.
+    // Neighbours are closer below a power of two than above, so a farther decimal may read back although the nearest does not.
     for (const candidate of [nearest, nearest + 1, nearest - 1]) {
       if (Math.fround(Number(`${candidate}e${unit}`)) !== value && count < DIGITS_MAX) continue;
       const text = String(candidate);

@@ -1,6 +1,6 @@
 /**
- * A JSON value whose objects keep the order of their members. JavaScript's objects move members such as `1` to the front,
- * and the hash of a snapshot depends on the order. Names are parsed one by one: V8 may confuse escaped names of objects.
+ * A JSON value whose objects keep the order of their members: JavaScript objects move members such as `1` to the front, and the
+ * hash of a snapshot depends on the order. Names are parsed one by one: V8 may confuse escaped names of objects.
  */
 export type OrderedJson = null | boolean | number | string | readonly OrderedJson[] | OrderedObject;
 export type OrderedObject = ReadonlyMap<string, OrderedJson>;
@@ -84,7 +84,7 @@ class OrderedJsonReader {
     return next;
   }
 
-  /** Passes `separator` where it is next, and the white space around it. */
+  /** Skips `separator` if it is next, and the white space around it. */
   #skip(separator: string): void {
     if (this.#peek() !== separator) return;
     this.#at += 1;

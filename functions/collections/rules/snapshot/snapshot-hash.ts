@@ -18,7 +18,7 @@ export class SnapshotHash {
     );
   }
 
-  /** Adds the next record, given as a JSON text whose member order is the document's. */
+  /** Adds the next record, given as a JSON text in its stored member order. */
   add(record: string): void {
     if (this.#records > 0) this.#hash.update(',');
     this.#records += 1;

@@ -1,6 +1,6 @@
 import { isOrderedObject, type OrderedJson } from './ordered-json.ts';
 
-/** Everything but the printable ASCII characters that stand for themselves. */
+/** All characters except the printable ASCII characters that need no escape. */
 const escaped = /[^ !#-%(-*,-;=?-[\]-_a-~]/g;
 const shortEscapes: Readonly<Record<string, string>> = {
   '\\': '\\\\',
@@ -11,7 +11,7 @@ const shortEscapes: Readonly<Record<string, string>> = {
   '\f': '\\f',
 };
 
-/** Compact JSON in the order of the document, all ASCII: what the hash of a snapshot reads. */
+/** Compact ASCII JSON in the order of the document, for the hash of a snapshot. */
 export function snapshotJson(value: OrderedJson): string {
   if (typeof value === 'string') return snapshotString(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);

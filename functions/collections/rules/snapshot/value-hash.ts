@@ -4,7 +4,7 @@ import { parseJson } from '../../../kernel/json-text.ts';
 
 /**
  * The value hash of an export: SHA-256 of the canonical JSON (RFC 8785) of `{"collection":…,"policy":…,"records":[…]}`, whose values
- * are those of the export. A client that parses an export and writes it again keeps it in any order of members and any
+ * are those of the export. A client that parses an export and writes it again keeps the hash, with any order of members and any
  * spelling of numbers.
  */
 export class ValueHash {
@@ -30,7 +30,7 @@ export class ValueHash {
   }
 }
 
-/** As `canonicalJson`, and many times as fast for vectors: the engine writes numbers in the same form. */
+/** As `canonicalJson`, but many times faster for vectors: `JSON.stringify` writes numbers in the same form. */
 function canonicalText(value: Json): string {
   if (typeof value !== 'object' || value === null) return canonicalJson(value);
   if (Array.isArray(value)) {
