@@ -58,7 +58,7 @@ async function main(): Promise<void> {
 
 interface Started {
   readonly host: NodeHost;
-  /** Why the database does not answer yet; `null` where it does. */
+  /** The reason why the database does not answer yet; `null` if it does. */
   readonly degraded: string | null;
 }
 
@@ -90,14 +90,14 @@ async function start(settings: Settings, service: Service): Promise<Started | st
 }
 
 /**
- * Asks the database before the first request. A database that cannot be opened, or that refuses the settings, ends the start;
- * one that is away may come back, and the server says so.
+ * Calls the database before the first request. A database that cannot be opened, or that refuses the settings, ends the start. If it
+ * is only unavailable, the server starts and reports that.
  */
 async function databaseFault(settings: Settings, service: Service) {
   const { provider } = settings.canonicalStore;
   try {
     const store = await service.store();
-    // The file of SQLite is open by now; a full disk keeps it from writing and not from serving.
+    // The file of SQLite is open by now. A full disk prevents its writes, but the server can still answer reads.
     if (provider !== 'sqlite') await store.ping();
     return null;
   } catch (error) {
@@ -113,7 +113,7 @@ async function databaseFault(settings: Settings, service: Service) {
   }
 }
 
-/** Whether the data lies where the server was started, which a settings file does not say. */
+/** Whether the path of the data is relative to the working directory. */
 function isRelative({ service, canonicalStore }: Settings): boolean {
   const { provider, databasePath: path } = canonicalStore;
   return provider === 'sqlite' && !isAbsolute(path ?? service.dataDirectory);
@@ -123,7 +123,7 @@ function folderWarning(folder: string): string {
   return `WARNING: Other users of this machine can read the data folder ${folder}. Restrict it: chmod 700 ${folder}`;
 }
 
-/** Shows that the signal has come, and how long the end may take. */
+/** The line that confirms the signal and names the longest time until the end. */
 function stopLine({ server }: Settings, service: Service): string {
   const runs = service.runsUnderWay();
   const wait = `up to ${server.drainSeconds} s`;

@@ -6,7 +6,7 @@ import { patternsOf } from '../test/structure.ts';
 const literals = globSync('functions/**/*.ts')
   .filter((path) => !path.endsWith('.test.ts'))
   .flatMap((path) => patternsOf(readFileSync(path, 'utf8')).map((pattern) => ({ path, ...pattern })));
-/** Each of them once. */
+/** Each pattern once. */
 const distinct = [...new Map(literals.map((each) => [`/${each.source}/${each.flags}`, each])).values()];
 
 /** Patterns that are not linear, each with the reason why its text cannot be long. */
@@ -14,13 +14,13 @@ const bounded: Readonly<Record<string, string>> = {
   '\\uFFFD+$': 'its text was cut to the bytes of one index entry',
 };
 
-/** The checker's bounds in characters stay, which count the same on each machine. Its bounds in time end here. */
+/** Switches off the checker's time limits, so that only its character limits count, which are the same on each machine. */
 const byCountsAlone = { timeout: null, attackTimeout: null, incubationTimeout: null, seedingTimeout: null };
 const statusOf = (source: string, flags: string) => checkSync(source, flags, byCountsAlone).status;
 
 /**
- * The checker takes seconds for a count of thousands. Without its counts a pattern has every path that it had, and more; where it is
- * anchored at both ends, some text makes a matcher walk them all. So what is linear without counts is linear with them.
+ * The checker takes seconds for a repetition count of thousands. A pattern without its counts has all paths of the original, and more;
+ * if it is anchored at both ends, some text makes a matcher walk them all. So a pattern that is linear without counts is linear.
  */
 function verdictOf(source: string, flags: string): string {
   const isAnchored = /^\^[^|]*\$$/.test(source);
@@ -30,7 +30,7 @@ function verdictOf(source: string, flags: string): string {
 }
 
 describe('H01: every regular expression of the service needs no more than linear time', () => {
-  test('they are found', () => {
+  test('the patterns are found', () => {
     expect(literals.length).toBeGreaterThan(40);
     expect(literals.map(({ path }) => path)).toContain('functions/http/path.ts');
   });
@@ -47,7 +47,7 @@ describe('H01: every regular expression of the service needs no more than linear
     expect(Object.keys(bounded).filter((source) => !sources.has(source))).toEqual([]);
   });
 
-  test('a quadratic one would be noticed', () => {
+  test('a quadratic pattern is found', () => {
     for (const pattern of ['/^(a|a)*$/', '/^[a-z]*[a-z0-9]*$/', '/^(?:a{1,9})+$/']) {
       const [planted] = patternsOf(`const slow = ${pattern};`);
       expect(verdictOf(planted?.source ?? '', planted?.flags ?? '')).toBe('vulnerable');

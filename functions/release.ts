@@ -1,7 +1,7 @@
 import description from '../package.json' with { type: 'json' };
 import type { Release } from './groups/server/dependencies.ts';
 
-/** Whether this is the project itself: the package of the server has programs and no npm scripts. */
+/** Whether the code runs in the project itself: the package of the server has no npm scripts. */
 export const hasScripts = 'scripts' in description;
 
 /** How a person starts the embedded server here. */

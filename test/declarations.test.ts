@@ -6,7 +6,7 @@ import { tenantCollections } from '../functions/groups/canonical/records.ts';
 import { executionCollections } from '../functions/runs/records.ts';
 import { carriedBy, declarationFaults, type OwnedCollection } from '../functions/store/ownership.ts';
 
-/** Every record collection declares its owner and the copies that carry it, so that none is forgotten. */
+/** Every record collection declares its owner and the copies that carry it, so that no copy omits one by mistake. */
 
 const root = resolve(import.meta.dirname, '..');
 const files = globSync('functions/**/*.ts', { cwd: root }).filter(

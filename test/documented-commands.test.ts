@@ -8,7 +8,7 @@ import prices from '../scripts/cost/prices.json' with { type: 'json' };
 import { money } from '../scripts/cost/text.ts';
 import { commandsOf, faultOf, mentionsOf, readCompletion } from './documented-commands.ts';
 
-/** Every command that a page shows is one of the real tool: its own completion script is the witness. */
+/** Every command on a page is checked against the completion script of the real tool. */
 
 const args = ['cli/main.ts', 'completion', 'fish'];
 const tool = readCompletion(execFileSync(process.execPath, args, { encoding: 'utf8' }));
@@ -17,7 +17,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md')].filt
 );
 const operating = readFileSync('docs/operating.md', 'utf8');
 
-/** A form such as `runs list|show` is a list of commands, and none of a shell. */
+/** A form such as `runs list|show` names several commands, and is no shell command. */
 const isForm = (words: readonly string[]) =>
   words.some((word) => /^<|^\[|…$/.test(word)) || words[0] === '<command>';
 
@@ -69,7 +69,7 @@ describe('docs/operating.md', () => {
     for (const [, name = ''] of names) expect(settings).toContain(name);
   });
 
-  test('shows calculations that the calculator takes, and its figures', () => {
+  test('shows calculations that the calculator accepts, with its results', () => {
     const lines = [...operating.matchAll(/^ {4}npm run -s (\S+)(?: -- (.*))?$/gm)];
     expect(lines.length).toBeGreaterThan(2);
     for (const [, script = '', options = ''] of lines) {

@@ -1,4 +1,4 @@
-/** Commands of `svc` in a page of documentation, checked against the tool's own completion script. */
+/** Reads the `svc` commands of a documentation page, and the commands in the tool's completion script. */
 
 /** The words of each `svc` command in the code blocks of a page, without `svc`; also in lines that a pipe feeds. */
 export function commandsOf(page: string): string[][] {
@@ -7,7 +7,7 @@ export function commandsOf(page: string): string[][] {
   return [...fences, ...indented].flatMap(toolCommands);
 }
 
-/** The same for code inside a line; a mention may leave out the value of its last option. */
+/** The words of commands in inline code; a mention may omit the value of its last option. */
 export function mentionsOf(page: string): string[][] {
   // A form such as `list\|show`, in a table, is no command.
   const inline = [...proseOf(page).matchAll(/`(svc [^`\\]+)`/g)].map(([, text = '']) => text);
@@ -25,7 +25,7 @@ function toolCommands(code: string): string[][] {
   });
 }
 
-/** The words of each simple command of a script: enough of the shell's grammar for documentation. */
+/** The words of each simple command of a script, for the part of the shell grammar that the documentation uses. */
 function simpleCommands(script: string): string[][] {
   const commands: string[][] = [[]];
   const token = /'[^']*'|"(?:\$\([^)]*\)|[^"])*"|\$\([^)]*\)|[^\s'"|;&<>$()]+|\$\w*|&&|\|\||[|;&<>()]|\n/g;
@@ -78,7 +78,7 @@ export function readCompletion(script: string): KnownTool {
   return { words, options };
 }
 
-/** Why the tool would not understand the command; `null` where it would. */
+/** The reason why the tool would refuse the command; `null` if it would accept it. */
 export function faultOf(words: readonly string[], { words: known, options }: KnownTool): string | null {
   let path = 'svc';
   let isArgument = false;

@@ -8,7 +8,7 @@ import { importsOf } from './structure.ts';
 const { operations } = readSource(process.cwd()).catalog;
 const text = (path: string) => readFileSync(path, 'utf8');
 
-/** Test files, and each file that one of them imports, however far away. */
+/** Test files, and all files that they import, directly or through others. */
 function reachedByTests(): ReadonlySet<string> {
   const open = globSync(['test/conformance/*.test.ts', 'functions/groups/**/*.test.ts']);
   const reached = new Set(open);

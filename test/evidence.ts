@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<string, RegExp>> = {
 
 const BEHAVIOUR = KINDS['a behaviour test'] as RegExp;
 
-/** Where the files of the project are read, and which of them tests reach. */
+/** The files of the project, and those that tests reach. */
 export interface Project {
   readonly textOf: (path: string) => string | undefined;
   readonly reached: ReadonlySet<string>;
@@ -22,7 +22,7 @@ export interface Project {
   readonly methods: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The gaps in the evidence of an operation, one sentence each. */
+/** The faults of an operation's evidence, as sentences. */
 export function evidenceFaults(operation: CatalogOperation, project: Project): readonly string[] {
   const { tests } = operation.evidence;
   const lacking = Object.entries(KINDS)

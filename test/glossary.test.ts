@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-/** One word for one thing: the documentation uses the terms of the glossary, and none of their synonyms. */
+/** The documentation uses the terms of the glossary, and no synonyms of them. */
 
 const GLOSSARY = 'docs/glossary.md';
 const pages = ['README.md', 'ARCHITECTURE.md', ...globSync('docs/**/*.md')].filter(
@@ -21,7 +21,7 @@ function termsOf(page: string): Term[] {
   }));
 }
 
-/** The text of a page without code: names of other products and wire names stand there. */
+/** The text of a page without code, because code holds names of other products and wire names. */
 function proseOf(page: string): string {
   return page
     .replace(/```.*?```/gs, '')

@@ -15,7 +15,7 @@ const reason = (path: string, texts: Readonly<Record<string, string>>) =>
   );
 
 describe('the lanes', () => {
-  test('have every test file once, save those that test the stores of their lane', () => {
+  test('have every test file once, except those that test the stores of their lane', () => {
     const files = globSync(
       '{cli,contracts,dispatcher,emulator,examples,functions,scripts,sdk,test}/**/*.test.ts',
       {
@@ -49,7 +49,7 @@ describe('the lanes', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('are three in a nightly run alone', () => {
+  test('are three only in a nightly run', () => {
     expect(lanesOf({ TEST_NIGHTLY: 'true' })).toEqual(['plain', 'rest', 'nightly']);
     expect([lanesOf({}), lanesOf({ TEST_NIGHTLY: 'false' })]).toEqual([
       ['plain', 'rest'],
@@ -66,7 +66,7 @@ describe('the lanes', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('know each module that needs more than a plain machine', () => {
+  test('list each module that opens a database, an emulator, a browser or Python', () => {
     const known = globSync('test/support/{*-setup,python,browser,firestore,postgres,mysql,terraform}.ts', {
       cwd: root,
     });

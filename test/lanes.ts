@@ -13,7 +13,7 @@ export function lanesOf(env: NodeJS.ProcessEnv): readonly Lane[] {
   return env['TEST_NIGHTLY'] === 'true' ? ['plain', 'rest', 'nightly'] : ['plain', 'rest'];
 }
 
-/** Modules and packages that need more than Node, with that need. A test that imports one, directly or not, is in `rest`. */
+/** A test's requirement beside Node, by the module or package behind it. A file that imports one of these, also indirectly, is in `rest`. */
 export const needs: Readonly<Record<string, string>> = {
   'test/support/firestore.ts': 'the Firestore emulator, which needs Java',
   'test/support/firestore-setup.ts': 'the Firestore emulator, which needs Java',
@@ -28,10 +28,10 @@ export const needs: Readonly<Record<string, string>> = {
   'test/support/terraform.ts': 'Terraform',
 };
 
-/** Opens the stores of a lane on demand: a test that needs no more than them is in both lanes. */
+/** Opens the stores of a lane on demand: a test that needs only these stores is in both lanes. */
 export const storesOfLane = 'test/conformance/stores/lane.ts';
 
-/** The imports of a file: paths from the root for files of the project, names for packages. */
+/** The imports of a file: for a file of the project its path from the root, else the name of the package. */
 export type Imports = (path: string) => readonly string[];
 
 /** Reads each file once: hundreds of tests import the same modules. */
@@ -52,7 +52,7 @@ function readImports(path: string, textOf: (path: string) => string | undefined)
   );
 }
 
-/** Why a test file is in `rest`; `undefined` where it is in `plain`. */
+/** The reason why a test file is in `rest`; `undefined` if it is in `plain`. */
 export function reasonForRest(path: string, importedBy: Imports): string | undefined {
   if (path.startsWith('test/system/')) return 'it runs whole processes';
   if (path.endsWith('.long.test.ts')) return 'its name says that it takes long';
@@ -72,8 +72,8 @@ export function reasonForRest(path: string, importedBy: Imports): string | undef
 
 const REPLACES_MODULE = 'it replaces a module that other files have loaded';
 /**
- * Plain files that run in a process of their own, each with the reason. All others share a process with the files before
- * them, which loads and compiles each module once. Mocks, spies, a replaced clock and the environment end with their file there too.
+ * Plain files that run in their own process, each with the reason. All others share one process, which loads and compiles each
+ * module once. Mocks, spies, a replaced clock and the environment end with their file there too.
  */
 const ownProcess: Readonly<Record<string, string>> = {
   'functions/compose/layer.test.ts': REPLACES_MODULE,
@@ -113,7 +113,7 @@ export function testLanes(root: string): TestLanes {
   };
 }
 
-/** The test files in a report of vitest, from the root; none where there is no report. */
+/** The test files in a report of vitest, as paths from the root; empty without a report. */
 export function reportedFiles(root: string, report: string | undefined): ReadonlySet<string> {
   const text = report === undefined ? undefined : read(join(root, report));
   if (text === undefined) return new Set();

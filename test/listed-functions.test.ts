@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-/** Lists in pages are written by hand: each is held against the groups of the catalogue. */
+/** Lists in pages are handwritten: each is compared with the groups of the catalogue. */
 
 const groups = readdirSync('contracts/operations').map((file) => file.replace(/\.json$/, ''));
 

@@ -100,7 +100,7 @@ describe('an operation of a known group', () => {
     ]);
   });
 
-  it('leaves stubs that the check of stubs finds, and accepts files without stubs', () => {
+  it('leaves stubs that the check of stubs finds until they are written', () => {
     const copy = join(folder, 'known');
     for (const place of [
       'contracts/operations',
@@ -130,7 +130,7 @@ describe('an operation of a known group', () => {
     ['', ''],
     ['For users:\n\n- One.\n', '\nFor contributors:\n\n- Two.\n'],
     ['- One.\n', '\n## 0.1.0 (2026-01-02)\n\nFor contributors:\n\n- Two.\n'],
-  ])('gets a line for users in the changelog, after %j', (before, after) => {
+  ])('gets an entry in the change log, after %j', (before, after) => {
     const heading = '## 0.2.0 (unreleased)\n\n';
     const text = inChangelog(`${heading}${before}${after}`, parcel);
     const line = text.slice(heading.length + before.length, text.length - after.length);

@@ -79,7 +79,7 @@ describe('the comparison finds', () => {
     ],
   ];
 
-  // The comparison is a process of two seconds, and names each fault of a document that has all of them.
+  // The comparison takes two seconds, so one document holds all faults, and the comparison names each.
   let inAll = '';
   beforeAll(async () => {
     const document = read<OpenApi>(OPENAPI);
@@ -93,7 +93,7 @@ describe('the comparison finds', () => {
     expect(inAll).toContain(found);
   });
 
-  /** Changes that the comparison of the documents alone misses or ranks too low. */
+  /** Breaking changes that the comparison of the documents overlooks, or rates as small. */
   const inSchemas: readonly [what: string, change: (document: OpenApi) => void, found: string][] = [
     [
       'a value of an answer fewer',
@@ -145,7 +145,7 @@ describe('the comparison finds', () => {
   it.each<[string, (document: OpenApi) => void]>([
     ['more room', limited('CanonicalDocumentInput', 'data', 'x-svc-max-bytes', 900_001)],
     ['room without a bound', limited('CanonicalDocumentInput', 'data', 'x-svc-max-bytes', undefined)],
-    ['a default where there was none', limited('CanonicalTransactionRequest', 'actor', 'default', null)],
+    ['a default where none was documented', limited('CanonicalTransactionRequest', 'actor', 'default', null)],
     ['a value more', inSchema('ServerCheckStatus', addValue('unknown'))],
     [
       'another text of a member that is called default',
@@ -223,7 +223,7 @@ describe('the comparison finds', () => {
     ['deprecated', 'preview', false],
     ['deprecated', 'internal', false],
     ['preview', 'internal', false],
-  ] as const)('whether what was %s may be %s: %s', (before, after, allowed) => {
+  ] as const)('whether a %s operation may become %s: %s', (before, after, allowed) => {
     const now = read<Catalog>(CATALOG);
     const as = (stability: CatalogOperation['stability']): Catalog => ({
       ...now,
@@ -233,7 +233,7 @@ describe('the comparison finds', () => {
     expect(found).toEqual(allowed ? [] : [expect.stringContaining(`${before} may not become ${after}`)]);
   });
 
-  it('a body that may hold less than it was specially allowed', () => {
+  it('a body whose special limit shrank', () => {
     const now = read<Catalog>(CATALOG);
     const operations = now.operations.map((operation) => {
       if (operation.request === null) return operation;
@@ -256,7 +256,7 @@ describe('the comparison finds', () => {
     );
   });
 
-  it('an authorization class that asks for less', () => {
+  it('an authorization class that requires less', () => {
     const now = read<Catalog>(CATALOG);
     const authorizationClasses = { ...now.authorizationClasses, 'canonical-policy': { security: [] } };
     expect(catalogFaults(pins.catalog, { ...now, authorizationClasses })).toHaveLength(1);
@@ -291,19 +291,19 @@ describe('the comparison finds', () => {
     expect(limitFaults(pins.limits, now)).toEqual(found === null ? [] : [expect.stringContaining(found)]);
   });
 
-  it('a new limit that does not say where it may go', () => {
+  it('a new limit without an allowed direction', () => {
     const { limits } = read<{ limits: Limit[] }>(LIMITS);
     const now = [...limits, { name: 'patienceSeconds', value: 1, unit: 'seconds' }];
     expect(limitFaults(pins.limits, now)).toEqual([expect.stringContaining('patienceSeconds may go where?')]);
     expect(limitFaults(now, now)).toHaveLength(1);
   });
 
-  it('no limit in its table that is none', () => {
+  it('no table entry without a limit', () => {
     const names = read<{ limits: Limit[] }>(LIMITS).limits.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(Object.keys(directions)));
   });
 
-  it('nothing where something is added', async () => {
+  it('nothing in an addition', async () => {
     const document = read<OpenApi>(OPENAPI);
     inSchema(
       'CanonicalTransactionRequest',
@@ -371,7 +371,7 @@ function withRequest(change: object): object {
   return { request: { ...commit().request, ...change } };
 }
 
-/** More than a usual body may hold, with a change. */
+/** The bounds of a body that may hold more than usual, with a change. */
 function bounds(change: object): object {
   return { depthMax: 72, membersMax: 300_000, containersMax: 300_000, ...change };
 }

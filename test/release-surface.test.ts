@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 type Change = readonly [what: string, file: string, from: string, to: string, found: string];
 
-/** A copy of sources with all these changes: a list of them is made by a process of seconds, and shows each. */
+/** A copy of the sources with all these changes: making the list takes seconds, so one list shows all of them. */
 function copyOf(sources: string, changes: readonly Change[]): string {
   const copy = mkdtempSync(join(folder, 'copy-'));
   cpSync(sources, copy, { recursive: true, filter: (path) => !/\/(dist|node_modules)$/.test(path) });
@@ -19,7 +19,7 @@ function copyOf(sources: string, changes: readonly Change[]): string {
   return copy;
 }
 
-describe('the list of names for callers', () => {
+describe('the list of names that callers can use', () => {
   it('is that of the sources', ({ skip }) => {
     expect(read('typescript')).toBe(typescriptSurface());
     const python = pythonSurface();
@@ -80,7 +80,7 @@ describe('the list of names for callers', () => {
     typescriptFaults = surfaceFaults(read('typescript'), now);
   });
 
-  it.each(inTypescript)('tells of a change in TypeScript: %s', (_what, _file, _from, _to, found) => {
+  it.each(inTypescript)('reports a change in TypeScript: %s', (_what, _file, _from, _to, found) => {
     expect(typescriptFaults).toContainEqual(expect.stringContaining(found));
   });
 
@@ -113,12 +113,12 @@ describe('the list of names for callers', () => {
     pythonFaults = now === null ? null : surfaceFaults(read('python'), now);
   });
 
-  it.each(inPython)('tells of a change in Python: %s', (_what, _file, _from, _to, found) => {
+  it.each(inPython)('reports a change in Python: %s', (_what, _file, _from, _to, found) => {
     if (pythonFaults !== null) expect(pythonFaults).toContainEqual(expect.stringContaining(found));
   });
 });
 
-describe('compatible changes', () => {
+describe('a change that breaks no caller', () => {
   const was = [
     'Client.query  def query(self, tenant: str, *, limit: int | None=None) -> str',
     'Client.run  def run(self) -> models.Run',

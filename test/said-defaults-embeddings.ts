@@ -6,7 +6,7 @@ interface Job {
   readonly result: { readonly items: readonly unknown[] } | null;
 }
 
-/** The effect of omitted members in requests for embeddings. */
+/** The behaviour of the service if members of requests for embeddings are absent. */
 export const embeddingsAsDone: Readonly<Record<string, RecordBehaviour>> = {
   'EmbeddingRequest.purpose': {
     other: 'query',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Call, created, type RecordBehaviour } from './said-defaults-records.ts';
 
-/** The effect of omitted members in requests on graphs. */
+/** The behaviour of the service if members of requests on graphs are absent. */
 
 interface Job {
   readonly id: string;
@@ -108,7 +108,7 @@ const small = { nodes: [node('a')] };
 const fresh = () => Promise.resolve(`g-${randomUUID()}`);
 const odd = { nodes: [node('a')], edges: [edge('e', 'a', 'b')] };
 
-/** A graph that is read in part, or has something odd. */
+/** A graph that is read in part, or has a flaw. */
 const reading = (
   path: string,
   envelope: object,

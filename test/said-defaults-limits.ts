@@ -2,7 +2,7 @@ import { limits } from '../contracts/generated/limits.ts';
 
 export const DOCUMENT = '/canonical/tenants/{tenantId}/documents/{documentType}/{id}';
 
-/** Defaults that are one of the published limits, which code reads (`contracts/limits.test.ts`). */
+/** Defaults that equal a published limit, which code reads (`contracts/limits.test.ts`). */
 export const asLimit: Readonly<Record<string, number>> = {
   [`GET ${DOCUMENT}/revisions limit`]: limits.queryLimitDefault,
   'CanonicalDocumentRevisionQuery.limit': limits.queryLimitDefault,
@@ -38,7 +38,7 @@ export const asLimit: Readonly<Record<string, number>> = {
   'GET /execution/runs/{runId}/history limit': limits.executionHistoryLimitDefault,
 };
 
-/** Room that callers have is a published limit. The limits of the service's own answers are not published. */
+/** Byte limits of request members are published limits. Limits of the service's own answers are not published. */
 export const room: Readonly<Record<string, number>> = {
   'CanonicalDocumentInput.data': limits.documentDataBytesMax,
   'CanonicalDocument.data': limits.documentDataBytesMax,

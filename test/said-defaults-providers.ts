@@ -15,7 +15,7 @@ async function started(call: Call, added: object): Promise<Job> {
   return (await call('POST', `${PROVIDER}/jobs`, { capability: 'ai.rerank', payload, ...added })).body as Job;
 }
 
-/** The effect of omitted members in requests for provider runs. */
+/** The behaviour of the service if members of requests for runs of providers are absent. */
 export const providersAsDone: Readonly<Record<string, RecordBehaviour>> = {
   'ProviderRunRequest.operation': {
     other: 'stop',

@@ -4,7 +4,7 @@ import { graphPolicy } from '../functions/graph/rules/graph-policy.ts';
 import { graphRecords } from '../functions/graph/rules/record-map.ts';
 import { type Call, created, type RecordBehaviour } from './said-defaults-records.ts';
 
-/** The effect of omitted members in requests for ingestions, contexts and prompts. */
+/** The behaviour of ingestions, contexts and prompts if members of their requests are absent. */
 
 interface Job {
   readonly id: string;
@@ -70,7 +70,7 @@ async function furnish(call: Call): Promise<World> {
 let made: Promise<World> | undefined;
 const world = (call: Call): Promise<World> => (made ??= furnish(call));
 
-/** Says all that a plan does: its hash does. */
+/** The hash of a plan, which covers all of the plan. */
 async function planned(call: Call, request: object, options: object): Promise<unknown> {
   const { docs } = await world(call);
   const body = {
@@ -94,7 +94,7 @@ const ofText = (other: unknown): RecordBehaviour => ({
   of: (call, added) => planned(call, added, {}),
 });
 
-/** An answer without what differs from one call to the next. */
+/** An answer without the members that differ between calls. */
 function lasting(body: unknown): unknown {
   const moving = new Set(['durationMs', 'correlationId', 'instance', 'retrieval', 'traceReferences']);
   return JSON.parse(JSON.stringify(body, (name, value: unknown) => (moving.has(name) ? undefined : value)));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** The effect of omitted members in requests on collections and records. */
+/** The behaviour of the service if members of requests on collections and records are absent. */
 
 export type Call = (
   method: string,
@@ -11,7 +11,7 @@ export type Call = (
 export interface RecordBehaviour {
   /** A value that is not the default. */
   readonly other: unknown;
-  /** The effect of a request with the given members added. */
+  /** Sends a request with these added members, and returns the observed behaviour. */
   readonly of: (call: Call, added: object) => Promise<unknown>;
 }
 
@@ -80,7 +80,7 @@ function vectorMember(other: unknown): RecordBehaviour {
   };
 }
 
-/** Imports two records, of which the first is no record, into a collection that exists with another policy or does not. */
+/** Imports two records, the first of them invalid, into an absent collection or one with another policy. */
 function importMember(
   other: unknown,
   more: (name: string) => { snapshot?: object; exists?: boolean },

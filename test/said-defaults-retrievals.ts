@@ -1,12 +1,12 @@
 import { created, type RecordBehaviour } from './said-defaults-records.ts';
 
-/** The effect of omitted members in requests for retrievals and evaluations. */
+/** The behaviour of retrievals and evaluations if members of their requests are absent. */
 
 type Call = Parameters<RecordBehaviour['of']>[0];
 
 const filler = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 
-/** By words the first is the best, by vectors another one; more of them than the least number of candidates. */
+/** The first text is the best by words, another one by vectors. They are more than the least number of candidates. */
 const texts = [
   'red apple',
   'red fox apple tree',

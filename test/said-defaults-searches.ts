@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import { created, type RecordBehaviour } from './said-defaults-records.ts';
 
-/** The effect of omitted options in searches by words. */
+/** The behaviour of searches by words if members of their options are absent. */
 
 const filler = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 
-/** Of which the first has the highest score, and the others leave room for every boost. */
+/** The first record has the highest score; the scores of the others leave room for every boost. */
 const records = [
   { id: 'often', content: { text: 'red red red red apple' } },
   { id: 'title', content: { title: 'red apple', text: filler } },

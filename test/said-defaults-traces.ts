@@ -5,11 +5,11 @@ import { createTraceParts } from '../functions/traces/parts.ts';
 import { writeTrace } from '../functions/traces/write-trace.ts';
 import type { RecordBehaviour } from './said-defaults-records.ts';
 
-/** The effect of omitted members in requests on traces. */
+/** The behaviour of the service if members of requests on traces are absent. */
 
 const UNSAFE = 'said.unsafe';
 
-/** Writes a trace that an export warns of. */
+/** Writes a trace for which an export gives a warning. */
 export async function writeUnsafeTrace(opened: RecordStore): Promise<void> {
   const limits = { readsPerCallMax: 100, answerBytesMax: 100_000, retentionMs: null };
   const parts = createTraceParts({ store: () => Promise.resolve(opened), world: machine, limits });

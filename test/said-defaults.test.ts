@@ -16,7 +16,7 @@ import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
 import { type RunningService, startService } from './support/service.ts';
 import { WriteSignal } from './support/write-signal.ts';
 
-/** The defaults and the byte limits of the published document agree with the service. */
+/** The defaults and byte limits in the API document match the behaviour of the service. */
 
 interface Schema {
   readonly default?: unknown;
@@ -60,7 +60,7 @@ const collectionsAsDone = {
 
 const writes = new WriteSignal();
 
-/** An answer that shows a running job is repeated after the next write. */
+/** Delays the answer of a running job until the next write, so that the caller does not ask again in vain. */
 async function patiently(ask: () => ReturnType<Call>): ReturnType<Call> {
   const { next } = writes;
   const answer = await ask();
@@ -69,7 +69,7 @@ async function patiently(ask: () => ReturnType<Call>): ReturnType<Call> {
   return answer;
 }
 
-/** How long lease calls asked to wait. */
+/** The waits that lease calls requested. */
 let waits: number[] = [];
 let service: RunningService;
 let store: RecordStore | undefined;
@@ -98,7 +98,7 @@ interface Lease {
   readonly leaseToken: string;
 }
 
-/** A tenant of its own. */
+/** A new tenant. */
 class Tenant {
   readonly #id = `t-${randomUUID()}`;
   readonly #base = `/canonical/tenants/${this.#id}`;
@@ -117,7 +117,7 @@ class Tenant {
     return { status: answer.status, body: answer.body === '' ? null : answer.json() };
   }
 
-  /** A run of the service's handler, leased by a worker of its own. */
+  /** A run of the known handler, leased to a new worker. */
   async heldRun(request: object = {}) {
     const run = { handlerId: 'invoice.render', payload: { of: this.#id }, ...request };
     const { id: runId } = (await this.execution('POST', '/runs', run)).body as { id: string };
@@ -151,13 +151,13 @@ class Tenant {
   }
 }
 
-/** The effect of a request with the given members added, in a tenant of its own; and a value other than the default. */
+/** A value that is not the default, and a request in a new tenant with these added members that returns the observed behaviour. */
 interface Behaviour {
   readonly other: unknown;
   readonly of: (tenant: Tenant, added: object) => Promise<unknown>;
 }
 
-/** Reads a member of a run's retry policy. */
+/** A member of a run's retry policy, as the run shows it. */
 function retryMember(other: number): Behaviour {
   return {
     other,
@@ -169,7 +169,7 @@ function retryMember(other: number): Behaviour {
   };
 }
 
-/** Reads a member of a worker's event in the history. */
+/** A member of a worker's event, as the history shows it. */
 function eventMember(member: 'type' | 'severity', other: string): Behaviour {
   return {
     other,
@@ -321,7 +321,7 @@ const asDone: Readonly<Record<string, Behaviour>> = {
   'ExecutionMaintenancePruneRequest.dryRun': {
     other: false,
     async of(tenant, added) {
-      // The runs of others are not to go, whichever it is.
+      // With either value, no runs of other tests may be removed.
       const request = { retainTerminalRuns: 10_000_000, ...added };
       const { body } = await tenant.execution('POST', '/runtime/maintenance/prune', request);
       return (body as { dryRun: boolean }).dryRun;
@@ -348,18 +348,18 @@ const asDone: Readonly<Record<string, Behaviour>> = {
   },
 };
 
-describe('the documented default of an omitted member', () => {
-  test('is known for every place, and for no other', () => {
+describe('the documented default of an absent member', () => {
+  test('is tested for every documented place, and for no other', () => {
     expect(saying('default').toSorted()).toEqual(
       [...Object.keys(asLimit), ...Object.keys(asDone), ...Object.keys(collectionsAsDone)].toSorted(),
     );
   });
 
-  test.each(Object.entries(asLimit))('is the limit of the settings: %s', (place, limit) => {
+  test.each(Object.entries(asLimit))('equals the limit: %s', (place, limit) => {
     expect(places.get(place)?.default).toBe(limit);
   });
 
-  test.each(Object.entries(asDone))('is the one that the service uses: %s', async (place, { other, of }) => {
+  test.each(Object.entries(asDone))('is the observed behaviour: %s', async (place, { other, of }) => {
     const name = place.split(/[. ]/).at(-1) ?? '';
     const said = places.get(place)?.default;
     const [leftOut, given, changed] = [
@@ -372,7 +372,7 @@ describe('the documented default of an omitted member', () => {
   });
 
   test.each(Object.entries(collectionsAsDone))(
-    'is the one that the service uses: %s',
+    'is the observed behaviour: %s',
     async (place, { other, of }) => {
       const call: Call = (method, path, body) =>
         patiently(async () => {
@@ -388,16 +388,16 @@ describe('the documented default of an omitted member', () => {
 });
 
 describe('the documented byte limit', () => {
-  test.each(saying('x-svc-max-bytes'))('is the enforced one: %s', (place) => {
+  test.each(saying('x-svc-max-bytes'))('equals the limit: %s', (place) => {
     expect(places.get(place)?.['x-svc-max-bytes']).toBe(room[place]);
   });
 
-  test('is documented at every limited place', () => {
+  test('is documented in every place with a limit', () => {
     expect(Object.keys(room).toSorted()).toEqual(saying('x-svc-max-bytes').toSorted());
   });
 });
 
-/** Without what differs from tenant to tenant. */
+/** The value without members that differ between tenants. */
 function plain(value: unknown): unknown {
   const text = JSON.stringify(value, (name, each: unknown) =>
     /^(tenantId|.*Utc|etag|leaseToken|.*Id)$/.test(name) ? undefined : each,

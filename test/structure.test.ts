@@ -225,7 +225,7 @@ describe('files that import each other in a circle', () => {
     ]);
   });
 
-  test('are listed one by one, and a file that imports itself is one', () => {
+  test('are reported separately, and a file that imports itself is a circle', () => {
     const planted = new Map([
       ['functions/a.ts', `import './a.ts';`],
       ['functions/b.ts', `import './a.ts';\nimport './c.ts';`],
@@ -260,7 +260,7 @@ describe('what only the composition and the providers may touch', () => {
   test('every ban is proven', () => {
     expect(Object.keys(planted)).toEqual(bans.map((ban) => ban.what));
   });
-  test.each(Object.entries(planted))('%s is found', (what, snippets) => {
+  test.each(Object.entries(planted))('a use of %s is found', (what, snippets) => {
     for (const snippet of snippets) {
       expect(banFaults('functions/groups/canonical/x.ts', snippet).join(), snippet).toContain(
         `uses ${what};`,
@@ -268,7 +268,7 @@ describe('what only the composition and the providers may touch', () => {
     }
   });
 
-  test('texts that only look like a banned name are not reported', () => {
+  test('similar code is accepted', () => {
     const harmless = [
       'new Date(milliseconds).toISOString()',
       '// setTimeout() would do',
@@ -279,7 +279,7 @@ describe('what only the composition and the providers may touch', () => {
     for (const text of harmless) expect(banFaults('functions/groups/canonical/x.ts', text), text).toEqual([]);
   });
 
-  test('those who may, may', () => {
+  test('the composition and the providers may use them', () => {
     expect(banFaults('functions/compose/machine.ts', 'Date.now(); setTimeout(a, 1); fetch(b)')).toEqual([]);
     expect(banFaults('functions/store/sqlite/x.ts', 'setTimeout(a, 1)')).toEqual([]);
     expect(banFaults('functions/config/machine.ts', 'process.env')).toEqual([]);
@@ -287,7 +287,7 @@ describe('what only the composition and the providers may touch', () => {
   });
 });
 
-describe('what gathers a stream of bytes', () => {
+describe('code that gathers a stream of bytes', () => {
   const readers = globSync('{functions,cli,dispatcher,emulator,sdk/typescript/src}/**/*.ts', { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => !/\.(test|fixture)\.ts$/.test(path));
@@ -306,8 +306,8 @@ describe('what gathers a stream of bytes', () => {
   });
 });
 
-describe('what copies the head of a record', () => {
-  /** With the reason why the copy may keep the count. */
+describe('code that copies the head of a record', () => {
+  /** Copies that may keep the count, each with the reason. */
   const counted: Readonly<Record<string, string>> = {
     'functions/collections/entry-range.ts': 'the head goes back into its record',
     'functions/collections/entry-versions.ts': 'it takes the marks alone',
@@ -338,7 +338,7 @@ describe('what copies the head of a record', () => {
   });
 });
 
-describe('what a test draws', () => {
+describe('random values of a test', () => {
   const tests = globSync(
     [
       'test/**/*.ts',

@@ -1,4 +1,4 @@
-/** Rules on the imports and globals that the project's source may use: pure, over one file's path and text. */
+/** The imports and globals that the project's source may use: pure rules over one file's path and text. */
 
 const imported =
   /(?:^|[\s;}])(?:import|export)\s(type\s[^'";]*?\sfrom\s|[^'";]*?\sfrom\s)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/g;
@@ -34,7 +34,7 @@ export function roomOf(path: string): string {
     : first;
 }
 
-/** Folders of a port that are no provider: what several providers share. */
+/** Folders of a port that are no provider: several providers share them. */
 const partsOfPorts: ReadonlySet<string> = new Set(['store/nearest']);
 
 /** Rooms of a port, whose folders are its providers. */
@@ -50,7 +50,7 @@ const usedGroups: Readonly<Record<string, readonly string[]>> = {
   rag: ['retrieval'],
 };
 
-/** The rooms that each room may import beside itself; compare ARCHITECTURE.md, "Rooms". */
+/** The imports of each room beside itself, other than packages; compare ARCHITECTURE.md, "Rooms". */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   kernel: ['contracts'],
   config: shared,
@@ -76,7 +76,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   mcp: [...shared, 'http', 'identity'],
 };
 
-/** The rooms that a group may import: `groups -> jobs -> runs -> ports -> kernel`, and those that groups share. */
+/** The imports of a group: `groups -> jobs -> runs -> ports -> kernel`, and the shared parts of groups. */
 const groupRooms = [
   ...shared,
   ...ports,
@@ -110,7 +110,7 @@ function allowedFrom(room: string): readonly string[] | undefined {
   return [...groupRooms, ...libraries, ...own];
 }
 
-/** Folders of pure rules inside a room, and what they may import beside themselves. */
+/** Folders of pure rules inside a room, and their allowed imports beside themselves. */
 const pureFolders: Readonly<Record<string, readonly string[]>> = {
   'functions/collections/search/': [
     'contracts/',
@@ -157,7 +157,7 @@ export function importFaults(path: string, text: string): string[] {
   });
 }
 
-/** The dispatcher is a part for others to take along: nothing but itself, no package and no service behind it. */
+/** Other projects copy the dispatcher, so it may import only itself: no package and no file of the service. */
 function dispatcherFaults(path: string, text: string): string[] {
   return importsOf(text)
     .filter(({ specifier }) => !/^\.\/[^/]+$/.test(specifier))
@@ -257,7 +257,7 @@ const isProvider = (path: string) => roomOf(path).startsWith('store/');
 const machine = (path: string) => machineFiles.has(path) || isProvider(path);
 const config = (path: string) => path.startsWith('functions/config/');
 
-/** Globals that the source must not use: the service gets these values from its caller, so that a test controls them. */
+/** Globals that the service must receive from its composition, so that tests control them. */
 export const bans: readonly Ban[] = [
   { what: 'process.env', pattern: /\bprocess\.env\b|\bprocess\[/, instead: 'a setting', allowed: config },
   { what: 'process.argv', pattern: /\bprocess\.argv\b/, instead: 'a setting', allowed: config },
@@ -277,8 +277,8 @@ export const bans: readonly Ban[] = [
 ];
 
 /**
- * Another program chooses how it cuts what it sends, and a list keeps an object for each piece: a stream of bytes is gathered by
- * `gatherBytes` or `ByteBlocks` of `functions/kernel/byte-blocks.ts`, in the clients by their own buffer.
+ * A sender chooses the size of its pieces, and a list keeps an object for each piece. So streams of bytes are gathered by
+ * `gatherBytes` or `ByteBlocks` of `functions/kernel/byte-blocks.ts`, and in the clients by their own buffer.
  */
 export function gatheringFaults(path: string, text: string): string[] {
   const listed = /for await \(const (chunk|piece|bytes|part)\b[^]*?\n?[^}]*?\.push\(\1\b/.exec(
@@ -291,8 +291,8 @@ const copiedHead =
   /(?<!\bhead: \{ )\.\.\.\(?(?:\w+\.)*head\b(?! \} =)|\bObject\.\w+\([^()]*\bhead\b|\bcollection: key\.collection[^}]*[{,] head(?:,| \}|: (?:\w+\.)*head\b)/;
 
 /**
- * The head of a stored record also contains its counted bytes. Code that copies a head into an answer or an archive
- * uses `uncounted(head)`; a copy that is written into a record is counted again.
+ * The head of a stored record also holds the counted bytes of the record. Code that copies a head into an answer or an archive uses
+ * `uncounted(head)`; a copy that is written into a record is counted again.
  */
 export function headFaults(path: string, text: string): string[] {
   const isStore = /^functions\/(store|quotas)\//.test(path) || !text.includes("/store/port.ts'");
@@ -301,8 +301,8 @@ export function headFaults(path: string, text: string): string[] {
 }
 
 /**
- * A test draws its cases from a seed (`test/support/effort.ts`), so that each run tries the same cases. An id that only
- * has to be new, such as that of a tenant, may be random.
+ * A test takes its random values from a seed (`test/support/effort.ts`), so that each run tries the same. An id that only has to be
+ * new, such as that of a tenant, may be random.
  */
 export function chanceFaults(path: string, text: string): string[] {
   const drawn = /\bMath\.random\b|\brandomInt\b/.exec(withoutComments(text));
@@ -316,7 +316,7 @@ export function banFaults(path: string, text: string): string[] {
     .map(({ what, instead }) => `${path} uses ${what}; use ${instead}`);
 }
 
-/** Groups and fields of single operations, by which `http` must not tell requests apart: the contract describes them. */
+/** Groups and fields of single operations. `http` must not distinguish requests by them: the contract describes the operations. */
 export function namedFaults(path: string, text: string, names: readonly string[]): string[] {
   if (roomOf(path) !== 'http') return [];
   const words = new Set(withoutComments(text).match(/[A-Za-z]+(?:-[a-z]+)*/g) ?? []);
