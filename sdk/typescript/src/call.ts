@@ -72,7 +72,7 @@ export class Call<T> extends Promise<T> {
    * signal of the call ends the reading.
    */
   async asResponse(): Promise<Response> {
-    if (this.#state.isSent) throw new SvcError('asResponse must be asked for where the call is made.');
+    if (this.#state.isSent) throw new SvcError('Call asResponse before the call is sent.');
     this.#state.isRaw = true;
     await this;
     return (await this.#outcome).response;
@@ -98,7 +98,7 @@ export class Call<T> extends Promise<T> {
   /** The entries of all pages, for a call that answers a list. */
   async *items<Item>(this: Call<readonly Item[]>): AsyncGenerator<Item, void, undefined> {
     for await (const page of this.pages()) {
-      if (!Array.isArray(page)) throw new APIResponseError('A page of a list is none.');
+      if (!Array.isArray(page)) throw new APIResponseError('A page of the list is not a list.');
       yield* page as readonly Item[];
     }
   }
@@ -123,11 +123,11 @@ class Bounds {
 
   /** Throws if the list does not end. `next` names the page after one that `isEmpty`. */
   check(next: string, isEmpty: boolean): void {
-    if (this.#seen.has(next)) throw new APIResponseError('A continuation token came a second time.');
+    if (this.#seen.has(next)) throw new APIResponseError('A continuation token was repeated.');
     this.#seen.add(next);
     this.#empty = isEmpty ? this.#empty + 1 : 0;
     if (this.#empty === emptyPagesMax)
-      throw new APIResponseError(`${emptyPagesMax} pages in a row are empty, and there is one more.`);
+      throw new APIResponseError(`${emptyPagesMax} pages in a row are empty, and more follow.`);
   }
 }
 
@@ -177,7 +177,7 @@ export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<I
   /** The page, if its entries are a list. */
   #checked(page: Page): Page {
     if (typeof page === 'object' && page !== null && Array.isArray(this.#itemsOf(page))) return page;
-    throw new APIResponseError('A page of a list is none.');
+    throw new APIResponseError('A page of the list is not a list.');
   }
 
   /**
@@ -186,11 +186,11 @@ export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<I
    */
   async all({ limit }: { readonly limit?: number } = {}): Promise<Item[]> {
     const most = limit ?? 10_000;
-    if (!Number.isInteger(most) || most < 1) throw new SvcError('limit is a whole number from 1.');
+    if (!Number.isInteger(most) || most < 1) throw new SvcError('limit must be a whole number from 1.');
     const items: Item[] = [];
     for await (const item of this) {
       if (items.length === most)
-        throw new SvcError(`There are more than ${most} entries: give a limit, or iterate.`);
+        throw new SvcError(`There are more than ${most} entries: set limit, or iterate.`);
       items.push(item);
       if (items.length === limit) break;
     }

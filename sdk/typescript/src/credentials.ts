@@ -33,5 +33,5 @@ export async function withCredentials(
 async function ask(what: string, credential: Credential | null, form: RegExp): Promise<string | null> {
   const value = typeof credential === 'function' ? await credential() : credential;
   if (value === null || form.test(value)) return value;
-  throw new SvcError(`The ${what} is empty, too long, or holds a character that it cannot hold.`);
+  throw new SvcError(`The ${what} is empty, too long, or has an invalid character.`);
 }

@@ -96,7 +96,7 @@ export function settle(options: ClientOptions, env: Environment): Settings {
   const server = new URL(baseUrl).origin;
   const { timeout = 60_000, maxRetries = MAX_RETRIES } = options;
   const apiKeyHeader = options.apiKeyHeader ?? (env['SVC_API_KEY_HEADER'] || 'X-Svc-Api-Key');
-  if (!headerName.test(apiKeyHeader)) throw new SvcError('apiKeyHeader is no name of a header.');
+  if (!headerName.test(apiKeyHeader)) throw new SvcError('apiKeyHeader is no valid header name.');
   const headers = { ...options.headers };
   const mayCarry = options.insecure === true || !isReadable;
   if (!mayCarry && (apiKey !== null || token !== null || carries(headers, apiKeyHeader)))
@@ -123,7 +123,7 @@ export function settle(options: ClientOptions, env: Environment): Settings {
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 const READABLE =
-  'is plain HTTP to another machine: a credential sent there can be read on the way. Use https, or the option insecure where the way is safe.';
+  'is plain HTTP to another machine: others could read a credential on its way. Use https, or the option insecure in a trusted network.';
 
 function carries(headers: HeaderValues, apiKeyHeader: string): boolean {
   return Object.entries(headers).some(
@@ -145,15 +145,15 @@ const timeoutMax = 2 ** 31 - 1;
 
 export function checkTimeout(timeout: number): number {
   if (timeout > 0 && timeout <= timeoutMax) return timeout;
-  throw new SvcError(`timeout is above 0 and at most ${timeoutMax}, in milliseconds.`);
+  throw new SvcError(`timeout must be above 0 and at most ${timeoutMax} milliseconds.`);
 }
 
 export function checkRetries(maxRetries: number): number {
   if (Number.isInteger(maxRetries) && maxRetries >= 0) return maxRetries;
-  throw new SvcError('maxRetries is a whole number from 0.');
+  throw new SvcError('maxRetries must be a whole number from 0.');
 }
 
 export function checkResponseBytes(maxResponseBytes: number): number {
   if (Number.isInteger(maxResponseBytes) && maxResponseBytes > 0) return maxResponseBytes;
-  throw new SvcError('maxResponseBytes is a whole number from 1.');
+  throw new SvcError('maxResponseBytes must be a whole number from 1.');
 }

@@ -26,7 +26,7 @@ export async function waitForJob<Job extends { readonly status: string }>(
 ): Promise<Job | null> {
   const { world } = settingsOf(client);
   if (waitTimeout !== undefined && !(waitTimeout >= 0))
-    throw new SvcError('waitTimeout is a number of milliseconds from 0.');
+    throw new SvcError('waitTimeout must be a number of milliseconds from 0.');
   const until = waitTimeout === undefined ? Number.POSITIVE_INFINITY : world.now() + waitTimeout;
   const signal = options.signal ?? new AbortController().signal;
   for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {

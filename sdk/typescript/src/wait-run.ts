@@ -35,7 +35,7 @@ export async function waitForRun(
 ): Promise<ExecutionRun> {
   const { world, timeout } = settingsOf(client);
   if (waitTimeout !== undefined && !(waitTimeout >= 0))
-    throw new SvcError('waitTimeout is a number of milliseconds from 0.');
+    throw new SvcError('waitTimeout must be a number of milliseconds from 0.');
   const until = waitTimeout === undefined ? Number.POSITIVE_INFINITY : world.now() + waitTimeout;
   const signal = options.signal ?? new AbortController().signal;
   // The call must not time out while the service still waits with its answer.

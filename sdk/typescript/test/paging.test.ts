@@ -178,7 +178,7 @@ describe('a list in pages', () => {
       })(),
       APIResponseError,
     );
-    expect(error.message).toContain('second time');
+    expect(error.message).toContain('repeated');
     expect(found).toHaveLength(4);
     expect(stage.seen).toHaveLength(4);
   });

@@ -284,8 +284,8 @@ describe('a wait', () => {
     });
     void worker.run();
     const { result } = await ended(run);
-    expect(JSON.stringify(result)).toContain('seconds is a number of seconds from 0');
-    expect(JSON.stringify(result)).toContain('timeoutSeconds is a number');
+    expect(JSON.stringify(result)).toContain('seconds must be a number of seconds from 0');
+    expect(JSON.stringify(result)).toContain('timeoutSeconds must be a number');
   });
 
   test('whose answer was lost is answered to the next lease', async () => {

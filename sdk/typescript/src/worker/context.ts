@@ -134,7 +134,7 @@ function writesOf(attempt: Attempt, client: SvcClient): Omit<RunContext, Facts |
 function waitsOf(attempt: Attempt, client: SvcClient, world: World): Pick<RunContext, Waits> {
   const inSeconds = (seconds: number, what: string) => {
     if (!(seconds >= 0 && seconds <= SECONDS_MAX))
-      throw new SvcError(`${what} is a number of seconds from 0 to ${SECONDS_MAX}.`);
+      throw new SvcError(`${what} must be a number of seconds from 0 to ${SECONDS_MAX}.`);
     return new Date(world.now() + seconds * 1_000).toISOString();
   };
   const wait = async (request: WaitRequest): Promise<ExecutionWaitResult> => {
@@ -155,7 +155,7 @@ function waitsOf(attempt: Attempt, client: SvcClient, world: World): Pick<RunCon
       const fireAtUtc =
         'fireAt' in moment ? moment.fireAt.toISOString() : inSeconds(moment.seconds, 'seconds');
       const { timer } = await wait({ kind: 'timer', name, fireAtUtc, payload });
-      if (timer === null) throw new SvcError('The answer to a wait for a timer holds none.');
+      if (timer === null) throw new SvcError('The answer to a timer wait has no timer.');
       return timer;
     },
   };

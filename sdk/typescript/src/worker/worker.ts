@@ -83,10 +83,9 @@ class RunWorker implements SvcWorker {
   }
 
   async deliver({ runId }: { readonly runId: string }): Promise<Delivered> {
-    if (typeof runId !== 'string' || runId.trim() === '') throw new SvcError('runId names no run.');
+    if (typeof runId !== 'string' || runId.trim() === '') throw new SvcError('runId must not be blank.');
     if (this.#stopping.signal.aborted) throw new WorkerUnavailableError('The worker stops.');
-    if (!this.#slots.take())
-      throw new WorkerUnavailableError('As many runs as the worker may carry out are under way.');
+    if (!this.#slots.take()) throw new WorkerUnavailableError('All slots of the worker are in use.');
     let attempt: Attempt | null;
     try {
       attempt = await this.#lease({ runId });
@@ -163,7 +162,7 @@ class RunWorker implements SvcWorker {
     if (signal.aborted) return;
     const { connection, backoffMsMax, log } = this.#settings;
     const { world } = connection;
-    log({ level: 'warning', message: 'the question for a run failed', error });
+    log({ level: 'warning', message: 'the request for a run failed', error });
     const askedMs = askedBy(error);
     const question = { failures, baseMs: BACKOFF_MS, capMs: backoffMsMax, random: world.random(), askedMs };
     await pause(world, fullJitter(question), signal);
