@@ -6,7 +6,7 @@
  * Throws a SyntaxError where `JSON.parse` does.
  */
 export function parseJson(text: string): unknown {
-  // It decides the grammar, and its values are right: only names may be wrong.
+  // `JSON.parse` checks the grammar and reads the values correctly: only names may be wrong.
   const value: unknown = JSON.parse(text);
   return hasEscapedName(text) ? new JsonReader(text).value() : value;
 }

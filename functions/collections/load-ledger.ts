@@ -66,7 +66,7 @@ export function activeLedger(found: LoadedRecords, runId: string): LoadLedger {
   const record = found.get(ledgerKey(runId));
   const ledger = record === undefined ? null : ledgerIn(record);
   if (ledger === null || ledger.phase === 'abandoned')
-    throw new ServiceError('lease_not_active', 'The run has ended, and what it loaded is removed.');
+    throw new ServiceError('lease_not_active', 'The run has ended, and upkeep removes its loaded records.');
   return ledger;
 }
 

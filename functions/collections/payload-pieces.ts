@@ -76,7 +76,7 @@ export function verifyPiece({ head: { hash }, body }: RecordData): number {
 }
 
 function notAsPut(): StoreError {
-  return new StoreError('corrupt', 'a piece of a staged payload is not the one that was put');
+  return new StoreError('corrupt', 'a piece of a staged payload differs from the written one');
 }
 
 const PIECES_A_PAGE = 10;

@@ -161,12 +161,12 @@ export class ReadLane {
 class LaneBusy extends Error {}
 
 function tooManyReads(): ServiceError {
-  const detail = 'Too many calls of the space that read many records are under way: ask for less at once.';
+  const detail = 'Too many calls of the space read many records at the moment. Send fewer of them at a time.';
   return new ServiceError('rate_limited', detail, { retryAfterSeconds: 1 });
 }
 
 function waitedTooLong(): ServiceError {
   const detail =
-    'Other calls that read many records kept this one waiting too long. Nothing was read. Try again.';
+    'The call waited too long for other calls that read many records. Nothing was read. Try again.';
   return new ServiceError('unavailable', detail, { retryAfterSeconds: 5 });
 }

@@ -27,8 +27,8 @@ export function isBudgetEnd(error: unknown): error is ServiceError {
 export function pageUnknown({ scanLimit, scanLimitMax }: LexicalQuery): ServiceError {
   const higher =
     scanLimit < scanLimitMax
-      ? `Ask for a higher scanLimit, of at most ${scanLimitMax}`
-      : 'The deployment scores no more: its setting Records:LexicalCandidatesMax is the bound';
-  const detail = `None of the ${scanLimit} candidates that were scored is on the page, and there are others. ${higher}. Rarer words, matchMode all, a phrase, partition keys or a filter leave fewer candidates.`;
+      ? `Set a higher scanLimit, at most ${scanLimitMax}`
+      : 'The deployment scores no more candidates: its setting Records:LexicalCandidatesMax is the limit';
+  const detail = `None of the ${scanLimit} scored candidates is on the page, and more candidates may exist. ${higher}. Rarer words, matchMode all, a phrase, partition keys or a filter leave fewer candidates.`;
   return new ServiceError('search_budget_exceeded', detail);
 }

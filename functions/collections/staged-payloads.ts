@@ -76,7 +76,7 @@ export class StagedPayloads {
   #full(used: number): Full {
     const { spaceBytesMax: limit, setting } = this.#bounds;
     const why = setting === null ? '' : ` (${setting})`;
-    const detail = `Unfinished jobs of this space hold ${used} of ${limit} bytes of requests${why}`;
+    const detail = `The requests of unfinished jobs of this space use ${used} of ${limit} bytes${why}`;
     return { detail, limit, used, setting };
   }
 

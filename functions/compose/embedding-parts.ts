@@ -17,7 +17,7 @@ export const embeddingPartsOf = layer((parts) => {
   const report = (error: unknown) =>
     parts.log({
       severity: 'WARNING',
-      message: 'Vectors that were paid for could not be kept.',
+      message: 'Vectors of a paid call could not be stored.',
       failure: describeFailure(error),
     });
   const paid = { retention: vectorRetentionOf(parts), report };

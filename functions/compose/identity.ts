@@ -104,7 +104,7 @@ export async function composeDeliveryIdentity(settings: Settings, world: World):
   const policy: ClassPolicy = ({ principal }) => {
     // Answer as for a missing token: an unknown caller learns nothing, and the queue retries in both cases.
     if (!allowed.has(nameOf(principal)))
-      throw new ServiceError('unauthenticated', 'The caller delivers no messages here.');
+      throw new ServiceError('unauthenticated', 'The caller may not deliver messages to this worker.');
   };
   return {
     authenticator: service.environment === 'Development' ? opened(known, workloads) : known,

@@ -117,11 +117,15 @@ export class ExactNumbers {
     const pointer = this.#frames
       .slice(1)
       .reduce((path, frame) => pointerTo(path, keyOf(frame)), this.#pointer);
-    const why = overflows ? ': it is too large' : ' as it is written: write fewer digits, or a text';
+    const why = overflows ? ': it is too large' : ' exactly: write fewer digits, or a string';
     const detail = `must be a number that a double holds${why}`;
-    throw new ServiceError('malformed_request', `A number of the body cannot be kept: it ${detail}.`, {
-      errors: [{ pointer, detail }],
-    });
+    throw new ServiceError(
+      'malformed_request',
+      `The service cannot store a number of the body exactly: it ${detail}.`,
+      {
+        errors: [{ pointer, detail }],
+      },
+    );
   }
 }
 

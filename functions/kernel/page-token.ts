@@ -54,7 +54,7 @@ export class PageTokens {
     const given = Buffer.from(token.slice(end + 1));
     // Compare the texts, not the decoded bytes: base64 has several spellings of one value.
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      throw invalidMember(POINTER, 'is not a token that this query was given', CODE);
+      throw invalidMember(POINTER, 'is not a continuation token of this query', CODE);
     }
     const [after = '', generation = null] = text.split(SEPARATOR).map((each) => textOf(each));
     return { after, generation };

@@ -7,7 +7,7 @@ export interface QuotaLimit {
 }
 
 export function quotaExceeded({ bytes: limit, setting }: QuotaLimit, used: number): ServiceError {
-  const detail = `The bytes that may be stored are used up. Delete something, or raise ${setting}.`;
+  const detail = `The bytes that may be stored are used up. Delete data, or raise ${setting}.`;
   return new ServiceError('quota_exceeded', detail, { limit, used, setting });
 }
 

@@ -149,12 +149,14 @@ export class ObjectMemory {
 }
 
 function tooManyBytes(): ServiceError {
-  return busy('The objects that are being sent and read hold too many bytes. Nothing was done. Try again.');
+  return busy(
+    'Uploads and downloads of objects use too much memory at the moment. Nothing was done. Try again.',
+  );
 }
 
 function gaveWay(): ServiceError {
   return busy(
-    'The upload or download was slow, or the last to begin, and others needed its room. Nothing was done. Try again.',
+    'The transfer was slow, or the last to begin, and other calls needed its memory. Nothing was done. Try again.',
   );
 }
 

@@ -63,7 +63,7 @@ export async function readObject(
 /** Bytes outside of the record are checked where they are fetched. Throws `corrupt`. */
 export function checked(bytes: Uint8Array, { contentHash, contentLength }: ObjectInfo): Uint8Array {
   if (bytes.byteLength === contentLength && sha256(bytes) === contentHash) return bytes;
-  throw new StoreError('corrupt', 'the bytes of an object are not those that were put');
+  throw new StoreError('corrupt', 'the bytes of an object differ from the written ones');
 }
 
 export async function findObject(

@@ -16,6 +16,8 @@ export async function verifyObject(parts: ObjectParts, space: string, record: Re
   if (now === undefined || referenceIn(now.head) !== content.reference) return 0;
   throw new StoreError(
     'corrupt',
-    bytes === null ? 'the bytes of an object are gone' : 'the bytes of an object are not those that were put',
+    bytes === null
+      ? 'the bytes of an object are gone'
+      : 'the bytes of an object differ from the written ones',
   );
 }

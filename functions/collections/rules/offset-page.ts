@@ -34,7 +34,11 @@ function readOffset(token: string | null | undefined): number {
   const offset = Number(Buffer.from(token, 'base64').toString('latin1'));
   // Accept one spelling only: a sign, a fraction, white space or other base64 gives another text.
   if (!Number.isSafeInteger(offset) || offset < 0 || offsetToken(offset) !== token) {
-    throw invalidMember('/continuationToken', 'is no token of a query', 'continuation_token_invalid');
+    throw invalidMember(
+      '/continuationToken',
+      'is not a continuation token of a query',
+      'continuation_token_invalid',
+    );
   }
   return offset;
 }

@@ -36,5 +36,9 @@ export function readObjectList({ container, prefix, limit, after }: ObjectListRe
 function checkPosition(after: string, prefix: string): void {
   const isOfList = after.startsWith(prefix) && readObjectKey(after, '/continuationToken') === after;
   if (isOfList) return;
-  throw invalidMember('/continuationToken', 'is no token of this list', 'continuation_token_invalid');
+  throw invalidMember(
+    '/continuationToken',
+    'is not a continuation token of this list',
+    'continuation_token_invalid',
+  );
 }
