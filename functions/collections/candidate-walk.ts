@@ -264,6 +264,7 @@ async function readingsOf(
 /** The stored lexicon as `lexiconOf` makes it. */
 function readableLexicon(stored: string, formats: readonly EntryFormat[]): string {
   const format = formats.find(({ marks }) => marks.includes(stored.charAt(0)));
-  if (format === undefined) throw new StoreError('corrupt', 'a lexicon has an unknown version');
+  if (format === undefined)
+    throw new StoreError('corrupt', 'a lexicon has none of the versions that are known');
   return format.lexicon(stored);
 }

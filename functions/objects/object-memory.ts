@@ -150,7 +150,7 @@ export class ObjectMemory {
 
 function tooManyBytes(): ServiceError {
   return busy(
-    'Uploads and downloads of objects use too much memory at the moment. Nothing was done. Try again.',
+    'Uploads and downloads of objects hold too many bytes at the moment. Nothing was done. Try again.',
   );
 }
 

@@ -49,7 +49,7 @@ export function describeSearchBounds({ store }: RecordsConformance): void {
       const stage = await filled(new RecordsStage(store(), { lexicalCandidatesMax: RECORDS }));
       for (const scanLimit of [1, RECORDS - 1]) {
         await expect(ask(stage, { lexical: { ...lexical, scanLimit } })).rejects.toMatchObject(
-          refusal(new RegExp(`the ${scanLimit} candidates.*higher scanLimit, of at most ${RECORDS}`)),
+          refusal(new RegExp(`the ${scanLimit} scored candidates.*higher scanLimit, at most ${RECORDS}`)),
         );
       }
     });
