@@ -23,7 +23,7 @@ const ranges = versions.flatMap((from) => versions.filter((to) => to >= from).ma
 const others = { incarnation: 'i', createdAt: 'c' };
 
 describe('a range of versions', () => {
-  test('stands in the head, and an absent one says that there are no entries', () => {
+  test('is stored in the head; without one there are no entries', () => {
     expect(rangeIn(others)).toEqual({ from: 0, to: 0 });
     for (const range of ranges) {
       const head = withRange(others, range);
@@ -79,7 +79,7 @@ describe('a range of versions', () => {
       }
   });
 
-  test('is of a newer release where an entry is, or is made, of a version beyond', () => {
+  test('belongs to a newer release if an entry or the sweep has a newer version', () => {
     for (const range of ranges)
       for (const version of versions) {
         const head = withRange(others, range);

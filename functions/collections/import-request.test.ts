@@ -85,7 +85,7 @@ test('the text of an import, and that of a batch, is cut in steps', () => {
   expect([...readImport(request, 'notes')].length).toBeGreaterThan(request.length / STEP_LENGTH - 1);
 });
 
-test('so is one record of many members', () => {
+test('one record of many members is cut in steps', () => {
   const members = Array.from({ length: 200_000 }, (_, n) => `"${n}":[]`).join(',');
   const steps = [...readBatch(`{"records":[{${members}}]}`)].length;
   // A name, and the two brackets of its value; passed over as a list, and as an item.

@@ -51,19 +51,19 @@ test.each(records)(
   },
 );
 
-test.each(records)('so is a record of %s in a batch or an import', async (_, text) => {
+test.each(records)('a record of %s in a batch or an import is written in as many steps', async (_, text) => {
   const { counted, parts } = await stage();
   await writeChunk(parts, SPACE, { name: 'c' }, [{ text }], { continueOnError: false });
   expect(counted.asked).toBeGreaterThan(ITEMS / STEP_ITEMS);
 });
 
-test.each(records)('so is a record of %s that a plan writes', async (_, text) => {
+test.each(records)('a record of %s that a plan writes is written in as many steps', async (_, text) => {
   const { counted, parts, collection } = await stage();
   await writePlan(parts, SPACE, collection, [{ key: KEY, seen: null, text: () => text }]);
   expect(counted.asked).toBeGreaterThan(ITEMS / STEP_ITEMS);
 });
 
-test.each(records)('so is a record of %s that gets a new entry', async (_, text) => {
+test.each(records)('a record of %s that gets a new entry is written in as many steps', async (_, text) => {
   const { counted, parts, collection } = await stage();
   await upsertRecord(parts, SPACE, 'c', text, null);
   const before = counted.asked;

@@ -156,7 +156,7 @@ describe('the composed service', () => {
     expect([quiet.length, loud.length]).toEqual([0, 1]);
   });
 
-  test('a service that was closed opens nothing any more', async () => {
+  test('a closed service opens nothing', async () => {
     const composed = service();
     await composed.close();
     await expect(composed.store()).rejects.toThrow('the service is stopping');

@@ -34,7 +34,7 @@ describe('the classes of all operations', () => {
       const model = modelOf(requestSchema);
       return mutation === 'write' && Object.hasOwn(model?.properties ?? {}, 'leaseToken');
     });
-    // Without its trace event no work is done again, and an artifact may be of any size.
+    // A lost trace event repeats no work, and an artifact may have any size.
     const adds = ['putExternalExecutionLeaseArtifact', 'recordExternalExecutionLeaseEvent'];
     const first = withToken.map(({ id }) => id).filter((id) => !adds.includes(id));
     expect(idsOf('lease').toSorted()).toEqual(first.toSorted());

@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const NAME = /^process-[0-9a-f]{16}$/;
 
-test('histories name this process by a random id, and the log says which process that is', async () => {
+test('histories name this process by a random id, and a log line maps the id to the process', async () => {
   const plugin = join(folder, 'plugin.mjs');
   const fails = `{ handlerId: 'a', run: () => { throw new Error('no stock') } }`;
   writeFileSync(plugin, `export default { pluginId: 'p', name: 'p', version: '1', handlers: [${fails}] }`);

@@ -38,7 +38,7 @@ test.each<[string, Partial<ProviderSetting>]>([
   expect(configHashOf({ ...entry, ...change })).not.toBe(configHashOf(entry));
 });
 
-test('says nothing of the secret itself, nor of names for people', () => {
+test('depends neither on the secret itself nor on display names', () => {
   const { ApiKeyFile: _, ...rest } = entry;
   const keyed = (key: string) => configHashOf({ ...rest, ApiKey: new Secret(key) });
   expect(keyed('first')).toBe(keyed('second'));

@@ -143,7 +143,7 @@ describe('the order', () => {
     );
   });
 
-  test('what was passed is passed by all ids that follow, while the clock catches up', () => {
+  test('all later ids exceed a passed id, while the clock catches up', () => {
     let now = newYear;
     const ids = new OrderedIds({ clock: { now: () => now }, node: 7 });
     let last = orderedIdAfter(newYear + 5);
@@ -176,7 +176,7 @@ describe('the order', () => {
 });
 
 describe('reading an id', () => {
-  test('tells what it is made of', () => {
+  test('returns its parts', () => {
     const parts = fc.record({
       timestampMs: moments,
       node: fc.nat({ max: 511 }),
@@ -221,7 +221,7 @@ describe('reading an id', () => {
 });
 
 describe('a range of time', () => {
-  test('holds what was made in it and nothing else', () => {
+  test('holds the ids made in it, and no others', () => {
     fc.assert(
       fc.property(moments, nodes, fc.nat({ max: 999 }), (ms, node, micros) => {
         if (ms === EPOCH_MS) return;
@@ -265,12 +265,12 @@ describe('the node', () => {
     expect(nodeOf(setting, nobody)).toBe(node);
   });
 
-  test('without a setting comes from what the machine says of itself', () => {
+  test('without a setting comes from the name of the machine', () => {
     expect([null, '', ' '].map((setting) => nodeOf(setting, () => 'node-a'))).toEqual([358, 358, 358]);
     expect(nodeOf(null, () => '7')).not.toBe(7);
   });
 
-  test('is always one that may be given out', () => {
+  test('is always an allowed number', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.bigInt().map(String)), (setting) => {
         const node = nodeOf(setting, () => 'machine');

@@ -34,7 +34,7 @@ afterEach(() => {
 });
 
 describe('a body in parts', () => {
-  test('is the same value as in one go, or refused with the same reason', async () => {
+  test('is the same value as in one step, or refused with the same reason', async () => {
     const item = fc.constantFrom(
       '1',
       '{"a":[1,{"b":[]}]}',
@@ -152,7 +152,7 @@ describe('a body in parts', () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  test('that holds more than items can hold is refused before its values take memory', async () => {
+  test('with more members than items may hold is refused before its values take memory', async () => {
     const read = (text: string) => {
       let isMeasured = false;
       const measured = () => {

@@ -41,7 +41,7 @@ function outcomeOf(parse: () => unknown): unknown {
 const inSteps = (text: string, step: number) => finished(countedInSteps(text, () => 0, step)).value;
 
 describe('a text that is parsed in steps', () => {
-  test('has the value that it has in one go', () => {
+  test('has the same value as in one step', () => {
     fc.assert(
       fc.property(texts, steps, (text, step) => {
         expect(JSON.stringify(inSteps(text, step))).toBe(JSON.stringify(JSON.parse(text)));
@@ -50,7 +50,7 @@ describe('a text that is parsed in steps', () => {
     );
   });
 
-  test('is refused where it is in one go', () => {
+  test('is refused if one step refuses it', () => {
     const changes = fc.constantFrom('', ',', '[', ']', '{', '}', '"', ':', '1', '-', ' ', 'null', '\\');
     fc.assert(
       fc.property(texts, steps, fc.nat(), fc.nat(3), changes, (text, step, place, removed, added) => {

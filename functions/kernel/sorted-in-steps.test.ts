@@ -11,7 +11,7 @@ function sorted<T>(items: readonly T[], compare: (left: T, right: T) => number) 
   }
 }
 
-test('any items come in their order, equal ones in that in which they were', () => {
+test('any items are sorted, and equal ones keep their order', () => {
   const item = fc.record({ key: fc.nat(20), at: fc.nat() });
   fc.assert(
     fc.property(fc.array(item, { maxLength: 3_000, size: 'max' }), (items) => {

@@ -30,7 +30,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('the first %s begins the stop and ends
 });
 
 describe('a second signal', () => {
-  test('is the same Ctrl-C within half a second, however often it comes', () => {
+  test('counts as the same Ctrl-C within half a second, any number of times', () => {
     expect(new FakeProcess().receive(['SIGINT', 0], ['SIGINT', 0], ['SIGINT', 3], ['SIGINT', 499])).toEqual(
       [],
     );

@@ -107,7 +107,7 @@ test('a clock that is set back gives no endless turn', () => {
   expect(turns.due()).toBe(true);
 });
 
-test('a room without work asks for no turns', async () => {
+test('a room without work requests no turns', async () => {
   const stage = new Stage();
   await Promise.all([stage.work('a', 15), stage.turn()]);
   while (stage.later.length > 0) await stage.turn();

@@ -10,7 +10,7 @@ test('an owner holds its share at most, and leaves the other places to others', 
   expect(places.take([own('a')])).toBeNull();
   expect(places.take([own('b')])).not.toBeNull();
   held[0]?.leave();
-  // A second time gives no second place free.
+  // A second call frees no second place.
   held[0]?.leave();
   expect(places.take([own('a')])).not.toBeNull();
   expect(places.take([own('a')])).toBeNull();

@@ -56,11 +56,11 @@ describe('a filter of a request', () => {
       { combine: 'all', children: [leaf, { combine: 'any', children: [] }] },
       '/filter/children/1/children',
     ],
-  ])('does not become every record: %s', (_, node, pointer) => {
+  ])('does not match every record by mistake: %s', (_, node, pointer) => {
     expect(() => read(node)).toThrow(fault(pointer, 'must have a condition'));
   });
 
-  test('keeps only what judges', () => {
+  test('drops nodes without a condition', () => {
     const group = { combine: 'all', children: [{}, { combine: 'ANY', children: [leaf, {}] }] };
     expect(read(group)).toEqual(read(leaf));
     expect(read({ combine: ' ALL ', children: [leaf, leaf] })).toMatchObject({ combine: 'all' });

@@ -25,7 +25,7 @@ describe('the text of an index value', () => {
     expect(indexValue(value)).toBe(text);
   });
 
-  test('is missing for what is not scalar', () => {
+  test('is missing for a value that is not scalar', () => {
     expect([undefined, [], ['a'], {}].map(indexValue)).toEqual([undefined, undefined, undefined, undefined]);
   });
 
@@ -50,7 +50,7 @@ describe('the text of an index value', () => {
     expect(indexValue('😀'.repeat(300))).toBe(`s${'😀'.repeat(175)}`);
   });
 
-  test('tells types apart', () => {
+  test('distinguishes types', () => {
     const values = ['1', 1, true, 'true', '1b', 'z', null, 'null', false, 0, ''];
     expect(new Set(values.map(indexValue)).size).toBe(values.length);
   });

@@ -67,7 +67,7 @@ describe('the order of candidates', () => {
     expect([order.isFull, order.room, order.size]).toEqual([false, 3, 0]);
   });
 
-  test('forgets those behind the first', () => {
+  test('drops the records after the first ones', () => {
     const order = ordered();
     order.begin(3, 2);
     for (const [index, orderKey] of ['c', 'a', 'b'].entries()) order.add({ orderKey, held: index + 1 });

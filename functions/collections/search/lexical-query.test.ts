@@ -97,7 +97,7 @@ describe('a lexical search', () => {
     expect(read({ query: 'fox', ...nulls })).toEqual(read({ query: 'fox' }));
   });
 
-  test('reads what it is given', () => {
+  test('keeps given values', () => {
     const query = read({
       query: 'fox ab',
       fields: [' /content ', '/content', '/metadata/a~1b'],
@@ -242,7 +242,7 @@ describe('the plan of a lexical search', () => {
     );
   });
 
-  test('says of each term how many alternatives it or a later one leads to, and whose they are', () => {
+  test('holds for each term how many alternatives it or a later one finds, and the demand that they belong to', () => {
     const walkOf = (request: LexicalRequest, counts: Record<string, number>) => {
       const planned = planLexical(read(request));
       const walk = planned.walk(planned.counted.map((term) => counts[term] ?? 0));

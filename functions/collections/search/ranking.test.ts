@@ -229,7 +229,7 @@ describe('a pool', () => {
 describe('diagnostics', () => {
   const identity = { collection: 'c', partitionKey: 'p', id: '0', type: 'note', etag: 'rev:3', revision: 3 };
 
-  test('of a lexical match name what was searched, and what limited it', () => {
+  test('of a lexical match name the search and its limits', () => {
     const ranking = rank(
       [{ '/content': 'red foxes run', '/metadata/title': 'red fox' }, { '/content': 'red' }],
       {

@@ -41,7 +41,7 @@ test.each([
   );
 });
 
-test('a word that is nowhere is known to be absent', () => {
+test('a word that the text lacks is reported as absent', () => {
   const { few } = watchedWords(['ab', 'x']);
   expect(few.map(({ text }) => text)).toEqual(['ab', 'x']);
   for (const [text, absent] of [
@@ -81,7 +81,7 @@ test('words begin, and are counted, as the pattern says', () => {
   );
 });
 
-test('what repeats itself is passed in one go', () => {
+test('repetitions are skipped in one step', () => {
   const text = 'a'.repeat(300_000);
   const watched = watchedWords([`${'a'.repeat(5_000)}b`]);
   watched.begin(`b${text}`);
