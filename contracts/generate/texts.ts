@@ -6,7 +6,10 @@ const TEXTS = new Set(['description', 'summary', 'whoActs']);
 /** Members that hold data in place of schemas: a `description` inside them is no text of the contract. */
 const DATA = new Set(['examples', 'example', 'default', 'const', 'enum']);
 
-/** A contract file without its texts. Two files that give the same value differ in texts alone. */
+/**
+ * A contract file without its texts. Two files that give the same value differ in texts alone.
+ * @testonly
+ */
 export function withoutTexts(value: Json): Json {
   return stripped(value, false);
 }

@@ -123,6 +123,7 @@ export function orderedIdBefore(ms: number): string {
 /**
  * An upper bound of the ids made in the first microsecond of this millisecond. Ids made later in the millisecond are greater; all
  * ids of the millisecond are smaller than `orderedIdBefore(ms + 1)`.
+ * @testonly
  */
 export function orderedIdAfter(ms: number): string {
   return reference(ms, LOW_BITS - 1);

@@ -17,6 +17,7 @@ export interface BatchItem {
 /**
  * The progress of a batch of upserts. The batch is not atomic: the items before a failed one stay written. The state is plain
  * JSON, so that a checkpoint can hold it and another attempt continues with `nextItem`.
+ * @testonly
  */
 export interface BatchProgress {
   readonly requested: number;

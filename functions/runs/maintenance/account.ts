@@ -18,6 +18,7 @@ const LATE_MS = 120_000;
 /**
  * The reason why an active run would never continue, or too late. `null`: a worker finds the run, its due time comes,
  * or it waits for an event. Terminal runs are always in order.
+ * @testonly
  */
 export function accountOf(run: Run, { due, indexes }: FoundBy, now: number): string | null {
   if (!isActive(run)) return null;

@@ -10,6 +10,7 @@ export interface WriteName {
 /**
  * The most answers kept for one lease. A worker repeats a write before it continues, so this limits only the writes
  * that its threads have under way at the same time.
+ * @testonly
  */
 export const ANSWERS_MAX = 16;
 

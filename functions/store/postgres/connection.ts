@@ -155,6 +155,7 @@ const answerGraceMs = 3_000;
 /**
  * Every statement here should use an index, row by row. The planner cannot know that: index names are data, tables grow
  * from empty, and the server may keep a plan made for an empty table.
+ * @testonly
  */
 export const plans = `
   SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
