@@ -57,7 +57,7 @@ def test_a_path_holds_what_a_caller_meant_as_one_segment(sdk: Flavour) -> None:
 
 
 @given(strategies.text(strategies.characters(exclude_categories=["Cs"]), min_size=1))
-def test_whatever_a_segment_holds_it_stays_one(text: str) -> None:
+def test_each_text_of_a_segment_stays_one_segment(text: str) -> None:
     spec = OperationSpec("x", "x", "GET", "/a/{b}/c", retry="safe", answers={})
     if text in (".", ".."):
         return
