@@ -20,7 +20,7 @@ export interface OpenAiEmbedderOptions {
   /** Asks the model for this size; models of one size refuse to be asked. */
   readonly sendsDimensions: boolean;
   readonly prefixes: EmbeddingPrefixes;
-  /** Asked for before each call; `null`: the server wants none. */
+  /** Called before each request; `null`: the server needs no key. */
   readonly apiKey: () => Promise<string | null>;
   /** For all tries of one call. */
   readonly timeoutMs: number;

@@ -17,7 +17,7 @@ const signal = new AbortController().signal;
 let server: ModelServer;
 afterEach(() => server.close());
 
-/** What a server can tell two requests apart by, but for what a client says of itself. */
+/** The parts of a request that a server sees, without those in which a client names itself. */
 function facts(received: Received | undefined) {
   const { method, url, headers, body } = received ?? expect.fail('there is no request');
   const { authorization, accept } = headers;

@@ -25,7 +25,7 @@ export interface VertexEmbedderOptions {
   readonly modelId: string;
   readonly dimensions: number;
   readonly prefixes: EmbeddingPrefixes;
-  /** The header fields that prove who is asking. */
+  /** The header fields that authenticate the service. */
   readonly credentials: () => Promise<Headers>;
   /** Another server that speaks this API. */
   readonly endpoint?: string;

@@ -34,7 +34,7 @@ export function reportedTokens(...values: readonly unknown[]): number | null {
   return values.filter(isCount).find((count) => count > 0) ?? null;
 }
 
-/** A member of a JSON object; `undefined` where there is none. */
+/** A member of a JSON object; `undefined` if it is absent. */
 export function memberOf(value: unknown, name: string): unknown {
   const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
   return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
