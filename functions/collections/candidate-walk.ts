@@ -39,7 +39,7 @@ export interface Candidates {
 export interface WaitingCandidate extends WalkedRecord {
   readonly id: string;
   readonly reading: CandidateReading;
-  /** Whether the other conditions of the query admit it; `null`: its text tells. */
+  /** Whether the other conditions of the query admit it; `null`: its text decides. */
   readonly isAdmitted: boolean | null;
 }
 

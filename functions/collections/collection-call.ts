@@ -54,7 +54,7 @@ async function checked(
   return new Moved(now);
 }
 
-/** `Moved` where the policy that was read with the records is not the one of `collection`. */
+/** `Moved` if the policy that was read with the records is not that of `collection`. */
 export function movedFrom({ name, incarnation }: StoredCollection, found: LoadedRecords): Moved | null {
   const policy = found.get(policyKey(name));
   if (policy !== undefined && incarnationIn(policy.head) === incarnation) return null;

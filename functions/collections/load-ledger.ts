@@ -61,7 +61,7 @@ export function ledgerIn({ head, body }: RecordData): LoadLedger {
   return { ...known, entries: rangeIn(head), facts: body ?? 'null' };
 }
 
-/** Throws where the job must not write any more: another process has ended its run. */
+/** Throws if another process has ended the run, so that the job writes nothing more. */
 export function activeLedger(found: LoadedRecords, runId: string): LoadLedger {
   const record = found.get(ledgerKey(runId));
   const ledger = record === undefined ? null : ledgerIn(record);

@@ -27,7 +27,7 @@ export interface RecordQuery {
   readonly order: readonly OrderTerm[];
   readonly page: PageRequest;
   readonly driver: QueryDriver;
-  /** What indexes say of every match, beside the partition keys. */
+  /** The facts about every match that indexes can check, beside the partition keys. */
   readonly facts: IndexedFacts;
   /** Whether a path leads into the vectors, which are unpacked only then. */
   readonly readsVectors: boolean;

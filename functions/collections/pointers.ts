@@ -23,9 +23,9 @@ export function newIncarnation({ world }: RecordParts): Incarnation {
 /** A further part of the transaction that changes a name, such as the ledger of an import. */
 export interface Together {
   readonly keys: readonly KeyRequest[];
-  /** Whether an earlier try has made the change already; nothing is written then. */
+  /** Whether an earlier try has already made the change; then nothing is written. */
   readonly isDone: (found: LoadedRecords) => boolean;
-  /** The versions of the search entries of a replacement; without it, the one that this process writes. */
+  /** The versions of the search entries of a replacement; if absent, the one that this process writes. */
   readonly entries?: (found: LoadedRecords) => EntryRange;
   /** Throws to refuse the change. */
   readonly writes: (found: LoadedRecords, collection: StoredCollection, isNew: boolean) => readonly Write[];

@@ -4,7 +4,7 @@ import type { SearchReader } from './search-reader.ts';
 import type { RecordSearchQuery } from './search-request.ts';
 import { rankByVector } from './search-vector.ts';
 
-/** All matches of a search, the best first. `pageMost`: records that its answer has at most. */
+/** All matches of a search, the best first. `pageMost`: the most records of its answer. */
 export function rankRecords(
   reader: SearchReader,
   search: RecordSearchQuery,

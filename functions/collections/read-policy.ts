@@ -42,7 +42,7 @@ export async function listCollectionNames(
   return names;
 }
 
-/** What the name points at in the moment. Throws the refusal of an absent collection. */
+/** The collection of the name at the moment. Throws the refusal of an absent collection. */
 export async function collectionAt(moment: Moment, name: string): Promise<StoredCollection> {
   return collectionOf(await policyAt(moment, name));
 }
@@ -55,7 +55,7 @@ export async function policyAt(moment: Moment, name: string): Promise<RecordData
   return found;
 }
 
-/** The refusal of a call that needs the collection. Clients look for its words. */
+/** The refusal of a call that needs the collection. Clients match its words. */
 export function collectionMissing(name: string): ServiceError {
   return new ExpectedAbsence(`Collection '${name}' does not exist.`, 'collection_not_found');
 }

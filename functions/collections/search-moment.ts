@@ -101,7 +101,7 @@ function searchMoment(
   };
 }
 
-/** What a caller can do whose search needs too many reads. */
+/** The advice to a caller whose search needs too many reads. */
 export function searchAdvice({ mode }: Pick<RecordSearchQuery, 'mode'>): string {
   return mode === 'vector'
     ? 'Name partition keys, ask for a smaller top, or use a filter that more records meet.'

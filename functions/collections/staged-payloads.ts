@@ -9,7 +9,7 @@ import { PayloadPieces } from './payload-pieces.ts';
 import type { PayloadPlace } from './payload-place.ts';
 import { leftoverKey, stagedBytesKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
 
-/** Larger requests lie beside their run. */
+/** Larger requests are staged beside their run. */
 export const STAGED_INLINE_BYTES_MAX = 64 * 1024;
 
 /** Upkeep first checks a staged payload after this time. No admission lasts so long. */

@@ -8,8 +8,8 @@ import type { StoredText } from './rules/stored-text.ts';
 const INCARNATION_PREFIX = 8;
 
 /**
- * An index value as the store holds it. SQL databases file the values of all collections of a space in one index: with the
- * beginning of the incarnation in front, a range of values reads one collection.
+ * An index value as the store holds it. SQL databases keep the values of all collections of a space in one index: the prefix from
+ * the incarnation lets a range of values read one collection.
  */
 export function indexText(incarnation: Incarnation, value: string): string {
   return incarnation.slice(0, INCARNATION_PREFIX) + value;
@@ -42,7 +42,7 @@ export function stampIn(head: Head): StoredStamp {
   return { revision, createdAt, updatedAt };
 }
 
-/** What answers are made from; the record was read with its body. */
+/** The stored text for answers; the record was read with its body. */
 export function storedText({ head, body }: RecordData): StoredText {
   if (typeof body !== 'string') throw new StoreError('corrupt', 'a record has no text');
   return { ...stampIn(head), text: body, hasVectors: head['vectors'] !== undefined };

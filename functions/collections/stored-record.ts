@@ -70,7 +70,7 @@ export function* storedSearch(
   return yield* format.entryOf({ key: { id, partitionKey }, text, vectors }, policy, incarnation);
 }
 
-/** What a stored text names, without the values of its other members. */
+/** The key in a stored text; skips the values of its other members. */
 function* keyIn({ text }: StoredText): Generator<void, PartitionedKey> {
   const key = { id: '', partitionKey: '' };
   for (const { name, value } of yield* membersInSteps(text))

@@ -39,7 +39,7 @@ export interface ChunkItem {
 }
 
 export interface ItemOutcome {
-  /** What the item names, as far as it does. */
+  /** The members of the key that the item gives. */
   readonly key: Partial<PartitionedKey>;
   readonly outcome: BatchOutcome;
 }
@@ -52,9 +52,9 @@ export interface ChunkOptions {
 /** Records of the caller that are read and written in the transaction of the chunk. */
 export interface ChunkLedger {
   readonly keys: readonly KeyRequest[];
-  /** The outcomes that an earlier try of the chunk has left; the chunk then writes nothing. */
+  /** The outcomes that an earlier try of the chunk stored; the chunk then writes nothing. */
   readonly recorded: (found: LoadedRecords) => readonly ItemOutcome[] | null;
-  /** `version`: that of the search entries of the chunk. */
+  /** `version`: the version of the search entries of the chunk. */
   readonly writes: (
     found: LoadedRecords,
     outcomes: readonly ItemOutcome[],

@@ -18,7 +18,7 @@ export class WaitingCall {
   #expired: boolean;
   #owesLook = false;
 
-  /** The call waits up to `waitMs`, and no longer once `signal` is aborted; without a place it does not wait. It leaves the place. */
+  /** The call waits up to `waitMs`, or until `signal` is aborted; without a place it does not wait. It leaves the place at its end. */
   constructor(timers: Timers, waitMs: number, signal: AbortSignal, place: WaitingPlace | null) {
     this.#signal = signal;
     this.#place = place;

@@ -9,7 +9,7 @@ export interface PlaceOwner {
 /** At least one: a call without an owner would use the share of all others. */
 export type PlaceOwners = readonly [PlaceOwner, ...PlaceOwner[]];
 
-/** The right of one call to wait, until it is left. */
+/** The right of one call to wait. */
 export interface WaitingPlace {
   readonly leave: () => void;
 }

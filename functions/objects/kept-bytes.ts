@@ -43,7 +43,7 @@ export async function dropBytes(parts: ObjectParts, space: string, ticket: Ticke
   );
 }
 
-/** Throws where upkeep has taken the bytes: the write lasted too long. */
+/** Throws if upkeep has removed the bytes because the write took too long. */
 export function takeTicket(found: LoadedRecords, ticket: Ticket): void {
   const record = found.get(leftoverKey(ticket));
   if (record !== undefined && !leftoverIn(record).isDoomed) return;

@@ -135,7 +135,7 @@ interface Before {
   readonly updatedAt: string | null;
 }
 
-/** What the write replaces. Throws `precondition_failed`. */
+/** The object that the write replaces. Throws `precondition_failed`. */
 function beforeOf(found: LoadedRecords, { place, condition }: ObjectWrite): Before {
   const before = found.get(objectKey(place));
   const info = before === undefined ? null : infoIn(before.head);

@@ -6,7 +6,7 @@ import type { ObjectMetadata } from './rules/metadata.ts';
 import type { ObjectInfo } from './rules/object-info.ts';
 import type { ObjectPlace } from './rules/object-name.ts';
 
-/** Bytes up to this lie in the record of the object: 32 KiB. */
+/** The largest content that is stored in the record of the object: 32 KiB. */
 export const OBJECT_INLINE_BYTES_MAX = 32 * 1024;
 
 /** Bytes outside the record that no object names any more. They count until upkeep removes them. */

@@ -7,7 +7,7 @@ export { spaceScope };
 
 const OF_SPACE = { owner: 'space', copies: 'none' } as const;
 
-/** Traces of a space. Copies leave them out: they tell what one deployment did. */
+/** Traces of a space. Copies leave them out, because they describe the work of one deployment. */
 export const OPERATION_TRACES: OwnedCollection = {
   name: 'operation-traces',
   pairedIndexes: false,
@@ -31,7 +31,7 @@ export const TRACE_GROUP = 'trace';
 export const COUNTS_GROUP = 'counts';
 export const OPERATION_INDEX = 'operation';
 
-/** Traces of one operation that are written at the same time seldom wait for each other. */
+/** Counter shards of one operation, so that concurrent writes of its traces seldom wait for each other. */
 export const COUNT_SHARDS = 8;
 
 const LAST_MOMENT = 9_999_999_999_999;

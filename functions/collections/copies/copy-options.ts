@@ -12,7 +12,7 @@ export interface SpaceCopyOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Reports each record of a copy, and ends it where the caller asks for it. */
+/** Reports each record of a copy, and ends the copy when the caller aborts it. */
 export function stepper(step: string, recordsTotal: number | null, { onProgress, signal }: SpaceCopyOptions) {
   let records = 0;
   return (): void => {

@@ -14,7 +14,7 @@ import { SPACE_PROFILE, type SpaceManifest } from './archive-manifest.ts';
 import { type SpaceCopyOptions, stepper } from './copy-options.ts';
 
 export interface SpaceExportOptions extends SpaceCopyOptions {
-  /** Lines a chunk before compression, in bytes. */
+  /** Bytes of the lines of a chunk, before compression. */
   readonly chunkBytes?: number;
 }
 

@@ -12,12 +12,12 @@ import { RestoredRecords } from './restored-records.ts';
 import { hasObjects } from './space-objects.ts';
 
 export interface VerifyOptions extends SpaceCopyOptions {
-  /** The archive's `contentHash`; without it the one in the manifest is believed. */
+  /** The `contentHash` that the archive must have; if absent, that of the manifest is trusted. */
   readonly expectedContentHash?: string;
 }
 
 export interface SpaceRestoreOptions extends VerifyOptions {
-  /** Replaces collections that are there; without it a restore over them is refused. */
+  /** Replaces existing collections; if absent, a restore over them is refused. */
   readonly replace?: boolean;
   /** The format of the search entries; if absent, the newest of this release. */
   readonly format?: EntryFormat;

@@ -7,7 +7,7 @@ const CHUNK = 'rag.chunk';
 const WORDS_MAX = 9_999;
 const OTHER_WORDS = '(other)';
 
-/** What an inspection reads of a record. */
+/** The facts of a record that an inspection counts. */
 export interface RecordFacts extends PartitionedKey {
   readonly type: string;
   readonly vectors: readonly VectorFacts[];

@@ -21,7 +21,7 @@ export interface RecordValue extends PartitionedKey {
   readonly [member: string]: Json;
 }
 
-/** What names a record within its collection. */
+/** The key of a record within its collection. */
 export interface PartitionedKey {
   readonly partitionKey: string;
   readonly id: string;

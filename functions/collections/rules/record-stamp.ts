@@ -1,4 +1,4 @@
-/** What the service assigns to a record. Values of these members in a request are ignored, save `createdAt`. */
+/** The members that the service assigns to a record. It ignores those of a request, except `createdAt`. */
 export interface RecordStamp {
   readonly revision: number;
   readonly etag: string;

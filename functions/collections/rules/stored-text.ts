@@ -5,7 +5,7 @@ import type { PartitionedKey, RecordValue } from './record-key.ts';
 import { etagOf, type StoredStamp } from './record-stamp.ts';
 import { packedValues, printedVectors, unpackedVectors } from './vector-text.ts';
 
-/** Members that every answer has, with the text of an absent one. */
+/** Members of every answer, with the text of absent ones. */
 export const alwaysPresent: readonly JsonMember[] = [
   { name: 'type', value: '""' },
   ...['schemaVersion', 'metadata', 'content', 'sources', 'vectors'].map((name) => ({ name, value: 'null' })),
@@ -31,7 +31,7 @@ export interface NamedRecord extends PartitionedKey {
   readonly json: string;
 }
 
-/** Reads the members once and parses none but the names: a text may be long, and an answer has many. */
+/** Reads the members once and parses only the names: a text may be long, and an answer has many texts. */
 export function namedRecord(stored: StoredText): NamedRecord {
   const { text, hasVectors } = stored;
   const members = membersOf(text);
@@ -54,7 +54,7 @@ function withAssigned(record: string, { revision, createdAt, updatedAt }: Stored
   return `${record.slice(0, -1)},${assigned}}`;
 }
 
-/** The record as filters and orders read it. A known member that is null is absent. Vectors are only there if asked for. */
+/** The record for filters and orders. A known member with the value null is absent. Vectors are included only on request. */
 export function recordValue(stored: StoredText, { vectors }: { readonly vectors: boolean }): RecordValue {
   const { text, hasVectors, revision, createdAt, updatedAt } = stored;
   const unpacked = hasVectors && vectors ? objectOf(replacedVectors(membersOf(text), unpackedVectors)) : text;
@@ -62,14 +62,14 @@ export function recordValue(stored: StoredText, { vectors }: { readonly vectors:
   return Object.assign(withoutNulls(value), { etag: etagOf(revision), revision, createdAt, updatedAt });
 }
 
-/** The numbers of one vector of a record; `null`: the record carries no such vector. */
+/** The numbers of one vector of a record; `null` if the record has no such vector. */
 export function vectorIn({ text, hasVectors }: StoredText, vector: string): Float32Array | null {
   if (!hasVectors) return null;
   const vectors = membersOf(text).find(({ name }) => name === 'vectors');
   return vectors === undefined ? null : packedValues(vectors.value, vector);
 }
 
-/** Removes them from the value itself. */
+/** Removes null members, in place. */
 export function withoutNulls(value: RecordValue): RecordValue {
   const kept: Record<string, Json> & PartitionedKey = value;
   for (const { name } of alwaysPresent) if (kept[name] === null) delete kept[name];

@@ -222,7 +222,7 @@ export class CountedRanking {
   }
 }
 
-/** Parts of a score that words do not settle. */
+/** Parts of a score that word counts do not decide. */
 type Beside = Pick<CandidateReading, 'isExact' | 'isInMetadata'> & { readonly hasPhrase: boolean };
 
 /** Decides from the words of a record where it may hold the whole text of a query. */

@@ -8,9 +8,9 @@ const PATHS_MAX = 100;
 /** The longest path that an answer names, in UTF-16 units. */
 export const PATH_CHARACTERS_MAX = 1_024;
 
-/** What is counted of one record, and of its current leaf. */
+/** The counts of one record, and of its current leaf. */
 export class TermCounts {
-  /** Words of the current leaf that are a term. */
+  /** For each term, the words of the current leaf that equal it. */
   readonly #exact: number[];
   /** For each term, the longer words of the current leaf that begin with it. */
   readonly #longer: number[];

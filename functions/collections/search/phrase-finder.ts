@@ -68,7 +68,7 @@ export class PhraseFinder {
     at.phrase = phrase;
   }
 
-  /** The shorter beginnings come first, so that the restarts of each are known. */
+  /** Links shorter beginnings first, so that the restarts of each are known. */
   #link(): void {
     const all = [this.#first];
     for (const each of all) {

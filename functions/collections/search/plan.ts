@@ -16,9 +16,9 @@ export interface LexicalPlan {
   walk(counts: readonly number[]): CandidateWalk;
 }
 
-/** Each offers all candidates and perhaps other records. A record that is offered twice counts where it comes first. */
+/** A walk offers all candidates and perhaps other records. A record that is offered twice counts at its first place. */
 export type CandidateWalk =
-  /** The records of each term, term by term. The last term of each format has those that lack one of the others. */
+  /** The records term by term. The last term of each format has the records that lack one of the others. */
   | {
       readonly source: 'inverted_index';
       readonly terms: readonly WalkedTerm[];

@@ -65,17 +65,17 @@ export class CandidatePool {
     return this.#query.scanLimit + 1 - this.#readings.size;
   }
 
-  /** Reads a lexicon. `null`: the record is no candidate. `body`: only its text tells, for `readText`. */
+  /** Reads a lexicon. `null`: the record is no candidate. `body`: only its text decides; call `readText`. */
   read(lexicon: string): CandidateReading | 'body' | null {
     return this.#reader.read(lexicon);
   }
 
-  /** The same from the stored text of the record, in steps: it may be long. */
+  /** Reads the stored text of the record instead, in steps, because it may be long. */
   readText(orderKey: string, storedText: string): Generator<void, CandidateReading | null> {
     return this.#reader.readText(orderKey, storedText);
   }
 
-  /** Takes another candidate, which the other conditions of the query admit. Returns whether it is scored. */
+  /** Adds a candidate that meets the other conditions of the query. Returns whether it is scored. */
   add(id: string, reading: CandidateReading): boolean {
     if (this.isFull) this.limit();
     if (!this.#isLimited) this.#readings.set(id, reading);

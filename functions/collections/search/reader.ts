@@ -16,7 +16,7 @@ import { type WatchedWords, watchedWords } from './watched-words.ts';
 import { nextWord } from './word-places.ts';
 import { storableText, wordEnd } from './words.ts';
 
-/** What scoring needs of one candidate. */
+/** The data of one candidate for scoring. */
 export interface CandidateReading {
   readonly orderKey: string;
   /** The number of words in the selected fields. */
@@ -122,12 +122,12 @@ export class LexiconReader {
     }
   }
 
-  /** `null`: the record is no candidate. `body`: only its text tells, for `readText`. */
+  /** `null`: the record is no candidate. `body`: only its text decides; call `readText`. */
   read(lexicon: string): CandidateReading | 'body' | null {
     return isLexiconMark(lexicon) ? 'body' : this.#read(lexicon);
   }
 
-  /** The same from the stored text of the record, in steps: it may be long. */
+  /** Reads the stored text of the record instead, in steps, because it may be long. */
   *readText(orderKey: string, storedText: string): Generator<void, CandidateReading | null> {
     const counts = new TermCounts(this.#none);
     let leaves = 0;
@@ -147,7 +147,7 @@ export class LexiconReader {
     return this.#reading(orderKeyIn(lexicon), counts, this.#phrases.take());
   }
 
-  /** The lines of leaves begin at `at`, behind those of `leaves` others of the record. */
+  /** Begins the lines of leaves at `at`, which follow `leaves` earlier leaves of the record. */
   #begin(lexicon: string, at: number, leaves: number, counts: TermCounts): OpenLexicon {
     this.#watched.begin(lexicon);
     this.#texts.begin(lexicon);
@@ -178,7 +178,7 @@ export class LexiconReader {
     return { field, words, start: open.at, end, goesOn: false };
   }
 
-  /** Looks for the texts in a leaf, in a long one for one step only. Returns whether all of it was searched. */
+  /** Searches a leaf for the texts, a long leaf for one step only. Returns whether the whole leaf was searched. */
   #hasReadTexts({ field, start, end }: OpenLeaf, counts: TermCounts): boolean {
     if (!field.isSelected) return true;
     while (this.#texts.readOn(counts)) if (end - start > STEP_CHARACTERS) return false;

@@ -78,7 +78,7 @@ export function highestOf(raws: Iterable<number>, { scoring }: LexicalQuery): nu
   return highest;
 }
 
-/** What each term adds to the raw score of a candidate; none where terms are not scored one by one. */
+/** The part of each term in the raw score of a candidate; empty if the scoring does not add up terms. */
 export function termScoresOf(
   reading: CandidateReading,
   corpus: Corpus,
@@ -126,7 +126,7 @@ export function matchedTerms(isMatched: Flags): number {
   return isMatched.reduce((sum, each) => sum + each, 0);
 }
 
-/** The frequencies of all terms together, as the scoring counts them: fields have boosts with bm25 alone. */
+/** The frequencies of all terms together, as the scoring counts them: only bm25 applies the boosts of fields. */
 export function termFrequency({ weights, hits }: CandidateReading, { scoring }: LexicalQuery): number {
   return scoring === 'bm25' ? weights.reduce((sum, each) => sum + each, 0) : hits;
 }

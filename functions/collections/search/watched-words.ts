@@ -87,7 +87,7 @@ class ManyWords implements WatchedWords {
         place += 1;
         while (place < end && kinds[text.charCodeAt(place)] === WORD) place += 1;
       }
-      // Characters beyond U+FFFF may go on with the word, or begin one.
+      // A character beyond U+FFFF may continue the word, or begin one.
       if (place < end && kinds[text.charCodeAt(place)] !== OTHER_UNIT) place = wordEnd(text, place);
       if (place > start && isWatched[code] === 1) return start;
       if (place === start) place += 1;

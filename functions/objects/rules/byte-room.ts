@@ -39,9 +39,9 @@ export interface ByteBounds {
   readonly spaceMax: number;
 }
 
-/** A call that holds no more is neither refused nor ended: the connections bound how many there are. */
+/** A call that holds no more is neither refused nor ended: the limit on connections bounds their number. */
 const SMALL_HOLD_BYTES = 64 * 1024;
-/** Mobile networks send so fast. It is above the pace at which HTTP ends a body for good. */
+/** The pace of mobile networks. It is above the pace at which the HTTP server ends a body. */
 const PROMPT_BYTES_PER_SECOND = 256 * 1024;
 /** The longest pause of an upload or answer that is otherwise prompt. */
 const PAUSE_MS = 5_000;
