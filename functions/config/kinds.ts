@@ -1,7 +1,7 @@
 import { type Entry, emptyList, type Node } from './node.ts';
 import { Secret } from './secret.ts';
 
-/** What a kind needs while it reads: it says which entries it understood and what was wrong with them. */
+/** A kind reports the entries that it understood, and the faults of the others, while it reads. */
 export interface KindReading {
   readonly take: (entry: Entry) => void;
   readonly refuse: (entry: Entry, message: string) => void;

@@ -120,7 +120,10 @@ const foreign = [
 ];
 const serviceLink = /^(tcp|udp|sctp):\/\//;
 
-/** The short names, such as `PORT`. An unknown name that begins with `SVC_` is a fault: it looks like a setting and would have no effect. */
+/**
+ * The short names, such as `PORT`. An unknown name that starts with `SVC_` is a fault: it looks like a setting and
+ * would have no effect.
+ */
 export function fromShortVariables(env: Variables): SourceEntries {
   const keys = new Map(lines.flatMap((line) => line.variables.map((name) => [name.toUpperCase(), line.key])));
   const entries: Omit<Entry, 'rank'>[] = [];
@@ -153,7 +156,7 @@ function hintFor(upper: string, shortNames: readonly string[]): string {
   return meant === undefined ? '' : `; did you mean ${meant}?`;
 }
 
-/** The names with two underscores, such as `Server__Port`, or with the colon itself where a platform lets it stand. */
+/** The names with two underscores, such as `Server__Port`, or with the colon itself on platforms that allow it. */
 export function fromVariables(env: Variables): SourceEntries {
   const entries: Omit<Entry, 'rank'>[] = [];
   for (const [name, value] of Object.entries(env)) {

@@ -78,7 +78,7 @@ export async function readForm(
 /** Counts the memory of a form. */
 export interface FormCount {
   readonly reserve: ReserveBytes;
-  /** What the values of a JSON text take beside it. */
+  /** The memory of a JSON text's values, beside the text. */
   readonly heldBy: (counts: JsonCounts) => number;
 }
 

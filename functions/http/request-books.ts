@@ -31,7 +31,7 @@ export class RequestBooks {
     chargeRefusal(error, this.charge);
   }
 
-  /** Takes a place at work, and waits for one where none is free: `undefined` for at once. Rejects with `overloaded`. */
+  /** Takes a place at work, or waits for one: `undefined` if it is taken at once. Rejects with `overloaded`. */
   enter(load: RequestLoad): Promise<void> | undefined {
     this.#load = load;
     const entered = this.#shared.line.enter({ ...load, source: this.#addressOf(), signal: this.#signal });
@@ -43,7 +43,9 @@ export class RequestBooks {
     return undefined;
   }
 
-  /** Goes on as work of another class: gives the place away and waits in the line of that class. Rejects as `enter` does. */
+  /**
+   * Continues as work of another class: leaves its place and waits in the line of that class. Rejects as `enter` does.
+   */
   async enterAs(load: RequestLoad): Promise<void> {
     this.leave();
     await this.enter(load);

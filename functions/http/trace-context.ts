@@ -4,7 +4,7 @@ import type { TraceContext } from '../kernel/log.ts';
 const form =
   /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(?:$|-[^,]*$)/;
 
-/** The trace that `traceparent` names; a faulty one is as good as none. A repeated field is given as a list. */
+/** The trace that `traceparent` names; a faulty field counts as none. A repeated field is given as a list. */
 export function traceOf(sent: unknown): TraceContext | undefined {
   const [, traceId, spanId, flags] = (typeof sent === 'string' && form.exec(sent)) || [];
   return traceId && spanId && flags ? { traceId, spanId, flags } : undefined;

@@ -17,7 +17,7 @@ interface RerankQuestion {
 }
 
 interface ProviderRerankCall {
-  /** Whose texts they are: its share of the limits is used, and it has the trace. */
+  /** The space of the texts: the call uses its share of the limits, and writes its trace. */
   readonly space: string;
   readonly correlationId: string;
   readonly signal: AbortSignal;

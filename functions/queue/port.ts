@@ -90,7 +90,7 @@ export interface ReadyRuns {
 
 export interface ReadyWait {
   readonly waitMs: number;
-  /** The call leaves it; `null`: all that it may have are taken, and it does not wait. */
+  /** The waiting place, which the call leaves at its end; `null`: all places for it are taken, so it does not wait. */
   readonly place: WaitingPlace | null;
 }
 

@@ -12,7 +12,9 @@ export class LeaseRenewal {
   readonly #leaseMs: number;
   readonly #executions: () => readonly HandlerExecution[];
   readonly #abandon: (execution: HandlerExecution, reason: string) => void;
-  /** Executions whose own completion or wait overtook a renewal. One that is still there at the next renewal hangs. */
+  /**
+   * Executions whose own completion or wait overtook a renewal. An execution that still runs at the next renewal hangs.
+   */
   readonly #overtaken = new WeakSet<HandlerExecution>();
   #disarm: (() => void) | null = null;
   #stopped = false;

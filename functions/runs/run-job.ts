@@ -55,7 +55,7 @@ export function slotOwner({ scope, job }: OwnedRun): string | null {
   return scope === null ? null : ownerOf(scope);
 }
 
-/** Within whose keys the idempotency key of a job is unique, beside its space: those of its product and tenant. */
+/** The namespace of a job's idempotency key, beside its space: its product and tenant. */
 export function keyOwner(scope: JobOwner | null, job: RunJob): string {
   return scope === null ? jobOwner(job) : ownerOf(scope);
 }

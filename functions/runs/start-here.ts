@@ -7,7 +7,7 @@ import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { type Started, startRun } from './start-run.ts';
 
-/** Reserves a slot in this process for a run of the handler and the owner; `null` where the owner may have none. */
+/** Reserves a slot in this process for a run of the handler and the owner; `null` when the owner may have none. */
 export type ReserveSlot = (handlerId: string, owner: RunOwner) => Reservation | null;
 
 /** How a refusal is worded for the caller. */

@@ -19,7 +19,7 @@ import {
   valueWrites,
 } from './values.ts';
 
-/** What a wait may carry on a full disk, and for an owner that may store nothing more. */
+/** The largest payload of a wait on a full disk, and for an owner whose quota is used up. */
 export const SMALL_WAIT_BYTES = 1_024;
 
 export async function heartbeat(runtime: Runtime, held: Held, ttlMs: number, now: number): Promise<Run> {

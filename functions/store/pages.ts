@@ -15,7 +15,7 @@ import {
 const PAGES_MAX = 100_000;
 
 export interface PageWalk {
-  /** `next` of the page after which the walk begins; `null`, the default, begins with the first page. */
+  /** The `next` of the page before the first one of the walk; `null`, the default, starts at the first page. */
   readonly from?: string | null;
   /** The walk fails with `unavailable` after this many pages with a `next`. */
   readonly pagesMax?: number;

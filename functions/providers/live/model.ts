@@ -29,7 +29,7 @@ interface ModelAnswer<Value> {
 
 /** A text without the key that was sent for it. */
 interface ModelText extends ModelAnswer<ChatCompletion> {
-  /** The key, which may stand in the text with escapes; `null` where none was sent. */
+  /** The API key, which the text may repeat with escapes; `null` if none was sent. */
   readonly secret: string | null;
 }
 

@@ -20,7 +20,7 @@ interface ProviderRunLease {
   readonly holder: string;
 }
 
-/** What is stored of the runs of a provider: of one space, or of all. */
+/** The stored counts of a provider's runs: for one space, or for all. */
 export interface ProviderRunCounts {
   readonly windows: Periods;
   readonly runs: number;
@@ -35,7 +35,7 @@ export interface RunRefusal {
 }
 
 export interface RunAdmission {
-  /** To be stored, also with a refusal, where it is another object than before. */
+  /** To be stored, also with a refusal, when it is another object than before. */
   readonly counts: ProviderRunCounts;
   /** `null`: the run is admitted and counted. */
   readonly refusal: RunRefusal | null;

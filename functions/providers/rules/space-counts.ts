@@ -56,7 +56,7 @@ export function withCount(counts: ProviderSpaceCounts, count: ProviderSpaceCount
   return [...counts.filter((each) => each !== leaves), count];
 }
 
-/** The counts in a new minute, or a new day. A space without counts is left out. */
+/** The counts in a new minute, or a new day, without spaces that have none. */
 export function countsOfPeriod(
   counts: ProviderSpaceCounts,
   begun: Partial<ProviderSpaceCount>,

@@ -7,7 +7,7 @@ import type { PromptedPayload } from './prompts.ts';
 import { proposedFile } from './proposed-file.ts';
 import { valueWithoutSecret } from './without-secret.ts';
 
-/** What a model of chats has answered. */
+/** The answer of a chat model. */
 export interface ChatCompletion {
   readonly text: string;
   /** Whether the model ended by itself, and not at its limit. */

@@ -41,7 +41,7 @@ export interface RunsCopyOptions {
 }
 
 export interface RunsExportOptions extends RunsCopyOptions {
-  /** Lines a chunk before compression, in bytes. */
+  /** Bytes of the lines of a chunk, before compression. */
   readonly chunkBytes?: number;
 }
 

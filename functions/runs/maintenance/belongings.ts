@@ -2,7 +2,7 @@ import type { Collection } from '../../store/port.ts';
 import { ARTIFACTS, CHECKPOINTS, LEASES, RUN_TRACE_PARTS, TIMERS, VALUES } from '../records.ts';
 import type { Run, TraceEntry } from '../run.ts';
 
-/** Collections whose records belong to one run. They are listed under its id. */
+/** Collections whose records belong to one run and are listed under its id. */
 export const OWNED: readonly Collection[] = [VALUES, RUN_TRACE_PARTS, ARTIFACTS, CHECKPOINTS, LEASES, TIMERS];
 
 /** Records that a run may own after a trace event of this type. Each is written in one transaction with its event. */

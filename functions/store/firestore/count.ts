@@ -83,7 +83,7 @@ async function rarest(
   return drivers[counts.indexOf(Math.min(...counts))] ?? drivers[0];
 }
 
-/** What the driver finds, within the prefix of listing ids. An equality puts its value in front of the id. */
+/** Queries the driver's entries within the prefix of listing ids. An equality puts its value in front of the id. */
 function walk(session: Session, collection: string, driver: EntryWalk, idPrefix: string | undefined): Query {
   const field = new FieldPath('order', driver.token);
   const keyOf = (id: string) => (driver.from === undefined ? id : sortKey(driver.from, id));

@@ -69,7 +69,7 @@ function walk(
   return begin === undefined ? query : query.startAfter(begin);
 }
 
-/** The sort key after which a list begins: an equality puts its value in front of the id. */
+/** The sort key at which a list starts: an equality puts its value in front of the id. */
 function beginOf({ afterId }: ListSelection, { from }: EntryWalk): string | undefined {
   if (afterId === undefined) return undefined;
   return from === undefined ? afterId : sortKey(from, afterId);

@@ -1,7 +1,7 @@
 import type { Metric, NearestRequest } from '../search.ts';
 import { norm, rounded } from '../similarity.ts';
 
-/** A record that Firestore has found, with what Firestore ranked it by. */
+/** A record that Firestore found, with its rank value. */
 export interface ProvenMatch {
   readonly values: Float32Array;
   /** The dot product of cosine (of vectors at length 1) and dotProduct, the distance of euclidean. */

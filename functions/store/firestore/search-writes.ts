@@ -18,7 +18,7 @@ import {
 export interface SearchChange {
   /** Of the record's own document; `undefined` removes a field. */
   readonly changes: Readonly<Record<string, FirestoreValue | undefined>>;
-  /** Entries of the index that come and go. */
+  /** Bytes of the index entries that the write adds and removes. */
   readonly indexBytes: number;
   /** Bytes of the record's own document that the entry uses beside `changes`. */
   readonly keptBytes: number;

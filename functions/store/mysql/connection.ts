@@ -4,7 +4,7 @@ import { StoreError } from '../port.ts';
 import { closedError, StatementError } from './errors.ts';
 import { COMMIT, ROLLBACK, type Statement, statement } from './statement.ts';
 
-/** What a statement answered: rows where it selects, how many rows it matched where it writes. */
+/** The answer to a statement: a SELECT has rows, a write the number of rows that it matched. */
 export interface StatementAnswer<Row = unknown> {
   readonly rows: readonly Row[];
   readonly matched: number;

@@ -97,7 +97,9 @@ export class NearestSearch {
     return await answered(rescoring, complete, true);
   }
 
-  /** A matrix that cannot hold the slot is not begun, nor one whose rows would all be read again for their scores. */
+  /**
+   * A matrix is not started when it cannot hold the slot, or when all its rows would be read again for their scores.
+   */
   #isLoadable({ rows }: VectorSlotState, { values, limit }: NearestRequest): boolean {
     return (
       rows > Math.max(this.#options.rowsUnloaded, limit) &&
