@@ -176,7 +176,7 @@ export function lintPattern(pattern: string): string[] {
     : [...faults, `has the pattern ${pattern}, which is not proven to need linear time`];
 }
 
-/** The checker's bounds in characters stay, which count the same on each machine. Its bounds in time end here. */
+/** Switches off the checker's time limits, so that only its character limits count, which are the same on each machine. */
 const byCountsAlone = { timeout: null, attackTimeout: null, incubationTimeout: null, seedingTimeout: null };
 const verdicts = new Map<string, boolean>();
 

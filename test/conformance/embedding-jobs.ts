@@ -8,7 +8,7 @@ import { describeEmbeddingRetention } from './embedding-retention.ts';
 import type { JobsConformance } from './jobs-suite.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
 
-/** What callers of embedding jobs can rely on, against any provider. */
+/** The guarantees that embedding jobs give their callers, on every provider of storage. */
 export function describeEmbeddingJobs(tested: TestedStore): void {
   describe(`embedding jobs on ${tested.title}`, () => {
     let store: RecordStore;

@@ -18,7 +18,7 @@ export function pluginOf(handlers: Readonly<Record<string, Run | Omit<Handler, '
   });
 }
 
-/** Starts a run of the handler and waits until nothing goes on any more. */
+/** Starts a run of the handler and waits until no work is under way. */
 export async function executed(
   stage: Stage,
   client: ExecutionClient,

@@ -6,8 +6,8 @@ export interface ExecutionConformance {
   /** How many rivals a race has: the official Firestore emulator is slow under contention. */
   readonly rivals: number;
   /**
-   * For what one process does by itself: it takes runs as they become ready, the oldest first, and knows who waits for them.
-   * Where a queue delivers there is no such process, and no test of it.
+   * Runs tests of work that one process does without a call: it takes runs as they become ready, the oldest first, and
+   * knows the waiting calls. A queue with deliveries has no such process, so these tests are skipped there.
    */
   readonly alone: (name: string, run: () => Promise<void>, timeout?: number) => void;
 }

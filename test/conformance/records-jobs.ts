@@ -9,7 +9,7 @@ import { describeImports } from './records-jobs-imports.ts';
 import { describeStaging } from './records-jobs-staging.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
 
-/** What callers of the jobs of collections and records can rely on, against any provider. */
+/** The guarantees that jobs on collections and records give their callers, on every provider of storage. */
 export function describeRecordJobs(tested: TestedStore): void {
   describe(`jobs of collections and records on ${tested.title}`, () => {
     let store: RecordStore;

@@ -4,7 +4,7 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { describeRetrievalJobsLife } from './retrieval-jobs-life.ts';
 import { openStore, type TestedStore } from './stores/tested-store.ts';
 
-/** What callers of jobs that evaluate can rely on, against any provider. */
+/** The guarantees that evaluation jobs give their callers, on every provider of storage. */
 export function describeRetrievalJobs(tested: TestedStore): void {
   describe(`jobs that evaluate on ${tested.title}`, () => {
     let store: RecordStore;

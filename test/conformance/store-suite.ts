@@ -1,6 +1,6 @@
 import type { RecordStore } from '../../functions/store/port.ts';
 
-/** What the parts of the suite share: one opened store, and how much to ask of it. */
+/** Shared by all parts of the suite: one opened store, and the amount of work per test. */
 export interface StoreSuite {
   store(): RecordStore;
   /** Opens another store over the same database. */

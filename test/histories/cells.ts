@@ -130,7 +130,7 @@ export const MEMBERS = ['a', 'b'] as const;
 export function cellHistories(history: History): Map<string, Observed<CellOp>[]> {
   const cells = new Map<string, Observed<CellOp>[]>();
   for (const observation of history.observations) {
-    // Nothing was done, and nothing was learned.
+    // The call had no effect and showed nothing.
     if (observation.outcome.kind === 'failed') continue;
     const [cell, operation] = readObservation(observation);
     if (operation === undefined) continue;

@@ -72,7 +72,7 @@ function over(store: RecordStore, verbs: Partial<RecordStore>): RecordStore {
 
 const nameOf = ({ collection, id }: RecordKey) => `${collection}/${id}`;
 
-/** What was there a moment ago, read without locks. */
+/** Reads the records without locks, so they may be out of date at once. */
 async function glance(store: RecordStore, scope: Scope, { keys }: TransactRequest): Promise<LoadedRecords> {
   const { records } = await store.query(scope, { by: 'keys', keys });
   const found = new Map(records.map((record) => [nameOf(record.key), record]));

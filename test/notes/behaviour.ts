@@ -5,7 +5,7 @@ import { describeAdmission } from './behaviour-admission.ts';
 import { describeJobLife } from './behaviour-life.ts';
 import { describeViews } from './behaviour-views.ts';
 
-/** What a group with a write, a read and a job can rely on, against any provider. */
+/** The guarantees for a group with a write, a read and a job, on every provider. */
 export function describeNotes(
   name: string,
   open: () => Promise<RecordStore>,

@@ -20,13 +20,13 @@ export interface Call<Id extends AnyOperation = Operation> {
   readonly instance: string;
   /** The clock of the instance when the request arrived. */
   readonly now: number;
-  /** What that clock said last: leases and renewals begin with their decision. */
+  /** The last time that this clock gave: leases and renewals begin with their decision. */
   decided?: number;
-  /** What the model says to the state that the last attempt was shown. */
+  /** The verdict of the model for the state that the last attempt read. */
   verdict: Verdict | undefined;
   /** The number of the state that the tenant had when the call was sent. */
   since?: number;
-  /** What a commit wrote, and how often the tenant was restored before. */
+  /** The result of a commit, and the number of restores of the tenant before it. */
   wrote?: { readonly result: string; readonly restores: number };
   /** Whether a restore has taken effect. */
   replaced?: boolean;
@@ -44,7 +44,7 @@ export type Outcome<Id extends AnyOperation = Operation> =
 
 export type AnyOutcome = Outcome<AnyOperation>;
 
-/** What the call at hand is, for the store's hooks: as a request id would be passed along. */
+/** The call at hand, for the store's hooks: as a request id would be passed along. */
 const callAtHand = new AsyncLocalStorage<AnyCall>();
 
 export function currentCall(): AnyCall | undefined {

@@ -21,7 +21,7 @@ export interface ExecutionWorkload {
 export const PRODUCTS = ['red', 'blue'] as const;
 export const EVENT_NAMES = ['go', 'stop'] as const;
 
-/** What a handler is to do, drawn with the run: it must not hang on who executes it. */
+/** The deeds of handlers, drawn with the run: they must not depend on who executes it. */
 const DEEDS = ['succeed', 'wait event', 'wait timer', 'wait both', 'fail', 'invalid', 'time out', 'poison'];
 
 const RETRIES_MAX = 6;

@@ -293,7 +293,7 @@ function withoutPhase(put: RecordData): Write {
   return { put: { ...put, listing: { ...listing, indexes } } };
 }
 
-/** What the longer lease would leave behind, but for the acceptance itself. */
+/** Undoes the effects of the longer lease, except the acceptance itself. */
 function mendExpiry(write: Write, found: LoadedRecords): Write {
   if (!('put' in write) || !isEvent(write.put.key) || write.put.head.leaseExpiresAtUtc === null) return write;
   if (currentCall()?.operation === 'renewCanonicalOutboxLease') return write;

@@ -22,7 +22,7 @@ export interface AuditedCluster {
   auditRuntime(): Runtime | undefined;
 }
 
-/** What must hold of jobs, at every write and at the end. */
+/** Checks the rules of jobs, at every write and at the end. */
 export class JobsAudit {
   readonly reached = new Set<string>();
   readonly #scheduler: Scheduler;

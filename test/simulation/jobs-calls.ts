@@ -1,6 +1,6 @@
 import type { OperationId, OperationTypes } from '../notes/contracts/generated/operations.ts';
 
-/** What the deployment of one seed is like. */
+/** The deployment of one seed. */
 export interface JobsShape {
   readonly counterShards: number;
   readonly activeJobsMax: number;

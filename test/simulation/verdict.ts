@@ -1,4 +1,4 @@
-/** An outbox event as the specification tells of it, in milliseconds since 1970. */
+/** An outbox event as the specification describes it, in milliseconds since 1970. */
 export interface EventModel {
   readonly id: string;
   readonly topic: string;
