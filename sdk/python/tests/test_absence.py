@@ -186,7 +186,7 @@ def test_a_wait_ends_with_its_time_while_the_job_goes_on(sdk: Flavour) -> None:
     with Stage(at("running")) as stage:
         with pytest.raises(APITimeoutError, match="it goes on") as over:
             waited(sdk, stage, clock, wait_timeout=0.3125)
-        with pytest.raises(SvcError, match="wait_timeout is a number of seconds from 0"):
+        with pytest.raises(SvcError, match="wait_timeout must be a number of seconds from 0"):
             waited(sdk, stage, clock, wait_timeout=-1)
     assert over.value.operation == "getRecordImportJob"
     assert clock.slept == [0.25, 0.0625]

@@ -130,9 +130,9 @@ def test_pauses_from_the_beginning_again_after_the_service_has_waited(sdk: Flavo
 @pytest.mark.parametrize("wait_timeout", [-1, float("nan"), "5", True])
 def test_what_is_no_time_is_refused(sdk: Flavour, wait_timeout: Any) -> None:
     with Stage(ENDED) as stage:
-        with pytest.raises(SvcError, match="wait_timeout is a number of seconds from 0"):
+        with pytest.raises(SvcError, match="wait_timeout must be a number of seconds from 0"):
             waited(sdk, stage, Clock(), wait_timeout=wait_timeout)
-        with pytest.raises(SvcError, match="timeout is above 0"):
+        with pytest.raises(SvcError, match="timeout must be above 0"):
             waited(sdk, stage, Clock(), options={"timeout": 0})
         with pytest.raises(TypeError, match="no option 'tiemout'"):
             waited(sdk, stage, Clock(), options={"tiemout": 5})

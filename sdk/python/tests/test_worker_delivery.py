@@ -241,7 +241,7 @@ def test_a_worker_that_asks_takes_no_deliveries() -> None:
     with Stage(Protocol(lease=silence)) as stage:
         worker, _ = worker_of(stage, {"h": still})
         with worker:
-            with pytest.raises(SvcError, match="make one for each"):
+            with pytest.raises(SvcError, match="create a worker for each"):
                 worker.deliver("7")
             assert posted(delivery_app(worker, verify=known))[0] == "500"
             worker.stop(60)

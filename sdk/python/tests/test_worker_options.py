@@ -33,36 +33,36 @@ class Callable:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"worker_id": ""}, "worker_id is a text"),
-        ({"worker_id": "a\nb"}, "worker_id is a text"),
-        ({"worker_id": "\U0001f600" * 81}, "worker_id is a text"),
-        ({"worker_id": 7}, "worker_id is a text"),
+        ({"worker_id": ""}, "worker_id must be a text"),
+        ({"worker_id": "a\nb"}, "worker_id must be a text"),
+        ({"worker_id": "\U0001f600" * 81}, "worker_id must be a text"),
+        ({"worker_id": 7}, "worker_id must be a text"),
         ({"handlers": {}}, "1 to 32 handlers"),
         ({"handlers": {f"h-{at}": still for at in range(33)}}, "1 to 32 handlers"),
         ({"handlers": [still]}, "a mapping of handler ids"),
         ({"handlers": {"h": still, " h ": still}}, "'h' twice"),
-        ({"handlers": {"": still}}, "a handler id is a text"),
-        ({"handlers": {"h": "still"}}, "'h' cannot be called"),
+        ({"handlers": {"": still}}, "a handler id must be a text"),
+        ({"handlers": {"h": "still"}}, "'h' is not a function"),
         ({"handlers": {"h": coroutine}}, "'h' is a coroutine function"),
         ({"handlers": {"h": Callable()}}, "'h' is a coroutine function"),
         ({"handlers": {"h": PluginHandler("p", coroutine)}}, "'h' is a coroutine function"),
         ({"handlers": {"h": PluginHandler(" ", still)}}, "plugin_id of 'h'"),
-        ({"concurrency": 0}, "concurrency is a whole number"),
-        ({"concurrency": 1001}, "concurrency is a whole number"),
-        ({"concurrency": 1.0}, "concurrency is a whole number"),
-        ({"concurrency": True}, "concurrency is a whole number"),
-        ({"lease_seconds": 0}, "lease_seconds is above 0 to 86400"),
-        ({"lease_seconds": 86_401}, "lease_seconds is above 0 to 86400"),
-        ({"lease_seconds": float("nan")}, "lease_seconds is above 0"),
-        ({"lease_seconds": "60"}, "lease_seconds is a number"),
-        ({"heartbeat_seconds": 0}, "heartbeat_seconds is above 0 and below"),
-        ({"heartbeat_seconds": 60}, "heartbeat_seconds is above 0 and below"),
-        ({"heartbeat_seconds": True}, "heartbeat_seconds is a number"),
-        ({"wait_seconds": 21}, "wait_seconds is 0 to 20"),
-        ({"wait_seconds": -1}, "wait_seconds is 0 to 20"),
+        ({"concurrency": 0}, "concurrency must be a whole number"),
+        ({"concurrency": 1001}, "concurrency must be a whole number"),
+        ({"concurrency": 1.0}, "concurrency must be a whole number"),
+        ({"concurrency": True}, "concurrency must be a whole number"),
+        ({"lease_seconds": 0}, "lease_seconds must be above 0 to 86400"),
+        ({"lease_seconds": 86_401}, "lease_seconds must be above 0 to 86400"),
+        ({"lease_seconds": float("nan")}, "lease_seconds must be above 0"),
+        ({"lease_seconds": "60"}, "lease_seconds must be a number"),
+        ({"heartbeat_seconds": 0}, "heartbeat_seconds must be above 0 and below"),
+        ({"heartbeat_seconds": 60}, "heartbeat_seconds must be above 0 and below"),
+        ({"heartbeat_seconds": True}, "heartbeat_seconds must be a number"),
+        ({"wait_seconds": 21}, "wait_seconds must be 0 to 20"),
+        ({"wait_seconds": -1}, "wait_seconds must be 0 to 20"),
     ],
 )
-def test_refuses_options_that_cannot_be_and_says_why(options: dict[str, Any], message: str) -> None:
+def test_refuses_invalid_options_and_names_the_rule(options: dict[str, Any], message: str) -> None:
     with client_of(ADDRESS) as client, pytest.raises(SvcError, match=message):
         Worker(client, **{"worker_id": "w", "handlers": {"h": still}, **options})
 
@@ -86,7 +86,7 @@ def test_takes_the_largest_and_the_smallest() -> None:
 def test_refuses_failures_that_the_service_would_refuse() -> None:
     with pytest.raises(SvcError, match="failure_class"):
         RunFailure("no", failure_class="")
-    with pytest.raises(SvcError, match="status is one of"):
+    with pytest.raises(SvcError, match="status must be"):
         # The type refuses this status, and so does the class.
         RunFailure("no", status="succeeded")  # type: ignore[arg-type]  # untyped code may pass it
 

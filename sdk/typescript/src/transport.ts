@@ -45,7 +45,7 @@ export function prepared(
     const shown =
       error instanceof SvcError
         ? error
-        : new SvcError(`${methodOf(operation)} was given what no request can carry.`, {
+        : new SvcError(`${methodOf(operation)} was given a value that cannot be sent.`, {
             operation: operation.id,
           });
     return () => {

@@ -14,7 +14,7 @@ describe('options', () => {
     ['no name', { workerId: ' ' }, 'workerId'],
     ['no handler', { handlers: {} }, 'at least one'],
     ['too many handlers', { handlers: many }, 'more than 32'],
-    ['a handler that is none', { handlers: { a: 'x' as never } }, 'a is no function'],
+    ['a handler that is none', { handlers: { a: 'x' as never } }, 'a is not a function'],
     ['a blank id', { handlers: { ' a': () => 1 } }, 'white space'],
     ['no lease', { leaseSeconds: 0 }, 'leaseSeconds'],
     ['a lease of more than a day', { leaseSeconds: 86_401 }, 'leaseSeconds'],

@@ -113,7 +113,7 @@ def _pieces(segment: FileSegment | StreamSegment) -> Iterator[bytes]:
             yield chunk
         _check_end(left)
     elif isinstance(segment.chunks, AsyncIterable):
-        raise SvcError("The content is an async iterable, which AsyncClient takes.")
+        raise SvcError("The content is an async iterable, which only AsyncClient accepts.")
     else:
         for chunk in segment.chunks:
             yield _sound(chunk)
@@ -131,7 +131,7 @@ def _check_end(left: int | None) -> None:
 def _sound(chunk: object) -> bytes:
     if isinstance(chunk, (bytes, bytearray, memoryview)):
         return bytes(cast("Any", chunk))
-    raise SvcError("The content gives something other than bytes.")
+    raise SvcError("The content must yield bytes.")
 
 
 def _length_of(segment: Segment) -> int | None:
@@ -151,7 +151,7 @@ def content_segments(content: BinaryContent) -> tuple[Segment, ...]:
         return (_file_segment(cast("BinaryReader", content)),)
     if isinstance(content, (AsyncIterable, Iterable)) and not isinstance(content, str):
         return (StreamSegment(cast("Iterable[bytes]", content)),)
-    raise SvcError("The content is neither bytes nor something that gives bytes.")
+    raise SvcError("The content must be bytes, a file or an iterable of bytes.")
 
 
 class _PathReader:

@@ -62,7 +62,7 @@ def keep_headers(headers: Mapping[Any, Any] | None) -> Any:
 def checked(what: str, value: object, form: re.Pattern[str]) -> Secret:
     if isinstance(value, str) and form.fullmatch(value):
         return Secret(value)
-    raise SvcError(f"The {what} is empty, too long, no text, or holds a character that it cannot hold.")
+    raise SvcError(f"The {what} is empty, too long, not a str, or has an invalid character.")
 
 
 def bearer(token: Secret) -> Secret:
@@ -78,7 +78,7 @@ def given(credential: AsyncCredential | None, what: str, form: re.Pattern[str]) 
         close = getattr(value, "close", None)
         if close is not None:
             close()
-        raise SvcError(f"The {what} comes from a coroutine, which AsyncClient takes.")
+        raise SvcError(f"The {what} comes from a coroutine function, which only AsyncClient accepts.")
     # Reuse the name, so that no local variable still holds the unwrapped credential.
     value = keep(value)
     return checked(what, value, form)

@@ -50,7 +50,7 @@ def method_of(operations: object, method: Callable[..., object]) -> Callable[...
     """The same method of another caller."""
     found: Callable[..., Any] | None = getattr(operations, getattr(method, "__name__", ""), None)
     if not callable(found):
-        raise SvcError("pages takes a method of this client that returns a list.")
+        raise SvcError("pages needs a method of this client that returns a list.")
     return found
 
 

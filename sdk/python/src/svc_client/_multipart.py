@@ -35,7 +35,7 @@ def multipart(
             continue
         if not isinstance(value, FilePart):
             called = None if operation is None else operation.id
-            raise SvcError(f"The part {part.name} is a FilePart.", operation=called)
+            raise SvcError(f"The part {part.name} must be a FilePart.", operation=called)
         filename = _name_of(value.content, part.name) if value.filename is None else value.filename
         media_type = "application/octet-stream" if value.content_type is None else value.content_type
         media_type = media_type.replace("\r", "").replace("\n", "")
@@ -75,4 +75,4 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise SvcError("A name of a file is no Unicode text.") from error
+        raise SvcError("The name of a file is not valid Unicode.") from error

@@ -106,13 +106,13 @@ _TIMEOUT_MAX = (2**31 - 1) / 1000
 def check_timeout(timeout: object) -> float:
     if isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and 0 < timeout <= _TIMEOUT_MAX:
         return float(timeout)
-    raise SvcError(f"timeout is above 0 and at most {_TIMEOUT_MAX}, in seconds.")
+    raise SvcError(f"timeout must be above 0 and at most {_TIMEOUT_MAX} seconds.")
 
 
 def check_retries(max_retries: object) -> int:
     if isinstance(max_retries, int) and not isinstance(max_retries, bool) and max_retries >= 0:
         return max_retries
-    raise SvcError("max_retries is a whole number from 0.")
+    raise SvcError("max_retries must be a whole number from 0.")
 
 
 def check_response_bytes(max_response_bytes: object) -> int:
@@ -122,7 +122,7 @@ def check_response_bytes(max_response_bytes: object) -> int:
         and max_response_bytes > 0
     ):
         return max_response_bytes
-    raise SvcError("max_response_bytes is a whole number from 1.")
+    raise SvcError("max_response_bytes must be a whole number from 1.")
 
 
 def check_call(options: CallOptions | AsyncCallOptions | None) -> CallOptions:
@@ -140,4 +140,4 @@ def check_headers(headers: object) -> dict[str, str | None]:
         return {}
     if isinstance(headers, Mapping) and all(isinstance(name, str) for name in cast("Any", headers)):
         return {**cast("Mapping[str, str | None]", headers)}
-    raise SvcError("headers is a mapping of names to texts.")
+    raise SvcError("headers must be a mapping of names to values.")

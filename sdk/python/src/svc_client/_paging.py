@@ -170,7 +170,7 @@ def paging_of(operation: OperationSpec) -> PagingSpec:
 def _checked(paging: PagingSpec, page: Page) -> Page:
     said: Any = page
     if not isinstance(said, Mapping) or not isinstance(cast("Any", said).get(paging.items, []), list):
-        raise APIResponseError("A page of a list is none.")
+        raise APIResponseError("A page of the list is not a list.")
     return page
 
 
@@ -188,11 +188,11 @@ class _Bounds:
             return None
         # A repeated token gives the same pages without end.
         if token in self._seen:
-            raise APIResponseError("Two pages of a list have the same continuation token.")
+            raise APIResponseError("A continuation token was repeated.")
         self._seen.add(token)
         self._empty = 0 if _items(self._paging, page) else self._empty + 1
         if self._empty == _EMPTY_MOST:
-            raise APIResponseError(f"{_EMPTY_MOST} pages of a list in a row are empty.")
+            raise APIResponseError(f"{_EMPTY_MOST} pages in a row are empty, and more follow.")
         return token
 
 
@@ -204,9 +204,9 @@ def _check_limit(limit: int | None) -> int:
     if limit is None:
         return _MOST
     if not isinstance(cast("object", limit), int) or isinstance(limit, bool) or limit < 1:
-        raise SvcError("limit is a whole number from 1.")
+        raise SvcError("limit must be a whole number from 1.")
     return limit
 
 
 def _too_many() -> SvcError:
-    return SvcError(f"There are more than {_MOST} entries: give a limit, or iterate.")
+    return SvcError(f"There are more than {_MOST} entries: set limit, or iterate.")

@@ -27,12 +27,12 @@ class WireHeaders:
     def set(self, name: str, value: str | None) -> None:
         """None removes the header, also a credential."""
         if not HEADER_NAME.fullmatch(name) or name.lower() in _FRAMING:
-            raise SvcError("A header cannot have that name, or belongs to the transport.")
+            raise SvcError("The name of a header is not valid, or the client sets that header itself.")
         if value is None:
             self._values[name.lower()] = (name, None)
             return
         if not isinstance(cast("object", value), str) or not _VALUE.fullmatch(value):
-            raise SvcError(f"The header {name} holds what a header cannot hold.")
+            raise SvcError(f"The value of the header {name} has an invalid character.")
         self._values[name.lower()] = (name, Secret(value.strip(" \t")))
 
     def get(self, name: str) -> str | None:

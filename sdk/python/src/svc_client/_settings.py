@@ -71,7 +71,7 @@ def _settled(base_url: str | None, options: Mapping[str, Any], env: Mapping[str,
     url = _address_of(base_url or env.get("SVC_BASE_URL") or env.get("SVC_SERVER"))
     header = options.get("api_key_header") or env.get("SVC_API_KEY_HEADER") or "X-Svc-Api-Key"
     if not isinstance(header, str) or not HEADER_NAME.fullmatch(header):
-        raise SvcError("api_key_header is no name of a header.")
+        raise SvcError("api_key_header is no valid header name.")
     headers = check_headers(options.get("headers"))
     other: httpx2.AsyncClient | None = options.get("http_client")
     settings = Settings(

@@ -96,4 +96,4 @@ def _check_wait(wait_timeout: object) -> float:
     # Infinity means no limit; NaN is refused.
     if isinstance(wait_timeout, (int, float)) and not isinstance(wait_timeout, bool) and wait_timeout >= 0:
         return float(wait_timeout)
-    raise SvcError("wait_timeout is a number of seconds from 0.")
+    raise SvcError("wait_timeout must be a number of seconds from 0.")

@@ -59,9 +59,9 @@ async function answerTo(
   { verify, bodyBytesMax, retryAfterSeconds }: Required<DeliveryOptions> & Limits,
 ): Promise<Answer> {
   if (request.method !== 'POST')
-    return { status: 405, text: 'Only POST is taken.', headers: { allow: 'POST' } };
+    return { status: 405, text: 'A delivery must be a POST request.', headers: { allow: 'POST' } };
   if (request.headers[DISPATCH_HEADER] !== '1')
-    return { status: 400, text: 'The header X-Svc-Execution-Dispatch is not 1.' };
+    return { status: 400, text: 'The header X-Svc-Execution-Dispatch must be 1.' };
   if (!(await isVerified(request, verify))) return { status: 401, text: 'The caller is not verified.' };
   const body = await bodyOf(request, bodyBytesMax);
   if (body === 'too large') return { status: 413, text: `The body is larger than ${bodyBytesMax} bytes.` };
@@ -74,7 +74,7 @@ async function answerTo(
     if (!(error instanceof WorkerUnavailableError))
       return { status: 500, text: 'The run was not carried out.' };
     const headers = { 'retry-after': String(retryAfterSeconds) };
-    return { status: 503, text: 'The worker takes no more at the moment.', headers };
+    return { status: 503, text: 'The worker has no free slot.', headers };
   }
 }
 

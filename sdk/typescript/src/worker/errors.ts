@@ -30,9 +30,9 @@ export type StopKind = 'cancelled' | 'lease_lost' | 'stopping' | 'suspended';
 
 const texts: Readonly<Record<StopKind, string>> = {
   cancelled: 'The run is to be cancelled.',
-  lease_lost: 'The run is no longer that of this worker.',
+  lease_lost: 'The worker no longer holds the lease of the run.',
   stopping: 'The worker stops.',
-  suspended: 'The run waits; its handler is executed again once that is over.',
+  suspended: 'The run waits; the service executes its handler again after the wait.',
 };
 
 /** The reason of a handler's signal, and the error of its calls after the attempt is over. Handlers need not catch it. */

@@ -71,29 +71,32 @@ export function settleWorker(options: WorkerOptions): WorkerSettings {
   const { heartbeatFrom = 'thread', pluginId = null } = options;
   const client = options.client instanceof SvcClient ? options.client : new SvcClient(options.client);
   const connection = settingsOf(client);
-  check(typeof workerId === 'string' && workerId.trim() !== '', 'workerId names the worker.');
+  check(typeof workerId === 'string' && workerId.trim() !== '', 'workerId must be a name that is not blank.');
   check(
     leaseSeconds > 0 && leaseSeconds <= LEASE_SECONDS_MAX,
-    `leaseSeconds is above 0 and at most ${LEASE_SECONDS_MAX}.`,
+    `leaseSeconds must be above 0 and at most ${LEASE_SECONDS_MAX}.`,
   );
   check(
     heartbeatSeconds > 0 && heartbeatSeconds < leaseSeconds,
-    'heartbeatSeconds is above 0 and less than leaseSeconds.',
+    'heartbeatSeconds must be above 0 and less than leaseSeconds.',
   );
-  check(Number.isInteger(concurrency) && concurrency >= 1, 'concurrency is a whole number from 1.');
-  check(waitSeconds >= 0 && waitSeconds <= WAIT_SECONDS_MAX, `waitSeconds is from 0 to ${WAIT_SECONDS_MAX}.`);
-  check(idleSeconds >= 0 && idleSeconds <= 60, 'idleSeconds is from 0 to 60.');
+  check(Number.isInteger(concurrency) && concurrency >= 1, 'concurrency must be a whole number from 1.');
+  check(
+    waitSeconds >= 0 && waitSeconds <= WAIT_SECONDS_MAX,
+    `waitSeconds must be from 0 to ${WAIT_SECONDS_MAX}.`,
+  );
+  check(idleSeconds >= 0 && idleSeconds <= 60, 'idleSeconds must be from 0 to 60.');
   check(
     backoffSecondsMax > 0 && backoffSecondsMax <= 3_600,
-    'backoffSecondsMax is above 0 and at most 3600.',
+    'backoffSecondsMax must be above 0 and at most 3600.',
   );
   check(
     heartbeatFrom === 'thread' || heartbeatFrom === 'event-loop',
-    'heartbeatFrom is thread or event-loop.',
+    'heartbeatFrom must be thread or event-loop.',
   );
   check(
     heartbeatFrom === 'event-loop' || !connection.ownFetch,
-    'A client with a fetch of its own cannot renew leases from a thread: say heartbeatFrom: "event-loop".',
+    'A client with a fetch of its own cannot renew leases from a thread: set heartbeatFrom to "event-loop".',
   );
   return {
     client,
@@ -116,11 +119,14 @@ export function settleWorker(options: WorkerOptions): WorkerSettings {
 /** A copy: the caller may change its object later. */
 function handlersOf(given: WorkerOptions['handlers']): ReadonlyMap<string, WorkerHandler> {
   const handlers = new Map(Object.entries(given ?? {}));
-  check(handlers.size >= 1, 'handlers names no handler: a worker needs at least one.');
-  check(handlers.size <= HANDLERS_MAX, `handlers names more than ${HANDLERS_MAX}: use several workers.`);
+  check(handlers.size >= 1, 'handlers is empty: a worker needs at least one handler.');
+  check(
+    handlers.size <= HANDLERS_MAX,
+    `handlers has more than ${HANDLERS_MAX} handlers: use several workers.`,
+  );
   for (const [id, handler] of handlers) {
-    check(id.trim() === id && id !== '', 'An id of handlers is blank, or has white space around it.');
-    check(typeof handler === 'function', `The handler ${id} is no function.`);
+    check(id.trim() === id && id !== '', 'The id of a handler is blank, or has white space around it.');
+    check(typeof handler === 'function', `The handler ${id} is not a function.`);
   }
   return handlers;
 }

@@ -100,7 +100,7 @@ class RunWorker implements SvcWorker {
 
   stop({ graceSeconds = GRACE_SECONDS }: StopOptions = {}): Promise<void> {
     if (!(graceSeconds >= 0 && graceSeconds <= GRACE_SECONDS_MAX))
-      return Promise.reject(new SvcError(`graceSeconds is from 0 to ${GRACE_SECONDS_MAX}.`));
+      return Promise.reject(new SvcError(`graceSeconds must be from 0 to ${GRACE_SECONDS_MAX}.`));
     this.#stopped ??= this.#stop(graceSeconds * 1_000);
     return this.#stopped;
   }

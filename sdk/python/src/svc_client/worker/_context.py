@@ -24,7 +24,7 @@ T = TypeVar("T")
 # A call is given up after this time, or after the length of a lease if that is longer.
 _GIVE_UP_SECONDS = 60.0
 
-_OVER = "The handler of this context has returned: nothing more can be said of its run."
+_OVER = "The handler of this context has returned: the context can no longer change the run."
 
 
 class RunContext:
@@ -161,11 +161,11 @@ class RunContext:
         """As `wait_for_event`, until a moment: `seconds` after the first call, or `at`, a datetime with an offset. The
         outcome returns the `payload`."""
         if (after_seconds is None) == (at is None):
-            raise SvcError("A timer needs one of after_seconds and at.")
+            raise SvcError("A timer needs either after_seconds or at.")
         if at is None:
             moment = self._moment_in(after_seconds, "after_seconds")
         elif at.tzinfo is None:
-            raise SvcError("at is a moment: a datetime with its offset from UTC.")
+            raise SvcError("at must be a datetime with an offset from UTC.")
         else:
             moment = _utc(at)
         return self._wait({"kind": "timer", "name": name, "fireAtUtc": moment, "payload": payload})
@@ -187,7 +187,7 @@ class RunContext:
 
     def _moment_in(self, seconds: object, what: str) -> str:
         if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 <= seconds < 1e9:
-            raise SvcError(f"{what} is a number of seconds from 0.")
+            raise SvcError(f"{what} must be a number of seconds from 0.")
         return _utc(datetime.fromtimestamp(self._world.now(), timezone.utc) + timedelta(seconds=seconds))
 
     def _repeated(self, send: Callable[[CallOptions], T]) -> T:

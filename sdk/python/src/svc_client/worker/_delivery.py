@@ -60,9 +60,9 @@ class DeliveryApp:
 
     def _deliver(self, environ: WSGIEnvironment) -> None:
         if environ.get("REQUEST_METHOD") != "POST":
-            raise _Refusal("405 Method Not Allowed", "Deliveries are posted.", ("Allow", "POST"))
+            raise _Refusal("405 Method Not Allowed", "A delivery must be a POST request.", ("Allow", "POST"))
         if environ.get("HTTP_X_SVC_EXECUTION_DISPATCH") != "1":
-            raise _Refusal(_BAD_REQUEST, "The header X-Svc-Execution-Dispatch is 1.")
+            raise _Refusal(_BAD_REQUEST, "The header X-Svc-Execution-Dispatch must be 1.")
         self._authenticate(environ)
         run_id = _run_of(_body_of(environ))
         try:
@@ -87,7 +87,7 @@ class DeliveryApp:
             self._log.say("warning", "A delivery could not be authenticated.", error=error)
         # Only `True` counts: a check that returns nothing has verified nothing.
         if verified is not True:
-            raise _Refusal("401 Unauthorized", "The caller is not known.", ("WWW-Authenticate", "Bearer"))
+            raise _Refusal("401 Unauthorized", "The caller is not verified.", ("WWW-Authenticate", "Bearer"))
 
 
 def delivery_app(worker: Worker, *, verify: Verify, on_log: OnLog | None = None) -> DeliveryApp:
@@ -110,15 +110,15 @@ def delivery_app(worker: Worker, *, verify: Verify, on_log: OnLog | None = None)
 def _body_of(environ: WSGIEnvironment) -> bytes:
     said = str(environ.get("CONTENT_LENGTH") or "")
     if said == "":
-        raise _Refusal("411 Length Required", "The request says how long its body is.")
+        raise _Refusal("411 Length Required", "The request needs the header Content-Length.")
     if not (said.isascii() and said.isdigit()):
-        raise _Refusal(_BAD_REQUEST, "The length of the body is no number.")
+        raise _Refusal(_BAD_REQUEST, "The header Content-Length must be a number.")
     # Refuse long texts of digits: converting them takes time.
     if len(said) > 18 or int(said) > _BODY_BYTES_MAX:
-        raise _Refusal("413 Content Too Large", f"The body is at most {_BODY_BYTES_MAX} bytes.")
+        raise _Refusal("413 Content Too Large", f"The body is larger than {_BODY_BYTES_MAX} bytes.")
     body = cast("bytes", environ["wsgi.input"].read(int(said)))
     if len(body) != int(said):
-        raise _Refusal(_BAD_REQUEST, "The body did not come whole.")
+        raise _Refusal(_BAD_REQUEST, "The body is shorter than the header Content-Length says.")
     return body
 
 
@@ -128,7 +128,7 @@ def _run_of(body: bytes) -> str:
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
-        raise _Refusal(_BAD_REQUEST, "The body is a JSON object.")
+        raise _Refusal(_BAD_REQUEST, "The body must be a JSON object.")
     given = cast("dict[str, Any]", message)
     try:
         run_id = identifier(given.get("runId"), "runId")

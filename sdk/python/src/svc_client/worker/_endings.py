@@ -47,7 +47,7 @@ class RunFailure(Exception):
         self.status = status
         self.status_details = status_details
         if status not in _STATUSES:
-            raise SvcError("status is one of: failed, timed_out, rejected.")
+            raise SvcError("status must be failed, timed_out or rejected.")
 
 
 class RunCancelled(Exception):
@@ -146,4 +146,4 @@ def identifier(value: object, what: str) -> str:
         units = len(name.encode("utf-16-le", errors="replace")) // 2
         if 0 < units <= _IDENTIFIER_MAX and not _CONTROL.search(name):
             return name
-    raise SvcError(f"{what} is a text of 1 to {_IDENTIFIER_MAX} characters, without control characters.")
+    raise SvcError(f"{what} must be a text of 1 to {_IDENTIFIER_MAX} characters, without control characters.")

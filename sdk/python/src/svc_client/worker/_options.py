@@ -55,7 +55,7 @@ def settle(
     every = lease / 3 if heartbeat_seconds is None else _number(heartbeat_seconds, "heartbeat_seconds")
     if not 0 < every < lease:
         raise SvcError(
-            "heartbeat_seconds is above 0 and below lease_seconds: a lease ends that is not renewed."
+            "heartbeat_seconds must be above 0 and below lease_seconds: a lease that is not renewed ends."
         )
     return Settings(
         worker_id=identifier(worker_id, "worker_id"),
@@ -69,25 +69,25 @@ def settle(
 
 def _handlers(given: object) -> Mapping[str, PluginHandler | HandlerCall]:
     if not isinstance(given, Mapping):
-        raise SvcError("handlers is a mapping of handler ids to functions.")
+        raise SvcError("handlers must be a mapping of handler ids to functions.")
     found: dict[str, PluginHandler | HandlerCall] = {}
     for name, handler in cast("Mapping[object, Any]", given).items():
         handler_id = identifier(name, "a handler id")
         if handler_id in found:
-            raise SvcError(f"handlers names {handler_id!r} twice.")
+            raise SvcError(f"handlers has the id {handler_id!r} twice.")
         found[handler_id] = _handler(handler_id, handler)
     if not 0 < len(found) <= _HANDLERS_MAX:
-        raise SvcError(f"handlers holds 1 to {_HANDLERS_MAX} handlers.")
+        raise SvcError(f"handlers must have 1 to {_HANDLERS_MAX} handlers.")
     return found
 
 
 def _handler(handler_id: str, handler: Any) -> PluginHandler | HandlerCall:
     call: Any = handler.call if isinstance(handler, PluginHandler) else handler
     if not callable(call):
-        raise SvcError(f"The handler {handler_id!r} cannot be called.")
+        raise SvcError(f"The handler {handler_id!r} is not a function.")
     if is_coroutine_function(call):
         raise SvcError(
-            f"The handler {handler_id!r} is a coroutine function: a worker is threads. Call asyncio.run in it."
+            f"The handler {handler_id!r} is a coroutine function: a worker has threads only. Call asyncio.run in it."
         )
     if isinstance(handler, PluginHandler):
         return PluginHandler(identifier(handler.plugin_id, f"plugin_id of {handler_id!r}"), handler.call)
@@ -102,13 +102,13 @@ def is_coroutine_function(call: object) -> bool:
 def _concurrency(given: object) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= _CONCURRENCY_MAX:
         return given
-    raise SvcError(f"concurrency is a whole number from 1 to {_CONCURRENCY_MAX}.")
+    raise SvcError(f"concurrency must be a whole number from 1 to {_CONCURRENCY_MAX}.")
 
 
 def _number(given: object, what: str) -> float:
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         return float(given)
-    raise SvcError(f"{what} is a number of seconds.")
+    raise SvcError(f"{what} must be a number of seconds.")
 
 
 def _seconds(given: object, what: str, most: float, *, above: float | None) -> float:
@@ -116,7 +116,7 @@ def _seconds(given: object, what: str, most: float, *, above: float | None) -> f
     if seconds <= most and (seconds >= 0 if above is None else seconds > above):
         return seconds
     least = "0" if above is None else f"above {above:g}"
-    raise SvcError(f"{what} is {least} to {most:g}, in seconds.")
+    raise SvcError(f"{what} must be {least} to {most:g}, in seconds.")
 
 
 def check_grace(given: object) -> float:
@@ -124,4 +124,4 @@ def check_grace(given: object) -> float:
     # Some platforms limit the timeout of an event.
     if 0 <= seconds <= _LEASE_SECONDS_MAX:
         return seconds
-    raise SvcError(f"grace_seconds is 0 to {_LEASE_SECONDS_MAX}, in seconds.")
+    raise SvcError(f"grace_seconds must be 0 to {_LEASE_SECONDS_MAX}, in seconds.")

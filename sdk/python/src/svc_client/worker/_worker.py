@@ -105,10 +105,12 @@ class Worker:
     def _claim(self) -> None:
         with self._lock:
             if self._started or self.stopping:
-                raise SvcError("A worker starts once: make another.")
+                raise SvcError("A worker starts once: create another one.")
             self._started = self._places.take(self._settings.concurrency)
             if not self._started:
-                raise WorkerBusyError("The worker executes deliveries: make another that asks for runs.")
+                raise WorkerBusyError(
+                    "The worker executes deliveries: create another one that asks for runs."
+                )
 
     def _poll(self) -> None:
         name = f"svc-worker-{self._settings.worker_id}-"
@@ -236,7 +238,7 @@ class Worker:
     def _place(self) -> Generator[None, None, None]:
         with self._lock:
             if self._started:
-                raise SvcError("A worker that asks for runs takes no deliveries: make one for each.")
+                raise SvcError("A worker that asks for runs accepts no deliveries: create a worker for each.")
             if self.stopping:
                 raise WorkerBusyError("The worker stops.")
             if not self._places.take():
