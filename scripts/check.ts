@@ -14,7 +14,7 @@ const checks: readonly Check[] = [
   { name: 'generated', command: ['node', 'scripts/generate.ts', '--check'] },
   { name: 'format', command: ['biome', 'check'] },
   { name: 'unused', command: ['knip', '--no-progress', '--treat-config-hints-as-errors'] },
-  // What tests alone import has the tag `@testonly`; the tag of something that the product imports as well is a failure.
+  // An export that only tests import has the tag `@testonly`; the tag on an export that the product also imports is a failure.
   {
     name: 'unused-product',
     command: ['knip', '--no-progress', '--production', '--tags=-testonly', '--treat-tag-hints-as-errors'],

@@ -21,7 +21,7 @@ import type {
   SharedSource,
 } from './types.ts';
 
-/** What the entries of every group are read with. */
+/** The parts that the entries of every group use. */
 export interface Surroundings {
   readonly shared: SharedSource;
   readonly classes: Readonly<Record<string, AuthorizationClass>>;
