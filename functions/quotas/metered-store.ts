@@ -92,7 +92,7 @@ async function knowing<R>(meter: Meter, act: () => Promise<R>): Promise<R> {
       await meter.ready(error.owner);
     }
   }
-  throw new StoreError('contention', 'what an owner has stored gets old before a decision is made');
+  throw new StoreError('contention', 'the use of an owner gets old before a decision is made');
 }
 
 interface Written {

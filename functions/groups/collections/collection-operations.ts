@@ -35,7 +35,11 @@ function nameIn(token: string | undefined): string | null {
   if (token === undefined) return null;
   const name = Buffer.from(token, 'base64url').toString();
   if (tokenOf(name) === token && /^[\w.-]+$/.test(name)) return name;
-  throw invalidMember('/continuationToken', 'is no token of this list', 'continuation_token_invalid');
+  throw invalidMember(
+    '/continuationToken',
+    'is not a continuation token of this list',
+    'continuation_token_invalid',
+  );
 }
 
 export function getCollection({ records, access }: Layers): Handlers['getCollection'] {
