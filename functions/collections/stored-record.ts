@@ -128,7 +128,7 @@ function storedIndexes(
   );
 }
 
-/** What a text says of itself. */
+/** The key and the stamps in a stored text. */
 type WrittenFacts = Omit<RecordFacts, 'termsLeftOut'>;
 
 function factsOf(

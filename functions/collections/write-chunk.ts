@@ -221,7 +221,7 @@ function wordsOf(error: ServiceError): string {
   return refusalWords(error, 'The record');
 }
 
-/** What a refused item names. */
+/** The members of the key that a refused item gives. */
 function namedIn(text: string): Partial<PartitionedKey> {
   const { id, partitionKey } = (parseJson(text) ?? {}) as Readonly<Record<string, unknown>>;
   return {

@@ -23,7 +23,7 @@ export function describeImports(conformance: JobsConformance): void {
 }
 
 function describeResults({ store }: JobsConformance): void {
-  test('an export comes back as it was, under a new name too', async () => {
+  test('an export is imported unchanged, under a new name too', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records();
     await created(stage, service, 'c', 30);
@@ -153,7 +153,7 @@ function describeReplacing({ store }: JobsConformance): void {
 }
 
 function describeChecks({ store }: JobsConformance): void {
-  test('what an import may not be is refused before its admission', async () => {
+  test('an invalid import is refused before its admission', async () => {
     const stage = new RecordsStage(store());
     const service = stage.records({ concurrencyMax: 0 });
     const records = recordsOf(2);

@@ -165,7 +165,7 @@ function describeReports(conformance: JobsConformance): void {
 }
 
 function describeRefusals(conformance: JobsConformance): void {
-  test('whoever starts a job may write and read, and others neither see nor end it', async () => {
+  test('starting a job needs the rights to read and to write, and another space neither sees nor cancels it', async () => {
     const stage = await furnished(conformance);
     const service = stage.jobs({ concurrencyMax: 0 });
     for (const as of ['reader', 'writer', 'stranger'])
@@ -216,7 +216,7 @@ function describeRefusals(conformance: JobsConformance): void {
 }
 
 function describeEnds(conformance: JobsConformance): void {
-  test('a queued job is cancelled at once, with what it has staged', async () => {
+  test('a queued job is cancelled at once, with its staged payload', async () => {
     const stage = await furnished(conformance);
     const service = stage.jobs({ concurrencyMax: 0 });
     const { id } = await service.start(large);

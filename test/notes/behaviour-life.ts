@@ -9,7 +9,7 @@ const COUNT = 3 * BATCH;
 const LEASE_MS = 8_000;
 
 export function describeJobLife({ store, local }: JobsConformance): void {
-  test('the handler writes each note once, and the job says so', async () => {
+  test('the handler writes each note once, and the job reports it', async () => {
     const stage = new NotesStage(store());
     const notes = stage.notes();
     const { id } = await notes.imported(COUNT, { key: 'k' });

@@ -8,7 +8,7 @@ import type {
   ToolPlanPayload,
 } from './payloads.ts';
 
-/** What a model of chats is asked. */
+/** The request to a chat model. */
 export interface ChatPrompt {
   readonly system: string | null;
   readonly messages: readonly ChatMessage[];

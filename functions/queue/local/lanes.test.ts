@@ -23,7 +23,7 @@ test('gives the run that is oldest at the head of any of the lanes, each once', 
   expect(lanes.take(['unknown'])).toBeNull();
 });
 
-test('a lane is in doubt until the store was asked, and again when anything may be missing', () => {
+test('a lane is incomplete until a search of the store, and again when messages may be missing', () => {
   const lanes = new ReadyRunLanes();
   expect(lanes.isComplete(['a'])).toBe(false);
   lanes.setComplete('a', true);
@@ -36,7 +36,7 @@ test('a lane is in doubt until the store was asked, and again when anything may 
   expect(lanes.isComplete(['b'])).toBe(false);
 });
 
-test('what does not fit puts the lane in doubt, and is not remembered', () => {
+test('a run that does not fit makes the lane incomplete, and is not kept', () => {
   const lanes = new ReadyRunLanes();
   lanes.setComplete('a', true);
   for (let index = 0; index < 4_096; index += 1) lanes.add('a', String(index).padStart(5, '0'));
@@ -48,7 +48,7 @@ test('what does not fit puts the lane in doubt, and is not remembered', () => {
   expect(lanes.take(['a'])).toBeNull();
 });
 
-test('nothing is remembered of a handler that was only asked about, or of which nothing is certain', () => {
+test('no lane is kept for a handler that was only queried, or whose lane is incomplete', () => {
   const lanes = new ReadyRunLanes();
   expect([lanes.isComplete(['x']), lanes.holdsAny(['x']), lanes.take(['x'])]).toEqual([false, false, null]);
   lanes.setComplete('x', false);

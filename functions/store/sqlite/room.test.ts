@@ -19,7 +19,7 @@ afterAll(async () => {
 const record = (body: string) => ({ key: { collection: 'documents', id: '0' }, head: {}, body });
 
 describe('the room on a disk', () => {
-  test('is what the file system tells: more than there is cannot be loaded', async () => {
+  test('is the free space of the file system: a larger load is refused', async () => {
     const room = new DiskRoom(join(folder, 'store.db'));
     const { bavail, bsize } = await statfs(folder);
     expect(room.isShort(connection)).toBe(false);
