@@ -45,13 +45,13 @@ describe.each(providers)('%s', (provider) => {
     );
   });
 
-  test('costs nothing and needs no prefixes', () => {
+  test('is free and needs no prefixes', () => {
     const model = builtInEmbedder(provider);
     expect(model).toMatchObject({ isPaid: false, prefixes: { query: null, passage: null, symmetric: null } });
   });
 });
 
-test('texts that share words are near each other for token hashes alone', async () => {
+test('texts that share words are near each other with token hashes only', async () => {
   const texts = ['the cat sat on the mat', 'a cat on a mat', 'quarterly revenue of the group'];
   const nearness = async (provider: string) => {
     const [one, near, far] = await Promise.all(texts.map((text) => embed(provider, text)));

@@ -5,13 +5,13 @@ import { deterministicHashVector } from './rules/deterministic-hash.ts';
 import { tokenHashVector } from './rules/token-hash.ts';
 
 const NO_PREFIXES = { query: null, passage: null, symmetric: null } as const;
-/** They hold no more than a request does, and a job comes up for air after each call. */
+/** Limits of a call: no more than a request has, so that a job lets other work run after each call. */
 const BATCH: BatchLimits = { textsMax: 16, tokensMax: 1_000_000 };
 
 interface BuiltIn {
   readonly provider: string;
   readonly modelId: string;
-  /** Where no setting says otherwise. */
+  /** The default of the setting. */
   readonly dimensions: number;
   readonly vectorOf: (text: string, dimensions: number) => Generator<void, Float32Array>;
 }
@@ -38,7 +38,7 @@ export interface RenamedModel {
   readonly dimensions: number;
 }
 
-/** `null` where the service has no such model. */
+/** `null` if the service has no such model. */
 export function renamedEmbedder(named: RenamedModel, turns?: TurnRoom): Embedder | null {
   const model = models.find(({ modelId }) => modelId === named.modelId);
   const embedder = builtInEmbedder(model?.provider ?? '', named.dimensions, turns);
@@ -46,8 +46,8 @@ export function renamedEmbedder(named: RenamedModel, turns?: TurnRoom): Embedder
 }
 
 /**
- * The embedder of the service under this id, without a network and free of cost; `null` where it has none. Without
- * `turns`, a call does its work in one go.
+ * The embedder of the service under this id, without a network and free of cost; `null` if it has none. Without
+ * `turns`, a call does its work without a pause.
  */
 export function builtInEmbedder(provider: string, dimensions?: number, turns?: TurnRoom): Embedder | null {
   const model = models.find((each) => each.provider === provider);
@@ -74,7 +74,7 @@ function* vectorsOf(
   return vectors;
 }
 
-/** The work ends with the call that wants it. */
+/** The work ends if the call is aborted. */
 function turnsFor({ signal, space = '' }: EmbedCall, room: TurnRoom | undefined): Turns {
   return room?.of(space, signal) ?? { due: () => false, next: () => Promise.resolve() };
 }

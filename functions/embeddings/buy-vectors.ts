@@ -13,18 +13,18 @@ export interface Purchase {
   readonly embedder: Embedder;
   readonly flights: PaidFlights;
   readonly space: string;
-  /** Absent: what is kept has no age at which it goes. */
+  /** Absent: stored vectors are never removed by age. */
   readonly retention?: VectorRetention | undefined;
-  /** Told of vectors that could not be kept. */
+  /** Called with the error if vectors could not be stored. */
   readonly report?: ((error: unknown) => void) | undefined;
-  /** Called after each call of the model with how many texts have their vectors. */
+  /** Called after each call of the model, with the number of texts that have their vectors. */
   readonly moved?: ((done: number) => Promise<void>) | undefined;
   readonly turns?: TurnRoom | undefined;
 }
 
 /**
- * The vectors of different texts by a model that costs money. It is asked for those alone that neither the space keeps nor
- * another call of this process is getting. What it answers is kept before it is called again.
+ * The vectors of different texts from a paid model. The model is called only for texts whose vector neither the space has stored
+ * nor another call of this process has requested. The vectors of an answer are stored before the next call.
  */
 export async function buyVectors(
   purchase: Purchase,
@@ -34,7 +34,7 @@ export async function buyVectors(
   const { flights, space } = purchase;
   const keys = await keysOf(purchase, texts, call);
   const done = new Map<string, Float32Array>();
-  // The flight of another call may fail; then its texts are asked for here.
+  // The flight of another call may fail; then this call requests its texts.
   while (done.size < texts.length) {
     call.signal.throwIfAborted();
     const own = new Map<string, RecordKey>();
@@ -87,14 +87,14 @@ async function buyOwn(
       return key === undefined ? [] : [{ key, vector }];
     });
     const keep = () => keepPaid(paid, vectors);
-    // The vectors are paid for: a store that does not keep them must not cost their answer.
+    // The vectors are paid for, so the call answers with them even if the store fails to keep them.
     await keep().catch(() => keep().catch((error: unknown) => report?.(error)));
     for (const [text, vector] of batch) land(text, vector);
     await moved?.(done.size);
   });
 }
 
-/** The hash of a long text takes a part of a millisecond, and there may be many. */
+/** The hash of a long text takes a fraction of a millisecond, and a request may have many texts. */
 async function keysOf(
   { embedder, space, turns }: Purchase,
   texts: readonly string[],

@@ -14,7 +14,7 @@ const texts = ['a', 'b', 'c', 'd', 'e', 'b', 'f', 'g'];
 const different = 7;
 const question = readEmbeddingRequest({ texts, purpose: 'passage' });
 
-/** A paid model that keeps what it was asked. */
+/** A paid model that records its calls. */
 function paidModel(textsMax = 2) {
   const calls: string[][] = [];
   const model = builtInEmbedder('deterministic-hash', 8);
@@ -31,7 +31,7 @@ function paidModel(textsMax = 2) {
   return { embedder, calls };
 }
 
-/** A process that dies at a store call: from then on neither the store nor a model answers it. */
+/** A process that dies at a store call: afterwards neither the store nor a model answers it. */
 class Process {
   isDead = false;
   live(): Promise<void> {
@@ -73,7 +73,7 @@ describe('texts', () => {
     expect(answer.items[0]).toMatchObject({ textLength: 1, preparedTextLength: 1, prefixApplied: false });
   });
 
-  test('that stand twice in a request are paid for once, and progress is told after each call', async () => {
+  test('that occur twice in a request are paid for once, and progress is reported after each call', async () => {
     const { embedder, calls } = paidModel();
     const done: number[] = [];
     const moved = (count: number) => Promise.resolve(void done.push(count));
@@ -147,7 +147,7 @@ describe('texts', () => {
     expect(calls).toHaveLength(4);
   });
 
-  test('are not asked for once the call is cancelled', async () => {
+  test('are not requested after the call is cancelled', async () => {
     const { embedder, calls } = paidModel();
     const controller = new AbortController();
     const moved = () => Promise.resolve(controller.abort());
@@ -162,7 +162,7 @@ describe('texts', () => {
   });
 });
 
-describe('a store that does not keep what was paid for', () => {
+describe('a store that fails to keep paid vectors', () => {
   /** Fails so many writes. */
   function failing(writes: number) {
     const database = new MemoryDatabase();
@@ -193,7 +193,7 @@ describe('a store that does not keep what was paid for', () => {
     expect([calls.length, reports]).toEqual([1, []]);
   });
 
-  test('does not cost the answer, and is reported for each call of the model', async () => {
+  test('leaves the answer unchanged, and is reported for each call of the model', async () => {
     const { embedder, calls } = paidModel();
     const { store } = failing(Infinity);
     const reports: unknown[] = [];
@@ -247,7 +247,7 @@ describe('calls at once for the same texts', () => {
     await Promise.all(all);
   });
 
-  test('are not ended by the failure of the one that pays', async () => {
+  test('are not ended by the failure of the paying call', async () => {
     const { embedder, calls, held } = heldModel();
     const parts = createEmbeddingParts({ store: storeOver(new MemoryDatabase()), embedder });
     const first = ask(parts);
@@ -276,7 +276,7 @@ describe('calls at once for the same texts', () => {
   });
 });
 
-/** What two processes pay for, of which the first dies at a store call. */
+/** The texts that two processes pay for if the first dies at a store call. */
 async function paidTwice(diesAt: number, when: 'before' | 'after') {
   const database = new MemoryDatabase();
   const { embedder, calls } = paidModel();
@@ -300,7 +300,7 @@ async function paidTwice(diesAt: number, when: 'before' | 'after') {
   return { first, inFlight, twice, count: new Set(all).size };
 }
 
-describe('a job that goes on after a crash', () => {
+describe('a job that continues after a crash', () => {
   test.each(['before', 'after'] as const)(
     'pays for no text twice save the last call, dying %s each store call',
     async (when) => {

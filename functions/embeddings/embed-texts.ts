@@ -5,11 +5,11 @@ import { type EmbeddingParts, textVectors } from './text-vectors.ts';
 export interface EmbedWork {
   readonly space: string;
   readonly signal: AbortSignal;
-  /** Called after each call of the model with how many different texts have their vectors. */
+  /** Called after each call of the model, with the number of different texts that have their vectors. */
   readonly moved?: (done: number) => Promise<void>;
 }
 
-/** The answer of the contract. */
+/** The answer of the operation. */
 export interface EmbeddingAnswer {
   readonly provider: string;
   readonly modelId: string;
@@ -24,14 +24,14 @@ export interface EmbeddingItem {
   readonly preparedTextLength: number;
   readonly prefixApplied: boolean;
   readonly prefixLength: number;
-  /** Each has the fewest digits that give the same number in single precision. */
+  /** Writes each number with the fewest digits of its single precision. */
   readonly values: readonly number[];
 }
 
 /**
- * The vectors of the texts of a question. What a paid model answers is kept before the next call, so another call for the same
- * texts, such as that of a job after a crash, pays at most for the last call once more. A store that keeps nothing does not cost the
- * answer. Throws a `ProviderFailure`.
+ * The vectors of the texts of a question. The vectors of a paid model are stored before the next call, so another call for the
+ * same texts, such as that of a job after a crash, pays at most for the last call twice. If the store fails, the call still answers.
+ * Throws a `ProviderFailure`.
  */
 export async function embedTexts(
   parts: EmbeddingParts,
@@ -47,7 +47,7 @@ export async function embedTexts(
   const items: EmbeddingItem[] = [];
   for (const [index, { text, textLength, ...prefix }] of prepared.entries()) {
     const values = Array.from(vectors.get(text) ?? [], float32Number);
-    // A job that goes on from a checkpoint answers its members in the same order.
+    // A job that continues from a checkpoint answers its members in the same order.
     items.push({ index, textLength, preparedTextLength: text.length, ...prefix, values });
     // A vector of 3,072 numbers takes some milliseconds.
     await turns?.pause(space);

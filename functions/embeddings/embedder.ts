@@ -1,7 +1,7 @@
-/** What a text is embedded for. Some models want a prefix before the text for it. */
+/** The purpose of an embedding. Some models need a prefix for it in front of the text. */
 export type EmbeddingPurpose = 'query' | 'passage' | 'document' | 'symmetric';
 
-/** Texts that a model wants in front of the text; `null`: none. A document has the prefix of a passage. */
+/** Prefixes that a model needs in front of the text; `null`: none. A document has the prefix of a passage. */
 export interface EmbeddingPrefixes {
   readonly query: string | null;
   readonly passage: string | null;
@@ -11,30 +11,30 @@ export interface EmbeddingPrefixes {
 export interface EmbedCall {
   readonly purpose: EmbeddingPurpose;
   readonly signal: AbortSignal;
-  /** Whose texts they are: spaces share the processor. */
+  /** The space of the texts: spaces share the processor. */
   readonly space?: string;
-  /** Awaited before each request to a provider: it throws where the request may not be sent. */
+  /** Awaited before each request to a provider: it throws if the request must not be sent. */
   readonly admit?: (() => Promise<void>) | undefined;
   /**
-   * Gets the number of tokens in the answer of the provider, also of an answer that is then refused; `null` where it has none.
-   * A model of the service tells nothing.
+   * Gets the number of tokens in the answer of the provider, also of an answer that is then refused; `null` if it has none.
+   * A model of the service does not call it.
    */
   readonly took?: ((tokens: number | null) => void) | undefined;
 }
 
-/** A model that gives a text its vector. */
+/** A model that computes the vectors of texts. */
 export interface Embedder {
   readonly provider: string;
   readonly modelId: string;
   readonly dimensions: number;
   readonly prefixes: EmbeddingPrefixes;
-  /** Each call costs money: its results are worth keeping. */
+  /** Each call costs money, so its results are stored. */
   readonly isPaid: boolean;
-  /** What one call takes. */
+  /** The limits of one call. */
   readonly batch: BatchLimits;
   /**
-   * The vectors of prepared texts, in their order: `dimensions` finite numbers each. The texts keep to `batch`. Throws a
-   * `ProviderFailure` for a provider that does not give them.
+   * The vectors of prepared texts, in their order: `dimensions` finite numbers each. The caller keeps to `batch`. Throws a
+   * `ProviderFailure` if the provider does not answer them.
    */
   embed(texts: readonly string[], call: EmbedCall): Promise<readonly Float32Array[]>;
 }

@@ -9,16 +9,16 @@ import { preparedTexts } from './rules/request.ts';
 import { textsUsage } from './rules/texts-usage.ts';
 
 const NO_PREFIXES = { query: null, passage: null, symmetric: null };
-/** What a number of a vector takes as JSON, with its comma; most take one or two more. */
+/** Bytes of a number of a vector as JSON, with its comma; most numbers need one or two more. */
 const NUMBER_BYTES = 12;
 
-/** What one request gave and what it took. */
+/** The vectors and the usage of one request. */
 interface Batch {
   readonly vectors: readonly (readonly number[])[];
   readonly usage: Usage;
 }
 
-/** The capability of a provider to embed texts, by its embedder. */
+/** The capability of a provider to embed texts, from its embedder. */
 export function embeddingModel(embedder: Embedder): Required<Pick<LiveModel, 'embed'>> {
   return {
     async embed({ texts, purpose }, bounds) {
@@ -40,14 +40,14 @@ export function embeddingModel(embedder: Embedder): Required<Pick<LiveModel, 'em
   };
 }
 
-/** Before anything is paid for. */
+/** Checked before the first paid call. */
 function requireRoom(bytes: number, { outputBytesMax = Infinity }: ModelBounds): void {
   if (bytes <= outputBytesMax) return;
   const message = `The vectors would have more than ${outputBytesMax} bytes: give fewer texts, or start an embedding job.`;
   throw new ProviderFailure('policy', 'input_limit', message);
 }
 
-/** Each batch is a request that may be paid for. A worker that resumes the run after a crash reads the kept vectors and does not send it again. */
+/** A batch is a request that may cost money. A worker that resumes the run after a crash reads the stored vectors instead. */
 async function kept(
   { memory = null }: ModelBounds,
   index: number,
@@ -61,7 +61,7 @@ async function kept(
   return batch;
 }
 
-/** Each with the fewest digits that give the same number in single precision. The batch counts no more than its own tokens. */
+/** Writes each number with the fewest digits of its single precision. The batch counts its own tokens only. */
 async function bought(
   embedder: Embedder,
   texts: readonly string[],

@@ -7,7 +7,7 @@ import { readQuotas } from '../providers/read-quotas.ts';
 import type { Embedder } from './embedder.ts';
 import { guardedEmbedder } from './guarded-embedder.ts';
 
-/** What is counted for the day after calls of one text of 30 bytes, whose answers report these tokens. */
+/** The tokens of the day after calls of one text of 30 bytes, whose answers report these tokens. */
 async function tokensOfDay(reports: readonly (number | null)[], fails = false): Promise<number | undefined> {
   const opened = new MemoryStore(new MemoryDatabase());
   const store = () => Promise.resolve(opened);

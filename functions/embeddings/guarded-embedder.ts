@@ -3,7 +3,7 @@ import type { Embedder } from './embedder.ts';
 import { tokensOf } from './rules/batches.ts';
 import { textsUsage } from './rules/texts-usage.ts';
 
-/** The embedder within the limits of its provider. */
+/** Wraps an embedder so that its calls keep to the limits of its provider. */
 export function guardedEmbedder(embedder: Embedder, guard: ProviderGuard): Embedder {
   return {
     ...embedder,

@@ -156,7 +156,7 @@ describe('the tokens of a call are', () => {
   test.each<[string, () => Embedder, unknown, number]>([
     ['an OpenAI-compatible one', openAi, { data: [], usage: { prompt_tokens: 9 } }, 9],
     ['Vertex', vertex, vertexAnswer(9), 9],
-  ])('told also of an answer that is refused, by %s', async (_, open, answer, tokens) => {
+  ])('reported also for an answer that is refused, by %s', async (_, open, answer, tokens) => {
     server = await startModelServer(json(answer));
     const counts: unknown[] = [];
     const took = (count: number | null) => counts.push(count);
@@ -181,7 +181,7 @@ describe('the OpenAI-compatible embedder', () => {
     });
   });
 
-  test('sends neither key nor size where there is none', async () => {
+  test('sends neither a key nor a size if none is set', async () => {
     server = await startModelServer(json(kinds['openai-compatible'].answer([[1, 2]])));
     await openAi({ apiKey: () => Promise.resolve(null), sendsDimensions: false }).embed(['a'], {
       purpose: 'query',
@@ -207,7 +207,7 @@ describe('the OpenAI-compatible embedder', () => {
 });
 
 describe('the Vertex embedder', () => {
-  test('sends each text with the task that its purpose is', async () => {
+  test('sends each text with the task of its purpose', async () => {
     server = await startModelServer(json(kinds.vertex.answer([[1, 2]])));
     for (const purpose of ['query', 'passage', 'document', 'symmetric'] as const)
       await vertex().embed(['a'], { purpose, signal });

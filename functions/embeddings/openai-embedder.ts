@@ -7,7 +7,7 @@ import { answerBytesMax, memberOf, readList, readVector, reportedTokens } from '
 
 /** https://platform.openai.com/docs/api-reference/embeddings/create. */
 const BATCH = { textsMax: 2_048, tokensMax: 300_000 } as const;
-/** What a process holds of one answer: at most some 48 MB of JSON. */
+/** Bytes of one answer that a process holds: at most some 48 MB of JSON. */
 const NUMBERS_MAX = 1_000_000;
 
 export interface OpenAiEmbedderOptions {
@@ -17,12 +17,12 @@ export interface OpenAiEmbedderOptions {
   readonly baseAddress: string;
   readonly modelId: string;
   readonly dimensions: number;
-  /** Asks the model for this size; models of one size refuse to be asked. */
+  /** Requests this size from the model; models with one size refuse the request member. */
   readonly sendsDimensions: boolean;
   readonly prefixes: EmbeddingPrefixes;
   /** Called before each request; `null`: the server needs no key. */
   readonly apiKey: () => Promise<string | null>;
-  /** For all tries of one call. */
+  /** The time limit of all tries of one call together. */
   readonly timeoutMs: number;
 }
 
@@ -52,7 +52,7 @@ export function openAiEmbedder(world: World, options: OpenAiEmbedderOptions): Em
   };
 }
 
-/** The answer names the place of each vector, and may give them in another order. */
+/** The answer has the index of each vector, and may list them in another order. */
 async function vectorsIn(
   answer: unknown,
   {

@@ -6,11 +6,11 @@ import { type RecordData, type RecordKey, type RecordStore, StoreError } from '.
 import { removalTime, type VectorRetention } from './retention.ts';
 import { vectorOfText, vectorText } from './rules/vector-bytes.ts';
 
-/** Vectors of one read or commit: at most so many, of so many bytes together. A store works on each in one turn. */
+/** The most vectors of one read or commit, and their most bytes. A store handles each read or commit in one turn. */
 const CHUNK = 50;
 const CHUNK_BYTES = 256 * 1024;
 
-/** A vector with the key under which it is kept. */
+/** A vector with the key of its record. */
 export interface PaidVector {
   readonly key: RecordKey;
   readonly vector: Float32Array;
@@ -24,7 +24,7 @@ export interface PaidPlace {
   readonly turns?: TurnRoom | undefined;
 }
 
-/** The vectors that are kept under some of these keys, by the ids of the keys. */
+/** The stored vectors of these keys, by the ids of the keys. */
 export async function readPaid(
   { store, space, dimensions, turns }: PaidPlace,
   keys: readonly RecordKey[],
@@ -41,7 +41,7 @@ export async function readPaid(
   return found;
 }
 
-/** A space that may store nothing more goes without them: they are paid for again when they are needed again. */
+/** Stores nothing for a space whose quota is used up: its vectors are paid for again at the next request. */
 export async function keepPaid(
   { store, space, dimensions, retention, turns }: PaidPlace,
   vectors: readonly PaidVector[],
@@ -69,7 +69,7 @@ function* chunksOf<T>(all: readonly T[], dimensions: number): Generator<readonly
   for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size);
 }
 
-/** A record with a due time has a listing, as upkeep reads such records in the order of their listing ids. */
+/** A record with a due time has a listing, because upkeep reads such records in the order of their listing ids. */
 function recordOf(key: RecordKey, vector: Float32Array, due: number | null): RecordData {
   const record = { key, head: {}, body: JSON.stringify(vectorText(vector)) };
   return due === null ? record : { ...record, due, listing: upkeepListing(key) };

@@ -1,11 +1,11 @@
 import type { EmbeddingPrefixes } from './embedder.ts';
 
-/** What nearness of two vectors means: equality of the texts, common words, or like meaning as far as the model goes. */
+/** The meaning of near vectors: equal texts, common words, or a similar meaning by the judgement of the model. */
 type SemanticQuality = 'mechanical' | 'lexical' | 'semantic';
 
-/** A provider of embeddings with what users are told of it. Nothing here is secret. */
+/** A provider of embeddings with its public description. It holds no secret. */
 export interface EmbeddingProvider {
-  /** Its id. */
+  /** The id of the provider. */
   readonly provider: string;
   readonly displayName: string;
   readonly description: string;
@@ -13,12 +13,12 @@ export interface EmbeddingProvider {
   readonly dimensions: number;
   readonly prefixes: EmbeddingPrefixes;
   readonly semanticQuality: SemanticQuality;
-  /** Whether it is part of the service; each call of another goes over the network. */
+  /** Whether the provider is part of the service; calls of other providers use the network. */
   readonly isLocal: boolean;
-  /** A word, such as `provider_disabled_by_configuration`; `null` where the service may call it. */
+  /** Why the service must not call the provider, such as `provider_disabled_by_configuration`; `null` if it may. */
   readonly disabledReason: string | null;
   readonly guidance: ProviderGuidance;
-  /** Names its configuration; for callers with a right alone, since an address can be guessed from it. */
+  /** The hash of the configuration; only for callers with a right, because an address can be guessed from it. */
   readonly configHash: string;
 }
 
@@ -34,6 +34,6 @@ interface ProviderGuidance {
 export interface EmbeddingProviders {
   /** In the order of their ids. */
   readonly all: readonly EmbeddingProvider[];
-  /** The one that serves requests. */
+  /** The provider that serves requests. */
   readonly active: EmbeddingProvider;
 }

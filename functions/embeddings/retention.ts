@@ -14,7 +14,7 @@ const SLICE = 100;
 /** How long vectors that were paid for are kept. */
 export type VectorRetention = Omit<SpaceRetention, 'spaces'>;
 
-/** When vectors that are kept now are removed; `null`: never. Makes upkeep look at the space. */
+/** The time at which vectors that are stored now are removed; `null`: never. Registers the space for upkeep. */
 export async function removalTime(
   retention: VectorRetention | undefined,
   space: string,
@@ -24,7 +24,7 @@ export async function removalTime(
   return retention.clock.now() + retention.retentionMs;
 }
 
-/** Removes the vectors whose time has come, in the spaces that are due. Answers how many it removed. */
+/** Removes the due vectors of the due spaces. Returns the number of removed vectors. */
 export async function removeOldVectors(retention: VectorRetention, isOver: () => boolean): Promise<number> {
   const store = await retention.store();
   return sweepSpaces({ ...retention, spaces: EMBEDDING_SPACES }, isOver, (space, now) =>

@@ -4,7 +4,7 @@ import type { RecordKey } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import type { Embedder, EmbeddingPurpose } from './embedder.ts';
 
-/** Vectors that a provider was paid for. Each space has its own: what one asks for tells another nothing. */
+/** Vectors that were paid for. Each space has its own, so that the texts of one space stay unknown to another. */
 export const EMBEDDINGS: OwnedCollection = {
   name: 'embeddings',
   pairedIndexes: false,
@@ -12,14 +12,14 @@ export const EMBEDDINGS: OwnedCollection = {
   copies: 'none',
 };
 
-/** The spaces in which such vectors await their removal. */
+/** The spaces that have such vectors to remove later. */
 export const EMBEDDING_SPACES: OwnedCollection = {
   name: 'embedding-retention',
   pairedIndexes: false,
   ...SERVICE_DATA,
 };
 
-/** The purpose is part of it: some models give a text another vector for it. */
+/** The purpose is part of the key: some models give a text another vector for each purpose. */
 export function embeddingKey(
   { provider, modelId, dimensions }: Pick<Embedder, 'provider' | 'modelId' | 'dimensions'>,
   purpose: EmbeddingPurpose,

@@ -10,22 +10,22 @@ export interface EmbeddingParts {
   readonly embedder: Embedder;
   readonly flights: PaidFlights;
   readonly paid?: Pick<Purchase, 'retention' | 'report'>;
-  /** In which the calls take turns with other long work; absent: they take none. */
+  /** Lets the calls take turns with other long work; absent: they take no turns. */
   readonly turns?: TurnRoom;
 }
 
-/** The parts with what a process remembers of its calls. */
+/** The parts with the flights of this process. */
 export function createEmbeddingParts(own: Omit<EmbeddingParts, 'flights'>): EmbeddingParts {
   return { ...own, flights: new PaidFlights() };
 }
 
 export interface TextVectorsCall extends Omit<EmbedCall, 'space' | 'admit'> {
   readonly space: string;
-  /** Called after each call of the model with how many different texts have their vectors. */
+  /** Called after each call of the model, with the number of different texts that have their vectors. */
   readonly moved?: ((done: number) => Promise<void>) | undefined;
 }
 
-/** The vectors of different prepared texts. Those that are paid for are kept, so that no text is paid for twice. */
+/** The vectors of different prepared texts. Vectors of paid models are stored, so that no text is paid for twice. */
 export async function textVectors(
   { store, embedder, flights, paid, turns }: EmbeddingParts,
   texts: readonly string[],

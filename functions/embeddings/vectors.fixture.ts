@@ -1,4 +1,4 @@
-/** Vectors that a second implementation in another language has made once: single-precision numbers, little-endian, as hexadecimal. */
+/** Vectors from a second implementation in another language: single-precision numbers, little-endian, as hexadecimal. */
 export const vectors = {
   'deterministic-hash': [
     {

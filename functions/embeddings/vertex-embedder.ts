@@ -27,9 +27,9 @@ export interface VertexEmbedderOptions {
   readonly prefixes: EmbeddingPrefixes;
   /** The header fields that authenticate the service. */
   readonly credentials: () => Promise<Headers>;
-  /** Another server that speaks this API. */
+  /** The address of another server with this API. */
   readonly endpoint?: string;
-  /** For all tries of one call. */
+  /** The time limit of all tries of one call together. */
   readonly timeoutMs: number;
 }
 
@@ -46,7 +46,7 @@ export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Em
     batch: ONE_TEXT_MODELS.has(modelId) ? ONE_TEXT : BATCH,
     async embed(texts, { purpose, signal, admit, took }) {
       const instances = texts.map((content) => ({ content, task_type: taskTypes[purpose] }));
-      // A text that the model would cut in silence is refused.
+      // Makes the model refuse a text that it would otherwise truncate silently.
       const parameters = { autoTruncate: false, outputDimensionality: dimensions };
       const bytes = answerBytesMax(texts.length, dimensions);
       const call = {
@@ -68,7 +68,7 @@ export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Em
   };
 }
 
-/** The sum of what the answer says for each text; `null` where it does not say it for all. */
+/** The sum of the tokens that the answer reports for each text; `null` if one text has none. */
 function tokensIn(answer: unknown): number | null {
   const predictions = memberOf(answer, 'predictions');
   if (!Array.isArray(predictions)) return null;

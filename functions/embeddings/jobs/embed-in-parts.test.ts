@@ -96,7 +96,7 @@ describe('work in parts', () => {
     expect(keeps).toEqual([[0, 1], [2, 3], [4]]);
   });
 
-  test('goes on behind what is kept', async () => {
+  test('continues after the stored parts', async () => {
     const { answer: whole } = await work(question);
     for (let count = 0; count <= whole.items.length; count += 1) {
       const { answer, keeps } = await work(question, whole.items.slice(0, count));

@@ -6,15 +6,15 @@ import { splitQuestion } from './split-question.ts';
 export interface PartsWork {
   readonly space: string;
   readonly signal: AbortSignal;
-  /** The items of the first texts, which an earlier execution has kept. */
+  /** The items of the first texts, which an earlier execution stored. */
   readonly kept: readonly EmbeddingItem[];
-  /** Keeps the items of the next texts. The model is not called again before it has settled; what it throws ends the work. */
+  /** Stores the items of the next texts. The model is called again only after it has settled; an error of it ends the work. */
   readonly keep: (items: readonly EmbeddingItem[]) => Promise<void>;
 }
 
 /**
- * The vectors of the texts of a question, part by part. An execution after a crash goes on behind the parts that are kept, and a
- * paid model has its own cache, so at most the call in flight is paid for once more. Throws a `ProviderFailure`.
+ * Embeds the texts of a question part by part. An execution after a crash continues after the stored parts, and a paid model has
+ * its own cache, so at most the call in flight is paid for twice. Throws a `ProviderFailure`.
  */
 export async function embedInParts(
   parts: EmbeddingParts,

@@ -2,7 +2,7 @@ import { float32Number } from '../../collections/rules/snapshot/float32-text.ts'
 import type { EmbeddingItem } from '../embed-texts.ts';
 import { vectorOfText, vectorText } from '../rules/vector-bytes.ts';
 
-/** Items of an answer as a checkpoint holds them, in a third of their size as JSON. */
+/** Items of an answer in a checkpoint, in a third of their size as JSON. */
 export type PackedItems = {
   /** The size of each vector. */
   readonly dimensions: number;
@@ -20,7 +20,7 @@ export function packItems(items: readonly EmbeddingItem[], dimensions: number): 
   return { dimensions, facts, vectors: vectorText(items.flatMap(({ values }) => values)) };
 }
 
-/** The items as they were packed; the first has the index `first`. */
+/** Unpacks the items; the first has the index `first`. */
 export function unpackItems({ dimensions, facts, vectors }: PackedItems, first: number): EmbeddingItem[] {
   const numbers = vectorOfText(vectors);
   return facts.map(([textLength, preparedTextLength, prefixApplied, prefixLength], at) => {

@@ -2,11 +2,11 @@ import type { Embedder } from '../embedder.ts';
 import { splitBatches } from '../rules/batches.ts';
 import { type EmbeddingQuestion, preparedTexts } from '../rules/request.ts';
 
-/** Bytes of the vectors of one part. Base64 makes a third more of them, and a checkpoint holds 1 MiB. */
+/** Bytes of the vectors of one part. Base64 adds a third, and a checkpoint holds 1 MiB. */
 const PART_BYTES_MAX = 600 * 1024;
 const FLOAT_BYTES = 4;
 
-/** The question in parts that follow one another. Each needs one call of the model and one checkpoint. */
+/** Splits the question into consecutive parts. Each part needs one call of the model and one checkpoint. */
 export function splitQuestion(
   question: EmbeddingQuestion,
   { prefixes, dimensions, batch }: Pick<Embedder, 'prefixes' | 'dimensions' | 'batch'>,

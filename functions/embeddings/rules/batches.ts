@@ -1,14 +1,14 @@
 import type { BatchLimits } from '../embedder.ts';
 
-/** No tokenizer is at hand; a token has about four bytes of English, and in few languages less than three. */
+/** The service has no tokenizer; a token has about four bytes of English, and in few languages less than three. */
 const BYTES_PER_TOKEN = 3;
 
-/** How many tokens texts have, at most as far as it can be told. */
+/** An upper estimate of the tokens of texts. */
 export function tokensOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN), 0);
 }
 
-/** The texts in their order, in as few calls as the limits allow. A text beyond them goes alone: the provider judges it. */
+/** The texts in their order, in as few calls as the limits allow. A text beyond the limits is sent alone: the provider judges it. */
 export function splitBatches(
   texts: readonly string[],
   { textsMax, tokensMax }: BatchLimits,

@@ -1,7 +1,7 @@
 import { sha256 } from '../../kernel/canonical-json.ts';
 import type { EmbeddingProvider } from '../provider.ts';
 
-/** Of the implementations in this service. */
+/** The version of the implementations in this service. */
 const VERSION = '0.1';
 
 const COMMON = {

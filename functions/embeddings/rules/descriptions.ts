@@ -4,7 +4,7 @@ import type {
 } from '../../../contracts/generated/models.ts';
 import type { EmbeddingProvider, EmbeddingProviders } from '../provider.ts';
 
-/** The providers as callers see them. */
+/** The descriptions of the providers for callers. */
 export function descriptorsOf({ all, active }: EmbeddingProviders): EmbeddingProviderDescriptor[] {
   return all.map((each) => descriptorOf(each, each.provider === active.provider));
 }
@@ -53,7 +53,7 @@ export function hardwareOf({ isLocal }: Pick<EmbeddingProvider, 'isLocal'>): str
   return isLocal ? 'cpu-only' : 'remote';
 }
 
-/** Whether results of searches by such vectors say something about those of a real model. */
+/** Whether search results with such vectors allow conclusions about those of a real model. */
 export function isRealistic(quality: EmbeddingProvider['semanticQuality']): boolean {
   return quality === 'semantic';
 }

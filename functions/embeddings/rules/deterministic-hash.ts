@@ -6,7 +6,7 @@ const NUMBER_BYTES = 4;
 const LARGEST = Math.fround(2_147_483_647);
 
 /**
- * A vector of length 1 from the hash of a text. Equal texts have equal vectors, and nothing else can be told from them. The hash has
+ * A vector of length 1 from the hash of a text. Equal texts have equal vectors; the vectors show nothing else. The hash has
  * eight numbers, which repeat in a longer vector. There is one step.
  */
 export function* deterministicHashVector(text: string, dimensions: number): Generator<void, Float32Array> {

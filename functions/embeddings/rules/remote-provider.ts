@@ -11,7 +11,7 @@ export interface RemoteModel
   readonly isLive: boolean;
 }
 
-/** What users are told of it. Names no address: that of a server inside a network is nobody's business. */
+/** The public description. It has no address, because the address of a server inside a network is private. */
 export function remoteProvider({ kind, isLive, ...named }: RemoteModel): EmbeddingProvider {
   return {
     ...named,

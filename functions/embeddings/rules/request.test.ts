@@ -61,7 +61,7 @@ describe('a prepared text', () => {
     expect(prepare({ text: 'cats', purpose: 'query', queryPrefix: '' })[0]?.text).toBe('cats');
   });
 
-  test('that begins with the prefix gets no second one, and tells its length', () => {
+  test('that begins with the prefix gets no second one, and reports its length', () => {
     expect(prepare({ text: 'query: cats', purpose: 'query' })).toEqual([
       { textLength: 11, prefixApplied: false, prefixLength: 7, text: 'query: cats' },
     ]);

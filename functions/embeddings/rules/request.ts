@@ -2,12 +2,12 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { EmbeddingPrefixes, EmbeddingPurpose } from '../embedder.ts';
 
-/** In UTF-16 units, as all lengths here. */
+/** In UTF-16 units, as all lengths in this file. */
 const TEXTS_MAX = limits.embeddingTextsMax;
 const TEXT_LENGTH_MAX = limits.embeddingTextLengthMax;
 const PREFIX_LENGTH_MAX = limits.embeddingPrefixLengthMax;
 
-/** A request as its schema has accepted it. */
+/** A request that its schema has accepted. */
 export interface EmbeddingRequest {
   readonly text?: string | null;
   readonly texts?: readonly string[] | null;
@@ -17,20 +17,20 @@ export interface EmbeddingRequest {
   readonly symmetricPrefix?: string | null;
 }
 
-/** What a request asks for. */
+/** A checked request. */
 export interface EmbeddingQuestion {
   readonly purpose: EmbeddingPurpose;
-  /** Those of the request; `null` where the model's own holds. */
+  /** The prefixes of the request; `null`: those of the model apply. */
   readonly prefixes: EmbeddingPrefixes;
   readonly texts: readonly string[];
 }
 
-/** A text as the model gets it. */
+/** A text in the form that the model receives. */
 export interface PreparedText {
-  /** Of the text of the request. */
+  /** The length of the text in the request. */
   readonly textLength: number;
   readonly prefixApplied: boolean;
-  /** Of the prefix, whether it was applied or not. */
+  /** The length of the prefix, whether it was applied or not. */
   readonly prefixLength: number;
   readonly text: string;
 }
@@ -64,14 +64,14 @@ function checkPrefix(prefix: string, pointer: string): void {
     throw invalidMember(pointer, `must be at most ${PREFIX_LENGTH_MAX} characters`, 'limit_exceeded');
 }
 
-/** Upper and lower case are the same. Throws `validation_failed` for another word. */
+/** Ignores case. Throws `validation_failed` for another word. */
 export function readPurpose(value: string, pointer: string): EmbeddingPurpose {
   const name = value.trim().toLowerCase();
   if (name === 'query' || name === 'passage' || name === 'document' || name === 'symmetric') return name;
   throw invalidMember(pointer, 'must be one of query, passage, document and symmetric');
 }
 
-/** The texts of a question as a model with these prefixes gets them. */
+/** The texts of a question in the form that a model with these prefixes receives. */
 export function preparedTexts(
   { purpose, prefixes, texts }: EmbeddingQuestion,
   own: EmbeddingPrefixes,

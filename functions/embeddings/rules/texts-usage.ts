@@ -1,6 +1,6 @@
 import { inputTokensMax, type Usage, usageOf } from '../../providers/rules/usage.ts';
 
-/** What the embedding of texts took, by the tokens that the provider reports; `null`: it reports none. */
+/** The usage of an embedding, from the tokens that the provider reports; `null`: it reports none. */
 export function textsUsage(texts: readonly string[], reported: number | null): Usage {
   const input = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const most = { input: inputTokensMax(input, texts.length), output: 0 };

@@ -10,7 +10,7 @@ const PAIR_WEIGHT = 1.35;
 
 /**
  * A vector of length 1 by the words of a text: each word, its runs of three characters and each pair of neighbours is a feature,
- * whose hash gives a place and a sign. Texts that share words are near each other; meaning plays no part. A step is one feature.
+ * whose hash gives a place and a sign. Texts that share words are near each other; their meaning has no effect. A step is one feature.
  */
 export function* tokenHashVector(text: string, dimensions: number): Generator<void, Float32Array> {
   const vector = new Float32Array(dimensions);
@@ -37,7 +37,7 @@ function* addWord(vector: Float32Array, word: string, following: string | undefi
   addFeature(vector, `bi:${word} ${following}`, PAIR_WEIGHT);
 }
 
-/** The runs of three characters of a word, one after the other; a shorter word is its own. */
+/** The runs of three characters of a word, in order; a shorter word is one run. */
 function* gramsOf(word: string): Generator<string, void> {
   const last: string[] = [];
   let count = 0;

@@ -1,7 +1,7 @@
 import { schemaFailure } from '../../providers/outgoing/answer.ts';
 import { isCount } from '../../providers/rules/usage.ts';
 
-/** A vector of an answer, as the model was asked for it. Throws a `ProviderFailure` of the class `schema`. */
+/** A vector of an answer, in the requested size. Throws a `ProviderFailure` of the class `schema`. */
 export function readVector(values: unknown, dimensions: number): Float32Array {
   if (!Array.isArray(values) || values.length !== dimensions)
     throw schemaFailure('vector_length', `The provider answered no vector of ${dimensions} numbers.`);
@@ -27,7 +27,7 @@ export function readList(answer: unknown, name: string, length: number): readonl
 }
 
 /**
- * The tokens that an answer reports: the first of the values that is a count above 0; `null` where none is. Each text has a token, so 0
+ * The tokens that an answer reports: the first of the values that is a count above 0; `null` if none is. Each text has a token, so 0
  * comes from a server that does not count.
  */
 export function reportedTokens(...values: readonly unknown[]): number | null {
@@ -40,7 +40,7 @@ export function memberOf(value: unknown, name: string): unknown {
   return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }
 
-/** Bytes of an answer with so many vectors, and as much again for what stands around them. */
+/** Bytes of an answer with so many vectors, and as many again for the JSON around them. */
 export function answerBytesMax(texts: number, dimensions: number): number {
   return 65_536 + texts * dimensions * 48;
 }
